@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import uvloop
-from mcp_protogen.runtime.client.config_text import read_variables
+from mcp_protogen.runtime.client import targets
+from mcp_protogen.runtime.client.config import read_variables
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.docs.pages import beside_package
@@ -126,6 +127,18 @@ def test_invalid_connection_is_refused_at_once() -> None:
     wrong: Any = mcp.Client()
     with pytest.raises(TypeError, match="the URL comes first"):
         pkg.connect_http(wrong, wrong)
+
+
+def test_program_in_one_file_starts_no_python_file_by_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(folder / "old.py")
+    for where, mark in ((sys, "frozen"), (targets, "__compiled__")):
+        with case(mark), monkeypatch.context() as patch:
+            patch.setattr(where, mark, True, raising=False)
+            with pytest.raises(ValueError, match=r'name one, connect\(\["python", '):
+                pkg.connect(file)
+            assert targets.program_words(["python", file]) == ["python", file]
 
 
 async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken() -> None:

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from mcp_protogen.runtime.core import clocks
-from mcp_protogen.runtime.core.clocks import steady_time
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.features.tasks.board import (
@@ -39,8 +37,9 @@ from mcp_protogen.runtime.features.tasks.lifecycle import (
 )
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
+from mcp_protogen.runtime.storage import memory_tasks
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
-from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore, steady_time
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines, tables
 from support.sharing.simulated import SkippingLoop
@@ -447,7 +446,7 @@ def test_store_clock_of_single_process_is_monotonic(
     assert TaskBoard(MemoryTaskStore(now), limits).clock is now
     assert TaskBoard(FileTaskStore(tmp_path), limits).clock is time.time
     before = steady_time()
-    monkeypatch.setattr(clocks, "time", lambda: before + 1e6)
+    monkeypatch.setattr(memory_tasks, "time", lambda: before + 1e6)
     assert 0 <= steady_time() - before < 3600
 
 

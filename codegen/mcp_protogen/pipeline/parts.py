@@ -194,7 +194,7 @@ CONTENTS: Final = (
         frozenset({"client"}),
         {
             "client": (
-                *("base", "cache", "checked_results", "config", "config_text", "connect"),
+                *("base", "cache", "checked_results", "config", "connect"),
                 *("targets", "tool_results"),
             ),
             "core": (
@@ -244,7 +244,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks", "libraries", "quotas"),
+            "core": ("libraries", "quotas"),
             "http": ("headers", "server", "sse"),
             "rpc": ("null_sink",),
             "storage": ("engine", "memory", "memory_tasks"),
@@ -338,7 +338,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", _ROLES}),
         {
-            "core": ("base64url", "clocks", "files"),
+            "core": ("base64url", "files"),
             "features.tasks": (
                 *("board", "core_form", "leases", "lifecycle", "on_wire", "remote_tasks"),
                 *("task", "watch"),

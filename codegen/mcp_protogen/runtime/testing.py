@@ -3,18 +3,16 @@
 import sys
 from asyncio import create_task
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, Connector, Newest, RevisionModule
+from .client.connect import C, Connecting, Connector, Newest, RevisionModule
 from .core.options import USUAL, Options
 from .core.revision import Revision
 from .server.base import ServerBase
 from .server.serve import Server, serve
 from .transports.base import Opener, Transport
 from .transports.memory import Tap, memory_pair
-
-C = TypeVar("C", bound=ClientBase)
 
 SomeServers: TypeAlias = Server | Iterable[Server]
 

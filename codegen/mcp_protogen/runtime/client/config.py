@@ -26,17 +26,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError, escape_step
-from ..core.json import is_array, is_object
+from ..core.json import is_array, is_object, read_json
 from ..core.models.validation_errors import problems
 from ..core.options import USUAL, CallOptions, Options
 from ..core.tasks import together
 from ..transports.base import Opener, StandardError
 from .base import ClientBase
-from .config_text import read_commented, read_variables
-from .connect import Connector
+from .connect import C, C_co, Connector
 
-C = TypeVar("C", bound=ClientBase)
-C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
 ToolT = TypeVar("ToolT", covariant=True)
 ResultT = TypeVar("ResultT", covariant=True)
 
@@ -54,6 +51,21 @@ _PLACEHOLDER: Final = re.compile(
     r"\$\{(?:input:(?P<input>[^}]+)|(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?"
     r"|[^}]*)\}"
 )
+# Texts are matched too, or text that looks like a comment would be removed from them.
+_TEXT: Final = r'(?P<text>"(?:[^"\\]|\\.)*")'
+_COMMENT: Final = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA: Final = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])", re.DOTALL)
+
+_VARIABLE: Final = re.compile(
+    r"""(?:export\s+)? (?P<name>[A-Za-z_][\w.-]*) \s*=\s*
+        (?: '(?P<plain>[^']*)' | "(?P<quoted>(?:[^"\\]|\\.)*)"
+        | (?P<bare>(?:[^\s'"\#]\S*(?:\s+[^\s\#]\S*)*)?) )
+        (?:\s+\#.*)?""",
+    re.VERBOSE,
+)
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
 _EDITOR_FOLDERS: Final = (".vscode", ".cursor")
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
@@ -388,3 +400,30 @@ def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
                 f"{source}: tools of the servers {name} and {other_name} could have the same name;"
                 f" give another separator than {separator!r}"
             )
+
+
+def read_commented(text: str) -> Any:
+    """Read JSON that may have comments and trailing commas; raise `ValueError`."""
+
+    def blank(found: re.Match[str]) -> str:
+        # Blanks keep the places of later errors.
+        return found["text"] or re.sub(r"[^\n]", " ", found[0])
+
+    return read_json(_LAST_COMMA.sub(blank, _COMMENT.sub(blank, text)))
+
+
+def read_variables(text: str) -> dict[str, str]:
+    """Read lines of `NAME=value`, as in `.env` files; raise `ValueError` with the line."""
+    variables: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        found = _VARIABLE.fullmatch(stripped)
+        if found is None:
+            raise ValueError(f"line {number} is not NAME=value")
+        value = found["plain"] if found["bare"] is None else found["bare"]
+        if found["quoted"] is not None:
+            value = _ESCAPE.sub(lambda one: _ESCAPED.get(one[1], one[0]), found["quoted"])
+        variables[found["name"]] = value
+    return variables

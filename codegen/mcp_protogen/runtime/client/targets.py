@@ -13,9 +13,8 @@ from ..core.options import USUAL, Options
 from ..rules.handlers import Handlers
 from ..transports.base import Opener, Program, Target
 from .base import ClientBase
-from .connect import Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from .connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
 
-C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
@@ -108,6 +107,10 @@ def program_words(target: Program) -> list[str]:
     if first.endswith(".py"):
         if not Path(first).is_file():
             raise FileNotFoundError(f"the file {first} does not exist in {Path.cwd()}")
+        if hasattr(sys, "frozen") or "__compiled__" in globals():
+            # It would start itself, again and again.
+            why = "this program in one file has no Python for"
+            raise ValueError(f'{why} {first}: name one, connect(["python", {first!r}])')
         program.insert(0, sys.executable)
     return program
 

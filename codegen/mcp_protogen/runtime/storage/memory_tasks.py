@@ -4,13 +4,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
+from time import monotonic, time
 from typing import Final
 
-from ..core.clocks import steady_time
 from .engine import StoredTask
 
 # The most outdated entries of `_ends` beyond twice the records.
 _SPARE_ENDS: Final = 100
+
+_BEGAN: Final = time() - monotonic()
+
+
+def steady_time() -> float:
+    """Return the seconds since the epoch, by a clock that never jumps while the process runs.
+
+    If the system time was set since this module was imported, the two differ. Do not compare this
+    time across processes.
+    """
+    return _BEGAN + monotonic()
 
 
 @dataclass(slots=True)

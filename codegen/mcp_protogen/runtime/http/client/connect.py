@@ -1,10 +1,11 @@
 """Connections to a server by URL."""
 
 from collections.abc import Mapping
-from typing import Final, TypeVar, Unpack, overload
+from typing import Final, Unpack, overload
 
 from ...client.base import ClientBase
-from ...client.connect import Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from ...client.connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from ...client.targets import C1, C2, C3
 from ...transports.base import Opener, Transport
 from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST
@@ -12,11 +13,6 @@ from .authorization import AuthorizingClient, HttpAuthorization
 from .client_state import Reconnection
 from .http_client import URL, HttpWire
 from .transport import HttpTransport
-
-C = TypeVar("C", bound=ClientBase)
-C1 = TypeVar("C1", bound=ClientBase)
-C2 = TypeVar("C2", bound=ClientBase)
-C3 = TypeVar("C3", bound=ClientBase)
 
 _USUAL: Final = Reconnection()
 

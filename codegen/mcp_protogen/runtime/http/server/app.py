@@ -22,6 +22,7 @@ from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, enter_lifespans, has_lifespan, revisions_spoken
+from ...storage.engine import EngineUnavailable
 from .asgi import (
     HttpExchange,
     HttpRefusal,
@@ -156,16 +157,16 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        if self._cross_origin is not None:
-            send = self._cross_origin.sending(scope, send)
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
+        if self._cross_origin is not None:
+            exchange.add(partial(self._cross_origin.response_fields, scope))
         try:
             exchange.read_head(self.http.max_headers)
             await self._unchecked.get(exchange.path, self._serve)(exchange)
-        except (HttpRefusal, NoRoom, RemoteError) as error:
+        except (HttpRefusal, NoRoom, RemoteError, EngineUnavailable) as error:
             error.__traceback__ = None  # which keeps this frame alive
             refused = refusal_of(error)
-            self._log.info("refused a request with %d: %r", refused.status, str(refused))
+            self._log.info("refused a request with %d: %r", refused.status, str(error))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that cannot be completed ends with its connection.
@@ -332,7 +333,7 @@ class HttpApp:
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
         if self._cross_origin is not None and self._preflight(exchange) is not None:
             return partial(self._cross_origin.answer, methods=methods)
-        raise HttpRefusal.unless_by(methods)
+        raise HttpRefusal.not_allowed(methods)
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
         return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
@@ -409,7 +410,7 @@ _PROBING: Final = ("GET", "HEAD")
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:
     method: str = exchange.scope["method"]
     if method not in _PROBING:
-        raise HttpRefusal.unless_by(_PROBING)
+        raise HttpRefusal.not_allowed(_PROBING)
     # Caches must not keep it.
     response = RouteResponse({"status": said}, status, {"cache-control": "no-store"})
     await exchange.send(*response.messages(method))

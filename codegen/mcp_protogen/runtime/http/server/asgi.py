@@ -20,6 +20,7 @@ from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Parsed
 from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
+from ...storage.engine import EngineUnavailable
 from .. import headers
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -94,20 +95,22 @@ class HttpRefusal(Exception):
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod
+    def not_allowed(allowed: Iterable[str]) -> "HttpRefusal":
+        return HttpRefusal(
+            405, "Method not allowed", fields=fields_of({"allow": ", ".join(allowed)})
+        )
+
+    @staticmethod
     def for_now(reason: str, seconds: int = 1, *, status: int = 503) -> "HttpRefusal":
         """Return a refusal of a request that may be repeated after some seconds."""
         return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
-    @staticmethod
-    def unless_by(methods: Iterable[str]) -> "HttpRefusal":
-        """Return the refusal of a method other than these."""
-        allow = b"allow", ", ".join(methods).encode()
-        return HttpRefusal(405, "Method not allowed", fields=[allow])
 
-
-def refusal_of(error: HttpRefusal | NoRoom | RemoteError) -> HttpRefusal:
+def refusal_of(error: HttpRefusal | NoRoom | RemoteError | EngineUnavailable) -> HttpRefusal:
     if isinstance(error, HttpRefusal):
         return error
+    if isinstance(error, EngineUnavailable):
+        return HttpRefusal.for_now("The engine shared by the workers is unavailable")
     if isinstance(error, RemoteError):
         return HttpRefusal.because(error)
     text, seconds = f"Too many {_TOO_MANY[error.quota]}", _AGAIN_AFTER.get(error.quota, 1)
@@ -204,12 +207,14 @@ class HttpExchange:
             for task in begun:
                 task.cancel()
 
-    def add(self, fields: Iterable[Field]) -> None:
-        more, send = tuple(fields), self._send
+    def add(self, more: Callable[[Iterable[Field]], Iterable[Field]]) -> None:
+        """Add fields to the response; `more` gets those that it has."""
+        send = self._send
 
         def sending(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+                listed: list[Field] = list(message.get("headers", ()))
+                message = {**message, "headers": [*listed, *more(listed)]}
             return send(message)
 
         self._send = sending

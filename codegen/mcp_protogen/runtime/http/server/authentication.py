@@ -18,8 +18,14 @@ from ...core.http_request import Principal
 from ...core.oauth_scopes import NO_SCOPES, checked_scopes, format_scopes
 from ...core.throttle import Throttle
 from .asgi import Field, HttpExchange, HttpRefusal, fields_of
-from .challenge_fields import BEARER, DPOP, challenge, is_quotable, mask_unquotable
-from .protected_resource import ProtectedResource
+from .protected_resource import (
+    BEARER,
+    DPOP,
+    ProtectedResource,
+    challenge,
+    is_quotable,
+    mask_unquotable,
+)
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Returns the principal of an access token, or None. It must check the audience (RFC 8707)."""
@@ -153,7 +159,8 @@ class Authentication:
         scheme, token = self._credentials(exchange)
         if scheme == DPOP and self.proofs is not None and (nonce := self.proofs.nonce()):
             # In every answer, for the next proof (RFC 9449, section 8.2).
-            exchange.add(fields_of({"dpop-nonce": nonce}))
+            added = fields_of({"dpop-nonce": nonce})
+            exchange.add(lambda _: added)
         try:
             principal = await self._verify_token(token)
             if scheme == DPOP:

@@ -27,7 +27,7 @@ async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
     """Answer with a document for pages of any origin; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
-        raise HttpRefusal.unless_by(_READING)
+        raise HttpRefusal.not_allowed(_READING)
     content, status = (b"", 204) if method == "OPTIONS" else (document, 200)
     await exchange.send(*RouteResponse(content, status, _FIELDS).messages(method))
 

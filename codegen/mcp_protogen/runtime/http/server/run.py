@@ -1,27 +1,28 @@
 """`run_http` serves HTTP with uvicorn, and limits its connections.
 
 uvicorn waits without limit for the head of a request, of any size, and, before closing, for clients
-that do not read. Applications cannot see this, so `LimitedProtocol` extends uvicorn's protocol,
-using its `cycle` and `transport`.
+that do not read. Applications cannot see this, so `LimitedProtocol` is between uvicorn and its
+transports.
 """
 
 import sys
 from asyncio import (
+    FIRST_COMPLETED,
     AbstractEventLoop,
     BaseTransport,
+    Future,
     Protocol,
     Task,
     TimerHandle,
-    Transport,
     create_task,
+    ensure_future,
     get_running_loop,
+    wait,
 )
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Iterator,
-    Mapping,
     MutableSequence,
     Sequence,
 )
@@ -51,24 +52,15 @@ from ...server.lifespan import LifespanError
 from ...server.serve import Server
 from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
+from .asgi import Message, Receive, Scope, Send
 from .options import USUAL_HTTP, HttpOptions
 from .routes import Route
 from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final[Mapping[str, object]] = {
-    "revisions": None,
-    "options": USUAL,
-    "http": USUAL_HTTP,
-    "routes": (),
-}
 # The signals that end uvicorn; Windows has one more.
-_SIGNALS: Final = {
-    Signals.__members__[name]
-    for name in ("SIGINT", "SIGTERM", "SIGBREAK")
-    if name in Signals.__members__
-}
+_SIGNALS: Final = [number for number in Signals if number.name in ("SIGINT", "SIGTERM", "SIGBREAK")]
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -120,9 +112,9 @@ def run_http(
         "options": options,
         "http": http,
     }
-    given = cast(
-        AppOptions, {name: value for name, value in parameters.items() if value is not _USUAL[name]}
-    )
+    usual = {"revisions": None, "routes": (), "options": USUAL, "http": USUAL_HTTP}
+    changed = {name: value for name, value in parameters.items() if value is not usual[name]}
+    given = cast(AppOptions, changed)
     name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
@@ -154,15 +146,14 @@ def _application(
 
 
 def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> None:
-    ended: SystemExit | None = None
     try:
         server.run(sockets=sockets)
-    except SystemExit as exit:
-        ended = exit
+    except SystemExit:
+        if app.failure is None:
+            raise
     # uvicorn only logs a failed lifespan.
-    error = app.failure or ended
-    if error is not None:
-        raise error
+    if app.failure is not None:
+        raise app.failure
 
 
 def _shutdown_seconds(app: HttpApp) -> float:
@@ -290,12 +281,8 @@ def _server(
 ) -> "tuple[Any, _Shutdown]":
     """Return a server that calls `listen` at its start, and closes the result."""
     uvicorn = library("uvicorn", "run_http")
-    protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
-    unread = set[Transport]()
-    members = {"http": app.http, "unread": unread}
-    config = uvicorn.Config(
-        app,
-        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), members),
+    config = partial(
+        uvicorn.Config,
         host=host,
         port=port,
         # Programs own their standard output.
@@ -304,8 +291,16 @@ def _server(
         server_header=False,
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
-    server = uvicorn.Server(config)
-    shutdown = _Shutdown(server, app, unread, listen)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["state"].pop("connection").answer(app, scope, receive, send)
+
+    inner = config(answer)
+    inner.load()
+    members = {"http": app.http, "inner": inner, "connections": set[LimitedProtocol]()}
+    protocol = type("LimitedHTTPProtocol", (LimitedProtocol,), members)
+    server = uvicorn.Server(config(app, http=protocol))
+    shutdown = _Shutdown(server, app, listen)
     app.on_begun = shutdown.begin
     return server, shutdown
 
@@ -317,14 +312,9 @@ class _Shutdown:
     """
 
     def __init__(
-        self,
-        server: Any,
-        app: HttpApp,
-        unread: Collection[Transport],
-        listen: "Callable[[], SharedListener | None]",
+        self, server: Any, app: HttpApp, listen: "Callable[[], SharedListener | None]"
     ) -> None:
-        self._server = server
-        self._app, self._unread, self._listen = app, unread, listen
+        self._server, self._app, self._listen = server, app, listen
         self._loop: AbstractEventLoop | None = None
         self._listener: SharedListener | None = None
         self._closing: Task[None] | None = None
@@ -334,20 +324,17 @@ class _Shutdown:
         self._listener = self._listen()
         if current_thread() is main_thread():
             for number in _SIGNALS:
-                signal(number, partial(self._on_signal, getsignal(number)))
+                signal(number, partial(self.end, getsignal(number)))
 
-    def _on_signal(self, uvicorn_handler: Any, *received: Any) -> None:
-        self.end(partial(uvicorn_handler, *received))
-
-    def end(self, pass_on: Callable[[], object] | None = None) -> None:
-        """Close the application, then uvicorn, or pass on a signal; from any thread."""
+    def end(self, pass_on: Any = None, *received: Any) -> None:
+        """Close the application, then uvicorn, or pass on what was received; from any thread."""
 
         def tell_uvicorn(_: object = None) -> None:
             if pass_on is None or self._app.failure is not None:
                 # It would raise the signal again, and end the process instead of raising the error.
                 self._server.should_exit = True
             else:
-                pass_on()
+                pass_on(*received)
 
         def end() -> None:
             self._closing = self._closing or create_task(self._close())
@@ -365,12 +352,12 @@ class _Shutdown:
         except LifespanError as error:
             self._app.failure = error
         finally:
-            for transport in list(self._unread):
+            for connection in list(self._server.config.http.connections):
                 # uvicorn would wait until a client reads, and this one does not.
-                transport.abort()
+                if connection.paused:
+                    connection.abort()
             if self._listener is not None:
-                self._listener.close()
-                await self._listener.wait_closed()
+                await self._listener.close()
 
 
 class SharedListener:
@@ -384,17 +371,11 @@ class SharedListener:
     def __init__(
         self, listening: socket, numbers: MutableSequence[int], place: int, server: Any
     ) -> None:
-        config, state = server.config, server.server_state
-        self._protocol = partial(
-            config.http_protocol_class,
-            config=config,
-            server_state=state,
-            app_state=server.lifespan.state,
-        )
-        self._listening = listening
-        self._numbers = numbers
-        self._place = place
-        self._connections = state.connections
+        config = server.config
+        # uvicorn closes these connections with its own, and has no other way to be given them.
+        self._protocol = partial(config.http, server_state=server.server_state)
+        self._listening, self._numbers, self._place = listening, numbers, place
+        self._connections = config.http.connections
         self._loop = get_running_loop()
         self._tasks = Tasks()
         listening.setblocking(False)
@@ -402,11 +383,9 @@ class SharedListener:
         numbers[place] = 0
         self._loop.add_reader(listening, self._ready)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._loop.remove_reader(self._listening)
         self._listening.close()
-
-    async def wait_closed(self) -> None:
         await self._tasks.cancel()
 
     def _ready(self) -> None:
@@ -442,103 +421,126 @@ class SharedListener:
 
 
 class LimitedProtocol(Protocol):
-    """A mixin for uvicorn's protocol classes."""
+    """The protocol of a transport, and the transport of uvicorn's protocol."""
 
     http: ClassVar[HttpOptions]
-    unread: ClassVar[set[Transport]]
+    inner: ClassVar[Any]
+    """The configuration of uvicorn's protocol."""
+    connections: ClassVar[set["LimitedProtocol"]]
 
-    # Set by uvicorn's protocol.
-    transport: Transport
-    cycle: Any
-
-    _head: TimerHandle | None = None
+    paused = False
+    """Whether the client does not read."""
+    _transport: Any = None
+    _head: TimerHandle
+    _reading: TimerHandle | None = None
     _received = 0
-    _unread: TimerHandle | None = None
-    _earlier: Sequence[Any] = ()
+    # Of the newest request.
+    _answered = True
+    _method = ""
+    _more_body = False
+
+    def __init__(self, **given: Any) -> None:
+        given |= {"config": self.inner, "app_state": {"connection": self}}
+        self._protocol: Protocol = self.inner.http_protocol_class(**given)
+        self._lost: Future[Any] = get_running_loop().create_future()
 
     def connection_made(self, transport: BaseTransport) -> None:
-        super().connection_made(transport)
-        self._wait_for_head()
+        self._transport = transport
+        self.connections.add(self)
+        self._protocol.connection_made(cast(BaseTransport, self))
+        self._head = self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        before = self.cycle
-        super().data_received(data)
-        if self._is_between_requests() and self.cycle is before:
-            # All data belongs to an incomplete head.
+        self._protocol.data_received(data)
+        if self._answered:
+            # It belongs to a head, or to a request whose task begins before `_refuse` is called.
             self._received += len(data)
-            self._wait_for_head()
+            if self._head.cancelled():
+                self._head = self._wait_for_head()
             if self._received > self.http.max_headers:
-                self._refuse(_TOO_LARGE)
-        else:
-            self._received = 0
-            self._head_came()
+                get_running_loop().call_soon(self._refuse, _TOO_LARGE, 1)
 
-    def on_headers_complete(self) -> None:
-        # Called by the C parser.
-        waiting = self.cycle
-        cast(Any, super()).on_headers_complete()
-        if waiting is not None and not waiting.response_complete:
-            earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
-            self._earlier = [*earlier, waiting]
+    def eof_received(self) -> bool | None:
+        return self._protocol.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # uvicorn tells only the last of several requests that the client is gone.
-        for cycle in self._earlier:
-            cycle.disconnected = True
-            cycle.message_event.set()
-        self._head_came()
-        self.unread.discard(self.transport)
+        self.connections.discard(self)
+        self._head.cancel()
         self._all_read()
-        super().connection_lost(exc)
+        self._lost.set_result(None)
+        self._protocol.connection_lost(exc)
+        del self._protocol  # which knows this one
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self.unread.add(self.transport)
-        self._wait_for_reader()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
-    def resume_writing(self) -> None:
-        self.unread.discard(self.transport)
-        self._all_read()
-        super().resume_writing()
+    def write(self, data: bytes) -> None:
+        if not self._lost.done():
+            self._transport.write(data)
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection; called by uvicorn."""
-        cast(Any, super()).timeout_keep_alive_handler()
+    def close(self) -> None:
+        self._transport.close()
         # It closes once all is written, perhaps never.
         self._wait_for_reader()
 
-    def _is_between_requests(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
-    def _wait_for_head(self) -> None:
-        if self._head is None:
-            self._head = get_running_loop().call_later(self.http.head_timeout, self._head_is_late)
-
-    def _head_came(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
-
-    def _head_is_late(self) -> None:
-        self._head = None
-        if self._is_between_requests():
-            self._refuse(_TOO_SLOW if self._received else b"")
-
-    def _refuse(self, answer: bytes) -> None:
-        if self.transport.is_closing():
-            return
-        # The rest of a refused body is not a head, and was already answered.
-        if self.cycle is None or not self.cycle.more_body:
-            self.transport.write(answer)
-        self.transport.close()
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+        self.paused = True
         self._wait_for_reader()
 
+    def resume_writing(self) -> None:
+        self.paused = False
+        self._all_read()
+        self._protocol.resume_writing()
+
+    async def answer(self, app: HttpApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; uvicorn begins the next one only then."""
+        self._head.cancel()
+        self._received, self._answered, self._more_body = 0, False, True
+        self._method = scope.get("method", "")
+
+        async def receive_part() -> Message:
+            if self._more_body:
+                message = await receive()
+                self._more_body = message.get("more_body", message["type"] != "http.request")
+                return message
+            # uvicorn tells only the last of several requests that the client is gone.
+            end: Future[Any] = ensure_future(receive())
+            try:
+                await wait([end, self._lost], return_when=FIRST_COMPLETED)
+            finally:
+                end.cancel()
+            return {"type": "http.disconnect"}
+
+        async def send_part(message: Message) -> None:
+            await send(message)
+            starts = message["type"] == "http.response.start"
+            self._answered = not (starts or message.get("more_body"))
+
+        await app(scope, receive_part, send_part)
+        if self._lost.done() and not self._answered:
+            # uvicorn would miss the answer to a request that it takes for open.
+            with suppress(RuntimeError):  # if it has begun
+                await send({"type": "http.response.start", "status": 400})
+            await send({"type": "http.response.body"})
+
+    def _wait_for_head(self) -> TimerHandle:
+        return get_running_loop().call_later(self.http.head_timeout, self._refuse, _TOO_SLOW, 0)
+
+    def _refuse(self, answer: bytes, least: int) -> None:
+        """Refuse what came since the last request, if it has `least` bytes."""
+        if self._received < least or not self._answered or self._transport.is_closing():
+            return
+        # The rest of a refused body is not a head, and was already answered.
+        if self._received and (self._method == "GET" or not self._more_body):
+            self.write(answer)
+        self.close()
+
     def _wait_for_reader(self) -> None:
-        if self._unread is None:
-            seconds, abort = self.http.send_timeout, self.transport.abort
-            self._unread = get_running_loop().call_later(seconds, abort)
+        if not (self._reading or self._lost.done()):
+            self._reading = get_running_loop().call_later(self.http.send_timeout, self.abort)
 
     def _all_read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+        if self._reading:
+            self._reading.cancel()
+            self._reading = None

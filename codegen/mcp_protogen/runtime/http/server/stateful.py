@@ -5,7 +5,6 @@
 
 from contextlib import nullcontext
 from functools import cached_property
-from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED
@@ -22,8 +21,6 @@ from .http_state import HttpState, RequestPlace
 from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
-
-_log: Final = getLogger(__name__)
 
 _SESSION: Final = headers.SESSION_ID.encode()
 _BUSY: Final = "Too many requests at once"
@@ -57,8 +54,6 @@ class StatefulHttp:
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
-        except EngineUnavailable as error:
-            raise _away(error) from None
         finally:
             self._state.sessions.note_end(session)
 
@@ -82,18 +77,12 @@ class StatefulHttp:
                 await response.until_over()
             finally:
                 await session.streams.detach(stream, response)
-        except EngineUnavailable as error:
-            raise _away(error) from None
         finally:
             response.abort()
             self._state.sessions.note_end(session)
 
     async def delete(self, exchange: HttpExchange) -> None:
-        session = await self._session(exchange)
-        try:
-            await self._state.sessions.delete(session)
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        await self._state.sessions.delete(await self._session(exchange))
         await exchange.respond(204)
 
     # Sessions.
@@ -112,8 +101,8 @@ class StatefulHttp:
                     NewSession(id, exchange.principal, bound_server, connection)
                 )
                 fields.append((_SESSION, id.encode()))
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        except EngineUnavailable:
+            raise
         except BaseException:
             await state.release(bound_server)
             raise
@@ -123,10 +112,7 @@ class StatefulHttp:
         id, sessions = exchange.session_id, self._state.sessions
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing: send initialize first")
-        try:
-            session: HttpSession | None = sessions.get(id) or await sessions.open(id)
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         # Other principals get the same 404 as for unknown ids, so ids cannot be probed.
         if session is None or session.principal_id != exchange.principal_id:
             raise HttpRefusal(404, NO_SESSION)
@@ -221,8 +207,3 @@ class StatefulHttp:
                 await response.serve(response.attend(endpoint, message))
             else:
                 await response.accept(endpoint, message)
-
-
-def _away(error: EngineUnavailable) -> HttpRefusal:
-    _log.info("a request was refused: %s", error)
-    return HttpRefusal.for_now("The engine shared by the workers is unavailable")
