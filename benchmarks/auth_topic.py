@@ -30,6 +30,6 @@ def rows(rounds: int) -> Iterator[Row]:
     taken: dict[str, float] = json.loads(printed)
     for revision, kind in _KINDS.items():
         static = taken[f"{revision} static"]
-        for name, (shown, target) in _SHOWN.items():
+        for name, (shown, goal) in _SHOWN.items():
             ours = taken[f"{revision} {name}"]
-            yield Row(TOPIC, f"{shown}, {kind}", ours, "a static token", static, target, "µs")
+            yield Row(TOPIC, f"{shown}, {kind}", ours, "a static token", static, goal, "µs")

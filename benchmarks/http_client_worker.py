@@ -50,14 +50,14 @@ async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
         # All sides import many long-lived objects; no collection should have to walk them.
         gc.collect()
         gc.freeze()
-        return await _in_turns(calls, rounds)
+        return await _interleave(calls, rounds)
 
 
-async def _in_turns(calls: Mapping[str, _Call], rounds: int) -> dict[str, float]:
+async def _interleave(calls: Mapping[str, _Call], rounds: int) -> dict[str, float]:
     names = list(calls)
     samples: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds + 1):
-        first = turn % len(names)
+    for number in range(rounds + 1):
+        first = number % len(names)
         for name in names[first:] + names[:first]:
             call = calls[name]
             begun = perf_counter()

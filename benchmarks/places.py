@@ -76,15 +76,15 @@ def structs() -> Path:
     Raise `RuntimeError` if generation fails.
     """
     folder = package()
-    form = ("--revision", REVISION, "--target", "msgspec")
+    options = ("--revision", REVISION, "--target", "msgspec")
     command(
-        [tool("mcp-gen"), *form, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
+        [tool("mcp-gen"), *options, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
     )()
     return folder
 
 
 @cache
-def node_peers() -> Path | None:
+def node_tools() -> Path | None:
     """Return the folder of the npm peers, installed on first use; None without npm and Node.
 
     Raise `RuntimeError` if they cannot be installed.
@@ -103,7 +103,7 @@ def node_peers() -> Path | None:
 
 
 @cache
-def peers(listed: Path = REQUIREMENTS) -> Path:
+def sdk_python(listed: Path = REQUIREMENTS) -> Path:
     """Return the interpreter of an environment with the peers of a file, made on first use.
 
     Raise `RuntimeError` if it cannot be made.

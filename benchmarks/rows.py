@@ -24,9 +24,9 @@ class Row:
     topic: str
     what: str
     ours: float
-    peer: str
+    other: str
     theirs: float | None
-    target: float | None
+    goal: float | None
     unit: Unit = "ms"
 
     @property
@@ -38,7 +38,7 @@ class Row:
     def met(self) -> bool | None:
         """True if the ratio is within the target; None without a target."""
         ratio = self.ratio
-        return None if self.target is None or ratio is None else ratio <= self.target
+        return None if self.goal is None or ratio is None else ratio <= self.goal
 
     def as_json(self) -> dict[str, Any]:
         """Return the row for programs, with times in seconds."""
@@ -46,11 +46,11 @@ class Row:
             "topic": self.topic,
             "what": self.what,
             "ours": self.ours,
-            "peer": self.peer,
+            "peer": self.other,
             "theirs": self.theirs,
             "unit": self.unit,
             "ratio": self.ratio,
-            "target": self.target,
+            "target": self.goal,
             "met": self.met,
         }
 
@@ -72,10 +72,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.what,
         _amount(row.ours, row.unit),
-        row.peer,
+        row.other,
         "" if row.theirs is None else _amount(row.theirs, row.unit),
         "" if row.ratio is None else f"{row.ratio:.2f}",
-        "" if row.target is None else f"{row.target:.2f}",
+        "" if row.goal is None else f"{row.goal:.2f}",
         _VERDICTS[row.met],
     )
 

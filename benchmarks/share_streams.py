@@ -40,11 +40,11 @@ class Stream:
 
     def until(self, mark: bytes) -> bytes:
         """Read up to a mark, and return the data."""
-        while not (found := self.holds(mark)):
+        while not (found := self.read_after(mark)):
             pass
         return found
 
-    def holds(self, mark: bytes) -> bytes:
+    def read_after(self, mark: bytes) -> bytes:
         """Read once; return the data since the last mark, if the mark is there now."""
         chunk = self._socket.recv(_CHUNK)
         if not chunk:
@@ -140,6 +140,6 @@ class Publisher:
         for stream, call in self._calls:
             stream.send(call)
 
-    def settle(self) -> None:
+    def await_results(self) -> None:
         for stream in self._streams:
             stream.until(_RESULT)

@@ -153,9 +153,9 @@ def _chosen(
     name: str, chosen: Mapping[str, Sequence[str]], topics: Mapping[str, Json]
 ) -> list[Json]:
     rows: list[Json] = topics[name]["rows"]
-    for what, peers in chosen.items():
-        for peer in peers:
-            if not any(row["what"] == what and row["peer"].startswith(peer) for row in rows):
+    for what, labels in chosen.items():
+        for label in labels:
+            if not any(row["what"] == what and row["peer"].startswith(label) for row in rows):
                 raise ValueError(f"the page shows '{what}' of {name}, which was not measured")
     return [row for row in rows if row["peer"].startswith(tuple(chosen.get(row["what"], ())))]
 

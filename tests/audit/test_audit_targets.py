@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.instep.audit.probe.importing import Imported, last_line, take
+from mcp_protogen.instep.audit.probe.importing import ImportedModules, last_line, take
 from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
 from mcp_protogen.instep.audit.target import find
 from support import tables
-from support.audit.auditing import PYDANTIC, REVISION, run_audit, target
+from support.audit.auditing import PYDANTIC, REVISION, run_audit, write_sdk
 from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("vectors_made_once")
 def problem(folder: Path, source: str, timeout: float = 60.0) -> Problem:
     """The problem with a module."""
     with pytest.raises(ProblemError) as raised:
-        audit(target(folder, source), REVISION, AuditOptions(timeout=timeout))
+        audit(write_sdk(folder, source), REVISION, AuditOptions(timeout=timeout))
     (found,) = raised.value.problems
     return found
 
@@ -39,7 +39,7 @@ def test_last_line_of_an_error_has_the_file_and_line_where_it_is_not_ours(
 ) -> None:
     module = tmp_path / "raises_when_imported.py"
     module.write_text("x = 1\nraise ValueError('no such thing')")
-    found = Imported([], [])
+    found = ImportedModules([], [])
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     take(("no_such_sdk", module.stem), found)
     assert [entry["error"] for entry in found.skipped] == [
@@ -75,12 +75,12 @@ def test_a_module_without_types_has_nothing_to_audit(tmp_path: Path) -> None:
     assert problem(tmp_path, "def add(a, b): return a + b").code == "nothing-to-audit"
 
 
-def test_an_empty_folder_is_no_target(tmp_path: Path) -> None:
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="no-target"):
         find(str(tmp_path))
 
 
-def test_invalid_target_is_refused() -> None:
+def test_invalid_sdk_is_refused() -> None:
     for name in ("mcp/types.txt", "not a name", "a..b", ""):
         with tables.case(name), pytest.raises(ProblemError, match="no-target"):
             find(name)
@@ -108,13 +108,13 @@ def test_a_revision_that_is_not_pinned_is_refused_before_anything_is_imported(
     tmp_path: Path,
 ) -> None:
     marked = tmp_path / "imported"
-    asked = target(tmp_path / "sdk", f"open({str(marked)!r}, 'w')")
+    asked = write_sdk(tmp_path / "sdk", f"open({str(marked)!r}, 'w')")
     with pytest.raises(ProblemError, match="unknown-revision"):
         audit(asked, "2025-11-26")
     assert not marked.exists()
 
 
-def test_stdout_is_protected_from_what_a_target_prints_and_leaves_running(tmp_path: Path) -> None:
+def test_stdout_is_protected_from_what_an_sdk_prints_and_leaves_running(tmp_path: Path) -> None:
     source = """
         import dataclasses, os, sys, threading
         print("{ not what you expect")
@@ -129,7 +129,7 @@ def test_stdout_is_protected_from_what_a_target_prints_and_leaves_running(tmp_pa
     assert "1 of 145 types matched" in found.summary
 
 
-def test_a_process_that_a_target_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_process_that_an_sdk_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     import subprocess, sys
     subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
@@ -142,11 +142,11 @@ def test_a_process_that_a_target_leaves_running_is_not_waited_for(tmp_path: Path
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="signals")
-def test_a_signal_that_ends_an_audit_ends_the_target(tmp_path: Path) -> None:
+def test_a_signal_that_ends_an_audit_ends_the_sdk(tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     os.mkfifo(alive)
     source = f"import threading; kept = open({str(alive)!r}, 'w'); threading.Event().wait()"
-    folder = target(tmp_path / "sdk", source).path[0]
+    folder = write_sdk(tmp_path / "sdk", source).path[0]
     audit_of_it = subprocess.Popen([sys.executable, "-m", "mcp_protogen", "audit", folder])
     with alive.open() as ends:  # opened once the target has done so
         audit_of_it.terminate()
@@ -155,7 +155,7 @@ def test_a_signal_that_ends_an_audit_ends_the_target(tmp_path: Path) -> None:
         assert ends.read() == ""
 
 
-def test_odd_values_in_a_target_do_no_harm(tmp_path: Path) -> None:
+def test_odd_values_in_an_sdk_do_no_harm(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     import enum
 
@@ -213,20 +213,20 @@ def test_a_project_with_a_src_folder_is_found(tmp_path: Path) -> None:
     assert find(str(tmp_path)).modules == ("sdk",)
 
 
-def test_modules_of_the_probe_do_not_stand_in_for_those_of_the_target(
+def test_modules_of_the_probe_do_not_stand_in_for_those_of_the_sdk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("members", "structure", "importing", "run")
     source = "".join(f"import {name}; assert {name}.MINE\n" for name in names)
     for name in names:
         (tmp_path / f"{name}.py").write_text("MINE = True\n")
-    target(tmp_path, f"{source}import typing\nclass Root(typing.TypedDict):\n    uri: str\n")
+    write_sdk(tmp_path, f"{source}import typing\nclass Root(typing.TypedDict):\n    uri: str\n")
     monkeypatch.chdir(tmp_path)
     found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert "1 of 145 types matched" in found.summary
 
 
-def test_a_target_is_never_imported_by_our_own_process(tmp_path: Path) -> None:
+def test_an_sdk_is_never_imported_by_our_own_process(tmp_path: Path) -> None:
     run_audit(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str")
     assert "sdk" not in sys.modules
 

@@ -116,9 +116,9 @@ def test_types_in_facts_are_compared_with_a_schema_in_a_file(mcp_gen: Run) -> No
     assert ("method-removed", "skills/list") in changes
 
 
-def test_every_form_shows_the_extension(mcp_gen: Run) -> None:
-    for form in ("text", "markdown", "github", "html"):
-        page = mcp_gen("diff", "2025-11-25", "tasks", "--format", form, "--only", "breaking")
+def test_every_format_shows_the_extension(mcp_gen: Run) -> None:
+    for format in ("text", "markdown", "github", "html"):
+        page = mcp_gen("diff", "2025-11-25", "tasks", "--format", format, "--only", "breaking")
         assert page.code == 0 and "tasks/result" in page.out and "2025-11-25" in page.out
     assert "resources/subscribe" not in page.out and "tasks/update" in page.out
 

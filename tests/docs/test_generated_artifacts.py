@@ -81,7 +81,7 @@ def test_a_test_is_of_the_peer_that_its_name_has() -> None:
         peer_of("test_new::test_of_somebody")
 
 
-def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen() -> None:
+def test_unclear_places_name_source_and_test_of_choice() -> None:
     pins = load_pins(SCHEMA).keys()
     assert len({place["id"] for place in PLACES}) == len(PLACES)
     for place in PLACES:

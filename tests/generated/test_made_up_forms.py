@@ -11,25 +11,29 @@ from mcp_protogen.base.names import type_name
 from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.generated.differential import Reader, difference, reader_of
-from support.generated.made_up_forms import FORMS, schemas, values
+from support.generated.made_up_forms import SCHEMAS, schemas, values
 
 
 @pytest.fixture(scope="module")
-def form_models() -> Package:
+def made_up_models() -> Package:
     document = schemas.schema()
-    document["$defs"] |= FORMS
+    document["$defs"] |= SCHEMAS
     return schemas.make_models(document)
 
 
 @pytest.fixture(scope="module")
-def package(form_models: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with schemas.import_package(form_models, tmp_path_factory.mktemp("forms"), "forms") as module:
+def package(
+    made_up_models: Package, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ModuleType]:
+    with schemas.import_package(
+        made_up_models, tmp_path_factory.mktemp("forms"), "forms"
+    ) as module:
         yield module
 
 
-def test_made_up_schema_is_not_loosened(form_models: Package) -> None:
+def test_made_up_schema_is_not_loosened(made_up_models: Package) -> None:
     assert [
-        str(warning) for warning in form_models.warnings if warning.code == "loosened-schema"
+        str(warning) for warning in made_up_models.warnings if warning.code == "loosened-schema"
     ] == []
 
 
@@ -41,14 +45,14 @@ def read_by(package: ModuleType, name: str) -> Reader:
 
 
 def test_types_accept_what_their_definitions_accept(package: ModuleType) -> None:
-    definitions = {**schemas.schema()["$defs"], **FORMS}
-    for name in FORMS:
+    definitions = {**schemas.schema()["$defs"], **SCHEMAS}
+    for name in SCHEMAS:
         with tables.case(name):
             read = read_by(package, name)
             pointer = jsonpointer.join("$defs", name).replace("<", "%3C").replace(">", "%3E")
             oracle = schemas.validator({"$ref": f"#{pointer}", "$defs": definitions})
             accepted = 0
-            for value in values(FORMS[name]):
+            for value in values(SCHEMAS[name]):
                 wanted = oracle.is_valid(value)
                 accepted += wanted
                 assert difference(read, value, wanted, exact=False) is None

@@ -80,12 +80,12 @@ class Router:
     """A router that sends a session to its application, and other requests in turn."""
 
     def __init__(self, *apps: Any) -> None:
-        self._turn = cycle(apps)
+        self._apps = cycle(apps)
         self._home: dict[bytes, Any] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         id = dict(scope["headers"]).get(b"mcp-session-id", b"")
-        app = self._home.get(id) or next(self._turn)
+        app = self._home.get(id) or next(self._apps)
 
         async def noting(message: Any) -> None:
             for name, value in message.get("headers", ()):

@@ -6,9 +6,9 @@ from typing import Any
 from mcp_protogen.runtime.http import headers
 from mcp_protogen.servers.inspect.http_plan import OF_HTTP
 from mcp_protogen.servers.inspect.plan import MISTAKES, READING
-from mcp_protogen.servers.inspect.steps import SessionClient
+from mcp_protogen.servers.inspect.steps import PlanClient
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
-from support.inspection.sessions import exchange, request, result, session
+from support.inspection.sessions import exchange, request, result, transcript
 from support.revisions import OLD, STATELESS
 from support.tables import case
 
@@ -22,10 +22,10 @@ def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
         exchange("tools/call", request("tools/call", {"name": name}), result()) for name in called
     ]
     listed = exchange("tools/list", request("tools/list"), result({"tools": [*tools]}))
-    return session(listed, *calls, capabilities={"tools": {}})
+    return transcript(listed, *calls, capabilities={"tools": {}})
 
 
-def called_tool(client: SessionClient) -> Any:
+def called_tool(client: PlanClient) -> Any:
     """Return the tool of the next call."""
     (probe,) = (probe for probe in READING if probe.name == "tools/call")
     step = probe.make(client)
@@ -46,8 +46,8 @@ def test_inspection_calls_only_tools_that_are_named_or_read_without_arguments() 
     ):
         with case(name):
             listed = listing({"name": "t", **tool})
-            assert called_tool(SessionClient(listed, reading=reading)) == expected
-            named = SessionClient(listed, calls={"t": {"x": 1}}, reading=reading)
+            assert called_tool(PlanClient(listed, reading=reading)) == expected
+            named = PlanClient(listed, calls={"t": {"x": 1}}, reading=reading)
             assert called_tool(named) == "t"
 
 
@@ -55,7 +55,7 @@ def test_inspection_calls_each_tool_once_and_skips_tools_without_names() -> None
     tools = [{"name": name, "annotations": READS} for name in (5, "a", "b")]
     for called, expected in (((), "a"), (("a",), "b"), (("a", "b"), None)):
         with case(called):
-            client = SessionClient(listing(*tools, called=called), reading=True)
+            client = PlanClient(listing(*tools, called=called), reading=True)
             assert called_tool(client) == expected
 
 
@@ -78,19 +78,19 @@ def test_inspection_resumes_a_stream_that_has_more_after_its_first_event() -> No
         ((answer_with_events(), replace(answer_with_events("a", "b"), messages=())), None),
     ):
         with case(resumed):
-            step = probe.make(SessionClient(session(*exchanges)))
+            step = probe.make(PlanClient(transcript(*exchanges)))
             assert (step and step.headers[headers.LAST_EVENT_ID]) == resumed
 
 
 def test_inspection_names_in_the_header_the_newest_revision_that_is_not_spoken() -> None:
     (probe,) = (probe for probe in OF_HTTP if probe.name == "other Mcp-Protocol-Version")
-    step = probe.make(SessionClient(session(revision=STATELESS)))
+    step = probe.make(PlanClient(transcript(revision=STATELESS)))
     assert step is not None and step.headers[headers.PROTOCOL_VERSION] == OLD
 
 
 def test_inspection_asks_stateless_servers_in_an_unknown_revision() -> None:
     (probe,) = (probe for probe in MISTAKES if probe.name == "unknown revision in _meta")
-    step = probe.make(SessionClient(session(revision=STATELESS)))
+    step = probe.make(PlanClient(transcript(revision=STATELESS)))
     assert step is not None and step.waits
     (message,) = step.messages
     assert message["method"] == "server/discover"

@@ -15,7 +15,7 @@ def document(comparison: Comparison, reader: Reader | None = None) -> dict[str, 
     return data
 
 
-def test_the_output_is_of_the_published_form() -> None:
+def test_the_output_has_the_published_format() -> None:
     rows: list[Comparison] = [SMALL, NOTHING, large()[0], hostile()[0]]
     rows1: list[Reader | None] = [None, Reader.GATEWAY]
     for comparison, reader in product(rows, rows1):
@@ -23,7 +23,7 @@ def test_the_output_is_of_the_published_form() -> None:
             assert forms.faults("comparison", document(comparison, reader)) == []
 
 
-def test_the_form_asks_for_every_member_and_knows_no_other() -> None:
+def test_the_format_requires_every_member_and_knows_no_other() -> None:
     for member in sorted(document(SMALL)):
         with tables.case(member):
             data = document(SMALL)
@@ -32,7 +32,7 @@ def test_the_form_asks_for_every_member_and_knows_no_other() -> None:
             assert forms.faults("comparison", data)
 
 
-def test_the_form_asks_for_every_member_of_a_change() -> None:
+def test_the_format_requires_every_member_of_a_change() -> None:
     for member in sorted(document(SMALL)["changes"][0]):
         with tables.case(member):
             data = document(SMALL)
@@ -40,16 +40,16 @@ def test_the_form_asks_for_every_member_of_a_change() -> None:
             assert forms.faults("comparison", data)
 
 
-def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = forms.form("comparison")["$defs"]
+def test_the_format_knows_the_same_words_as_the_code() -> None:
+    definitions = forms.published_schema("comparison")["$defs"]
     assert definitions["severity"]["enum"] == list(Severity)
     assert definitions["change"]["properties"]["category"]["enum"] == list(Category)
-    assert forms.form("comparison")["properties"]["reader"]["enum"] == [None, *Reader]
+    assert forms.published_schema("comparison")["properties"]["reader"]["enum"] == [None, *Reader]
 
 
 def test_problems_look_as_they_do_in_a_report() -> None:
-    report = forms.form("report")
-    assert forms.form("comparison")["$defs"]["problem"] == report["$defs"]["problem"]
+    report = forms.published_schema("report")
+    assert forms.published_schema("comparison")["$defs"]["problem"] == report["$defs"]["problem"]
     assert document(SMALL)["notes"][0]["place"] == NOTE.place
 
 

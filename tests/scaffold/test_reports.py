@@ -52,8 +52,8 @@ def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: Run)
     assert (failed["command"], failed["status"]) == (arguments[0], "failed")
 
 
-def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = forms.form("report")["$defs"]
+def test_the_format_knows_the_same_words_as_the_code() -> None:
+    definitions = forms.published_schema("report")["$defs"]
     assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*DriftKind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
-    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*RunStatus}
+    assert {*forms.published_schema("report")["properties"]["status"]["enum"]} == {*RunStatus}

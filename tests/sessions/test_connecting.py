@@ -72,7 +72,7 @@ async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revisi
 ) -> None:
     monkeypatch.chdir(folder)
     python = sys.executable
-    targets: list[tuple[Any, str]] = [
+    servers: list[tuple[Any, str]] = [
         (folder / "old.py", OLD),
         (str(folder / "old.py"), OLD),
         ("new.py", STATELESS),
@@ -84,9 +84,9 @@ async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revisi
         (pkg.stdio_client([python, "old.py"]), OLD),
         (pkg.in_memory(Newer, revisions=pkg.REVISIONS), STATELESS),
     ]
-    for target, revision in targets:
-        with case(repr(target)[:60]):
-            async with pkg.connect(target) as client:
+    for server, revision in servers:
+        with case(repr(server)[:60]):
+            async with pkg.connect(server) as client:
                 assert type(client) is mcp.Client
                 assert client.revision == revision
                 assert await weather(client) in ("Ulm: sun", "Ulm: rain")

@@ -44,7 +44,7 @@ def schema() -> str:
 
 
 def quote_schema(engine: PostgresEngine) -> str:
-    return Schema(engine.schema).quoted
+    return Schema(engine.schema).quoted_name
 
 
 @pytest.fixture

@@ -578,7 +578,7 @@ class TestNotifications:
 
 
 class TestChoices:
-    async def test_answered_setting_holds_at_every_worker(self) -> None:
+    async def test_answered_setting_applies_at_every_worker(self) -> None:
         async with workers(ours(), ours(), ours()) as sites:
             session = await sites[0].initialize()
             sessions = await copies_at(session, *sites)
@@ -617,7 +617,7 @@ class TestChoices:
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
             await copies_at(session, two)
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(session.post(chosen))
             await until(lambda: engine.calls[-1] == "sessions.open")
@@ -651,7 +651,7 @@ class TestChoices:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            opening = engine.hold("sessions.open")
+            opening = engine.block("sessions.open")
             pinging = asyncio.create_task(post_status(at(session, two), request("ping")))
             await until(lambda: engine.calls[-1] == "sessions.open")
             # It has read the old record, and will learn of the change first.
@@ -687,7 +687,7 @@ class TestChoices:
         async with workers(ours(), ours(), engine=engine, lease=2.0) as (one, two):
             session = await one.initialize()
             (second,) = await copies_at(session, two)
-            saving = engine.hold("sessions.save")
+            saving = engine.block("sessions.save")
             engine.calls.clear()
             choosing = [
                 asyncio.create_task(copy.post(message))
@@ -715,13 +715,13 @@ class TestChoices:
         async with workers(ours(), ours(), ours(), engine=engine) as sites:
             session = await sites[0].initialize()
             sessions = [session, *await copies_at(session, sites[2])]
-            answering = engine.hold(call)
+            answering = engine.block(call)
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(post_status(session, chosen))
             await until(lambda: engine.calls[-1] == call)
             # It is made, and the answer is lost; of messages, nothing arrives.
             engine.workers[2].deaf = True
-            engine.away = engine.leases_hold = True
+            engine.away = engine.keeps_leases = True
             answering.set()
             del engine.held[call]
             assert await choosing == 503
@@ -791,7 +791,7 @@ class TestCopies:
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             async with session.get():
-                reading = engine.hold("sessions.open")
+                reading = engine.block("sessions.open")
                 engine.calls.clear()
                 for _ in range(20):
                     engine.lose()
@@ -891,7 +891,7 @@ class TestCopies:
         async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
             session = await one.initialize()
             await copies_at(session, two)
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             engine.calls.clear()
             await until(lambda: "sessions.open" in engine.calls)
@@ -1023,7 +1023,7 @@ async def rewrite(
     assert await sessions.save(key, "sother", text, version=found.version, lifetime=60)
 
 
-class TestEnds:
+class TestSessionEnd:
     async def test_RJ08_it_is_ended_once_wherever_it_is_asked_for(self) -> None:
         async with workers(ours(), ours()) as sites:
             session = await sites[0].initialize()
@@ -1051,7 +1051,7 @@ class TestEnds:
         async with workers(ours(), ours(), engine=engine, lease=0.3) as (one, two):
             session = await one.initialize()
             assert await post_status(at(session, two), request("ping")) == 200
-            end = engine.hold("sessions.end")
+            end = engine.block("sessions.end")
             deleting = asyncio.create_task(at(session, two).delete())
             await until(lambda: engine.calls[-1] == "sessions.end")
             engine.failing.add("sessions.end")
@@ -1069,7 +1069,7 @@ class TestEnds:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            writing = engine.hold("sessions.save")
+            writing = engine.block("sessions.save")
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(session.post(chosen))
             await until(lambda: engine.calls[-1] == "sessions.save")
@@ -1088,7 +1088,7 @@ class TestEnds:
             sessions = one.app._running.state.sessions
             found = sessions.get(session.id)
             engine.lose()
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             pinging = asyncio.create_task(post_status(session, request("ping")))
             await until(lambda: "sessions.open" in engine.calls)
             ending = asyncio.create_task(sessions.delete(found))
@@ -1174,7 +1174,7 @@ class TestEngineAway:
             session = await one.initialize(sampling={})
             other = await one.initialize()
             (copied,) = await copies_at(session, two)
-            engine.away = engine.leases_hold = True
+            engine.away = engine.keeps_leases = True
             refused = [
                 await one.post(hello()),
                 await session.post(request("logging/setLevel", level="error")),

@@ -311,7 +311,7 @@ class TestStoredFirst:
     async def test_events_are_stored_before_they_are_sent(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
-            may, engine = these.engine.hold("events.append"), these.engine
+            may, engine = these.engine.block("events.append"), these.engine
 
             async def first() -> Any:
                 async with session.calling("a") as events:
@@ -328,7 +328,7 @@ class TestStoredFirst:
     async def test_all_that_waits_is_stored_at_once_and_the_answer_with_it(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
-            may = these.engine.hold("events.append")
+            may = these.engine.block("events.append")
 
             async def events_of_call() -> list[Event]:
                 async with session.calling("a", 5) as events:
@@ -352,8 +352,8 @@ class TestStoredFirst:
                 async with workers() as these:
                     engine = these.engine
                     async with these.calling() as (session, events, first):
-                        engine.leases_hold = True
-                        may = engine.hold("events.append")
+                        engine.keeps_leases = True
+                        may = engine.block("events.append")
                         engine.away = not made
                         these.tools[0].go(2)
                         if made:
@@ -383,7 +383,7 @@ class TestEngineAway:
             these.tools[0].go()
             async with session.get() as standing, session.calling("a", 5) as events:
                 last, _ = await next_of(events)
-                engine.away = engine.leases_hold = True
+                engine.away = engine.keeps_leases = True
                 these.tools[0].go()
                 for id in (None, last.id, "~.1"):
                     async with session.get(id) as refused:
@@ -406,7 +406,7 @@ class TestEngineAway:
             async with these.at(session, 1).get(last.id) as events:
                 these.tools[0].go()
                 assert await next_said(events) == "a 2"
-                engine.away = engine.leases_hold = True
+                engine.away = engine.keeps_leases = True
                 these.tools[0].go()
                 # Long enough for it to have looked.
                 await asyncio.sleep(SHORT)
@@ -676,8 +676,8 @@ class TestStandalone:
                     async with session.get() as events:
                         await saying[0].log("info", "first")
                         assert await next_said(events) == "first"
-                        engine.leases_hold = True
-                        may = engine.hold("events.append")
+                        engine.keeps_leases = True
+                        may = engine.block("events.append")
                         engine.away = not made
                         calls, last = engine.calls.count("events.append"), these.last(session)
                         await saying[1].log("info", "there")
@@ -733,7 +733,7 @@ class TestStandalone:
                     session, engine = await these.sites[0].initialize(), these.engine
                     second = these.at(session, 1)
                     assert outcome(await second.post(request("ping"))) == (200, None)
-                    reading = engine.hold("sessions.open")
+                    reading = engine.block("sessions.open")
                     engine.calls.clear()
                     # The other one makes it read the stored events again.
                     level = request("logging/setLevel", level="error")
@@ -767,7 +767,7 @@ class TestStandalone:
                     async with session.get() as before:
                         await saying.log("info", 1)
                         assert await next_said(before) == 1
-                        engine.leases_hold, may = True, engine.hold("sessions.claim")
+                        engine.keeps_leases, may = True, engine.block("sessions.claim")
                         record = these.stream_record(session)
                         epoch = record.epoch
 
@@ -794,7 +794,7 @@ class TestStandalone:
         async with workers(3) as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 2)
-            may = these.engine.hold("sessions.claim")
+            may = these.engine.block("sessions.claim")
             async with AsyncExitStack() as stack:
 
                 async def open_listener(worker: int) -> Events:

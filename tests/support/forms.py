@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 @cache
-def form(name: str) -> Json:
+def published_schema(name: str) -> Json:
     """Return a form; callers must not change it."""
     file = schema_folder() / "formats" / f"{name}.schema.json"
     schema: Json = parse_json(file.read_bytes(), file.name)
@@ -23,5 +23,5 @@ def faults(name: str, document: object) -> list[str]:
     if isinstance(document, str | bytes):
         text = document.encode() if isinstance(document, str) else document
         document = parse_json(text, name)
-    validator: Any = Draft202012Validator(form(name))
+    validator: Any = Draft202012Validator(published_schema(name))
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]

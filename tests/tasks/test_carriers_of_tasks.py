@@ -22,11 +22,11 @@ def halves(**members: Any) -> tuple[Any, Any]:
 
 
 async def test_a_question_that_is_taken_back_before_anybody_looks_leaves_nothing() -> None:
-    carrier = ExtensionClients(*halves())
+    adapter = ExtensionClients(*halves())
     spec: Any = SimpleNamespace(method="elicitation/create")
-    asking = create_task(carrier.ask("t", spec, None))
+    asking = create_task(adapter.ask("t", spec, None))
     await sleep(0)
-    assert len(vars(carrier)["_waiting"]) == 1
+    assert len(vars(adapter)["_waiting"]) == 1
     asking.cancel()
     await wait([asking])
-    assert len(vars(carrier)["_waiting"]) == 0
+    assert len(vars(adapter)["_waiting"]) == 0

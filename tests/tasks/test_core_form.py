@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.tasks import core_form, lifecycle
-from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.board import TaskRegistry
 from mcp_protogen.runtime.features.tasks.lifecycle import Outcome, error_object
 from mcp_protogen.runtime.features.tasks.on_wire import wire_task
 from mcp_protogen.runtime.features.tasks.task import Task
@@ -38,8 +38,8 @@ class Clock:
         return self.now
 
 
-def board(clock: Clock, **limits: Any) -> TaskBoard:
-    return TaskBoard(MemoryTaskStore(clock), TaskOptions(**limits), clock=clock)
+def registry(clock: Clock, **limits: Any) -> TaskRegistry:
+    return TaskRegistry(MemoryTaskStore(clock), TaskOptions(**limits), clock=clock)
 
 
 @pytest.mark.shows("TC-05", "TC-11")
@@ -113,7 +113,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(core_form, "PAGE_SIZE", 2)
-    kept = board(Clock())
+    kept = registry(Clock())
     ids = {f"t-{number}" for number in range(5)}
     for id in ids:
         await kept.create(replace(TASK, id=id, principal_id="ann"))
@@ -139,7 +139,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
 @pytest.mark.shows("TC-19", "TC-20")
 async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
     clock = Clock()
-    kept = board(clock)
+    kept = registry(clock)
     await kept.create(replace(TASK, principal_id="ann"))
     await kept.create(replace(TASK, id="other-form", form="extension", principal_id="ann"))
     rows = [("t-1", "bob"), ("t-1", None), ("t-2", "ann"), ("other-form", "ann")]
@@ -160,7 +160,7 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
 
 @pytest.mark.shows("TC-08", "TC-17")
 async def test_only_a_task_that_goes_on_can_be_cancelled() -> None:
-    kept = board(Clock())
+    kept = registry(Clock())
     await kept.create(TASK)
     gone = await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
     assert gone["status"] == "cancelled"

@@ -19,8 +19,8 @@ import pytest
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.features.tasks.board import (
-    TaskBoard,
     TaskOptions,
+    TaskRegistry,
     TooManyTasks,
     UnknownTask,
     new_task_id,
@@ -74,15 +74,15 @@ class Store(MemoryTaskStore):
             raise EngineUnavailable
 
 
-def board_of(
+def registry_of(
     store: TaskStore, clock: Callable[[], float] = now, *, max_tasks: int = 1000
-) -> TaskBoard:
-    return TaskBoard(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
+) -> TaskRegistry:
+    return TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
 
 
-def count_watched(board: TaskBoard) -> tuple[int, int]:
+def count_watched(registry: TaskRegistry) -> tuple[int, int]:
     """Return how many tasks are awaited, and how many are watched."""
-    watch = cast(Watch, vars(board)["_watch"])
+    watch = cast(Watch, vars(registry)["_watch"])
     return len(watch), len(cast(Timers, vars(watch)["_timers"]))
 
 
@@ -96,15 +96,15 @@ def complete_task(task: Task) -> Task:
 
 def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
     async def script() -> None:
-        board = board_of(Store())
-        task = await board.create(a_task())
-        waiters = [create_task(board.wait_for_change(task)) for _ in range(100)]
+        registry = registry_of(Store())
+        task = await registry.create(a_task())
+        waiters = [create_task(registry.wait_for_change(task)) for _ in range(100)]
         await sleep(0)
         before = now()
-        changed = await board.change("task", lambda one: replace(one, status_message="half"))
+        changed = await registry.change("task", lambda one: replace(one, status_message="half"))
         assert await asyncio.gather(*waiters) == [changed] * 100
         assert now() == before
-        assert await board.wait_for_change(task) == changed
+        assert await registry.wait_for_change(task) == changed
 
     play(script)
 
@@ -112,20 +112,20 @@ def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
 def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
     async def script() -> None:
         store = Store()
-        board = board_of(store)
-        task = await board.create(a_task())
+        registry = registry_of(store)
+        task = await registry.create(a_task())
         get = store.get
 
         async def slow_get(key: str) -> object:
             found = await get(key)
             # Its data is old when it arrives.
             store.get = get  # type: ignore[method-assign]
-            await board.change("task", complete_task)
+            await registry.change("task", complete_task)
             return found
 
         store.get = slow_get  # type: ignore[method-assign, assignment]
         before = now()
-        assert (await board.wait_for_change(task)).status is Status.COMPLETED
+        assert (await registry.wait_for_change(task)).status is Status.COMPLETED
         assert now() == before
 
     play(script)
@@ -134,7 +134,7 @@ def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
 def test_a_change_of_another_worker_is_found_soon_and_less_and_less_is_asked() -> None:
     async def script() -> None:
         store = Store()
-        one, other = board_of(store), board_of(store)
+        one, other = registry_of(store), registry_of(store)
         task = await one.create(a_task())
         waiter = create_task(one.wait_for_end(task))
         await sleep(600)
@@ -156,13 +156,13 @@ def test_whoever_waits_for_a_change_waits_for_a_store_that_is_away() -> None:
 
     async def script() -> None:
         store = Away()
-        board = board_of(store)
-        task = await board.create(a_task())
-        changed, ended = create_task(board.wait_for_change(task)), create_task(
-            board.wait_for_end(task)
+        registry = registry_of(store)
+        task = await registry.create(a_task())
+        changed, ended = create_task(registry.wait_for_change(task)), create_task(
+            registry.wait_for_end(task)
         )
         await sleep(1)
-        await board.change("task", complete_task)
+        await registry.change("task", complete_task)
         store.away = True
         await sleep(LEASE)
         assert not changed.done() and not ended.done()
@@ -175,9 +175,9 @@ def test_whoever_waits_for_a_change_waits_for_a_store_that_is_away() -> None:
 def test_waiters_that_are_gone_take_no_memory() -> None:
     async def script() -> None:
         store = Store()
-        board = board_of(store, max_tasks=100)
-        tasks = [await board.create(a_task(str(number))) for number in range(100)]
-        waiters = [create_task(board.wait_for_end(task)) for task in tasks * 3]
+        registry = registry_of(store, max_tasks=100)
+        tasks = [await registry.create(a_task(str(number))) for number in range(100)]
+        waiters = [create_task(registry.wait_for_end(task)) for task in tasks * 3]
         await sleep(1)
         for waiter in waiters:
             waiter.cancel()
@@ -185,25 +185,25 @@ def test_waiters_that_are_gone_take_no_memory() -> None:
         looks = store.looks
         await sleep(100)
         assert store.looks == looks
-        assert count_watched(board) == (0, 0)
+        assert count_watched(registry) == (0, 0)
 
     play(script)
 
 
-def test_ten_thousand_tasks_wait_and_hold_at_once_and_none_is_lost() -> None:
+def test_ten_thousand_tasks_wait_and_run_at_once() -> None:
     async def script() -> None:
         store, number = Store(), 10_000
-        board, other = (board_of(store, max_tasks=number) for _ in range(2))
-        tasks = [await board.create(a_task(str(i), ttl=None)) for i in range(number)]
-        waiters = [create_task(board.wait_for_end(task)) for task in tasks]
+        registry, other = (registry_of(store, max_tasks=number) for _ in range(2))
+        tasks = [await registry.create(a_task(str(i), ttl=None)) for i in range(number)]
+        waiters = [create_task(registry.wait_for_end(task)) for task in tasks]
         for i, task in enumerate(tasks):
             # Some of them at another worker.
-            await (board, other)[i % 2].change(task.id, complete_task)
+            await (registry, other)[i % 2].change(task.id, complete_task)
             if i % 100 == 0:
                 await sleep(0.01)
         ended = await asyncio.gather(*waiters)
         assert {task.status for task in ended} == {Status.COMPLETED}
-        assert count_watched(board) == (0, 0)
+        assert count_watched(registry) == (0, 0)
 
     play(script)
 
@@ -215,10 +215,10 @@ async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
         came.extend(keys)
 
     timers = Timers(work)
-    timers.later("first", 0)
+    timers.schedule("first", 0)
     # Meanwhile the second one comes up, too, and is next after the call for the first.
     loop.call_later(0, time.sleep, 0.01)
-    timers.later("second", 0.005)
+    timers.schedule("second", 0.005)
     await coroutines.until(lambda: len(came) == 2)
     assert came == ["first", "second"]
 
@@ -226,24 +226,24 @@ async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
 def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
     async def script() -> None:
         store = Store()
-        board, other = board_of(store), board_of(store)
-        await board.create(a_task())
-        async with board.holding("task", "worker") as holding:
+        registry, other = registry_of(store), registry_of(store)
+        await registry.create(a_task())
+        async with registry.holding("task", "worker") as lease:
             before = await other.find("task")
             waiter = create_task(other.wait_for_change(before))
             await sleep(10 * LEASE)
             assert [task async for task in other.orphans()] == []
             assert await other.find("task") == before
-            assert not waiter.done() and not holding.over.is_set()
-            await holding.change(complete_task)
+            assert not waiter.done() and not lease.over.is_set()
+            await lease.change(complete_task)
             assert (await waiter).status is Status.COMPLETED
-        assert len(vars(board)["_leases"]) == 0
+        assert len(vars(registry)["_leases"]) == 0
         assert [task async for task in other.orphans()] == []
 
     play(script)
 
 
-def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
+def test_worker_of_task_learns_that_it_must_stop() -> None:
     def cancel_task(task: Task) -> Task:
         return cancel(task, now())
 
@@ -255,17 +255,17 @@ def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
 
     async def script(step: Step, own: bool, lost: bool, error: type[Exception] | None) -> None:
         store = Store()
-        board = board_of(store)
-        other = board if own else board_of(store)
-        await board.create(a_task())
-        async with board.holding("task", "worker") as holding:
+        registry = registry_of(store)
+        other = registry if own else registry_of(store)
+        await registry.create(a_task())
+        async with registry.holding("task", "worker") as lease:
             await sleep(LEASE)
             await other.change("task", step)
-            await holding.over.wait()
-            assert holding.lost is lost
+            await lease.over.wait()
+            assert lease.lost is lost
             with pytest.raises(error) if error else nullcontext():
-                await holding.change(complete_task)
-        assert (await board.find("task")).worker == ("thief" if lost else None)
+                await lease.change(complete_task)
+        assert (await registry.find("task")).worker == ("thief" if lost else None)
 
     for name, step, lost, error in (
         ("ended", cancel_task, False, TaskEnded),
@@ -280,21 +280,21 @@ def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
 def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
     async def script() -> None:
         store = Store()
-        board = board_of(store)
-        await board.create(a_task())
-        async with board.holding("task", "worker") as holding:
+        registry = registry_of(store)
+        await registry.create(a_task())
+        async with registry.holding("task", "worker") as lease:
             store.away = True
             await sleep(LEASE * 2 / 3)
-            assert not holding.over.is_set()
-            await asyncio.wait_for(holding.over.wait(), LEASE)
-            assert holding.lost
+            assert not lease.over.is_set()
+            await asyncio.wait_for(lease.over.wait(), LEASE)
+            assert lease.lost
             store.away = False
-            (orphan,) = [task async for task in board_of(store).orphans()]
+            (orphan,) = [task async for task in registry_of(store).orphans()]
             assert orphan.id == "task"
             with pytest.raises(LeaseLost):
-                await holding.change(complete_task)
+                await lease.change(complete_task)
             # The same worker may take it over while its old handler still ends.
-            async with board.holding("task", "worker") as again:
+            async with registry.holding("task", "worker") as again:
                 assert (await again.change(complete_task)).status is Status.COMPLETED
 
     play(script)
@@ -303,30 +303,30 @@ def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
 def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
     async def script() -> None:
         store = Store()
-        boards = [board_of(store) for _ in range(5)]
+        registries = [registry_of(store) for _ in range(5)]
         names = [str(number) for number in range(50)]
         for name in names:
             # Its worker dies before it holds it.
-            await boards[0].create(a_task(name))
+            await registries[0].create(a_task(name))
         await sleep(LEASE / 2)
-        assert [task async for task in boards[0].orphans()] == []
+        assert [task async for task in registries[0].orphans()] == []
         await sleep(LEASE)
 
-        async def take_orphans(board: TaskBoard, worker: str) -> list[str]:
+        async def take_orphans(registry: TaskRegistry, worker: str) -> list[str]:
             found = list[str]()
-            async for orphan in board.orphans():
-                async with board.holding(orphan.id, worker) as holding:
+            async for orphan in registry.orphans():
+                async with registry.holding(orphan.id, worker) as lease:
                     await sleep(0.1)
-                    await holding.change(complete_task)
+                    await lease.change(complete_task)
                 found.append(orphan.id)
             return found
 
         takes = await asyncio.gather(
-            *(take_orphans(board, str(i)) for i, board in enumerate(boards))
+            *(take_orphans(registry, str(i)) for i, registry in enumerate(registries))
         )
         assert sorted(id for some in takes for id in some) == sorted(names)
         await sleep(2 * LEASE)
-        assert [task async for task in boards[0].orphans()] == []
+        assert [task async for task in registries[0].orphans()] == []
 
     play(script)
 
@@ -335,15 +335,15 @@ def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> N
     async def script() -> None:
         store, stood_still = Store(), 0.0
         vars(store)["clock"] = lambda: now() + stood_still
-        board = board_of(store)
-        task = await board.create(a_task())
-        async with board.exclusive(task, "asking"), board.holding("task", "worker") as holding:
+        registry = registry_of(store)
+        task = await registry.create(a_task())
+        async with registry.exclusive(task, "asking"), registry.holding("task", "worker") as lease:
             stood_still = LEASE * 2
-            assert [task async for task in board.orphans()] == []
+            assert [task async for task in registry.orphans()] == []
             # By that, it has them still.
-            assert [task async for task in board_of(store).orphans()] == []
+            assert [task async for task in registry_of(store).orphans()] == []
             assert len(vars(store)["_kept"]) == 2
-            assert (await holding.change(complete_task)).status is Status.COMPLETED
+            assert (await lease.change(complete_task)).status is Status.COMPLETED
 
     play(script)
 
@@ -351,12 +351,12 @@ def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> N
 def test_released_task_is_orphan_at_once() -> None:
     async def script() -> None:
         store = Store()
-        board = board_of(store)
-        await board.create(a_task())
-        async with board.holding("task", "worker"):
+        registry = registry_of(store)
+        await registry.create(a_task())
+        async with registry.holding("task", "worker"):
             pass
-        assert [task.id async for task in board_of(store).orphans()] == ["task"]
-        assert [task.id async for task in board_of(store).orphans()] == []
+        assert [task.id async for task in registry_of(store).orphans()] == ["task"]
+        assert [task.id async for task in registry_of(store).orphans()] == []
 
     play(script)
 
@@ -373,20 +373,20 @@ def test_ids_of_tasks_cannot_be_guessed_and_none_comes_twice() -> None:
 @pytest.mark.shows("TX-20", "TX-21")
 def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
     async def script() -> None:
-        board = board_of(Store())
-        task = await board.create(a_task(ttl=30.0))
-        waiter = create_task(board.wait_for_end(task))
-        async with board.holding("task", "worker") as holding:
+        registry = registry_of(Store())
+        task = await registry.create(a_task(ttl=30.0))
+        waiter = create_task(registry.wait_for_end(task))
+        async with registry.holding("task", "worker") as lease:
             await sleep(29.9)
-            assert not waiter.done() and not holding.over.is_set()
+            assert not waiter.done() and not lease.over.is_set()
             failed = await waiter
             assert failed.status is Status.FAILED and failed.error is not None
             assert failed.error["code"] == -32603
             assert failed.updated_at == pytest.approx(30, abs=0.1)
-            await holding.over.wait()
-        assert await board.find("task") == failed
+            await lease.over.wait()
+        assert await registry.find("task") == failed
         with pytest.raises(UnknownTask):
-            await board.wait_for_change(failed)
+            await registry.wait_for_change(failed)
         assert now() == pytest.approx(30 + LAPSED_FOR, abs=0.1)
 
     play(script)
@@ -395,14 +395,14 @@ def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
 @pytest.mark.shows("TC-11", "TC-21")
 def test_a_core_task_that_lapses_is_gone() -> None:
     async def script() -> None:
-        board = board_of(Store())
-        task = await board.create(a_task(form="core", ttl=30.0))
-        async with board.holding("task", "worker") as holding:
+        registry = registry_of(Store())
+        task = await registry.create(a_task(form="core", ttl=30.0))
+        async with registry.holding("task", "worker") as lease:
             with pytest.raises(UnknownTask):
-                await board.wait_for_end(task)
+                await registry.wait_for_end(task)
             assert now() == pytest.approx(30, abs=0.1)
-            await holding.over.wait()
-            assert holding.lost
+            await lease.over.wait()
+            assert lease.lost
 
     play(script)
 
@@ -411,28 +411,28 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
     async def script() -> None:
         store = Store()
         jump = [0.0]
-        board, jumping = board_of(store), board_of(store, lambda: now() + jump[0])
+        registry, jumping = registry_of(store), registry_of(store, lambda: now() + jump[0])
 
         def key() -> dict[str, JSONObject]:
             return {str(jump[0]): {}}
 
-        await board.create(a_task(ttl=3600.0))
-        async with board.holding("task", "worker") as holding:
+        await registry.create(a_task(ttl=3600.0))
+        async with registry.holding("task", "worker") as lease:
             for jump[0] in (1e6, -1e6):
                 assert [task async for task in jumping.orphans()] == []
                 assert (await jumping.find("task")).status is Status.WORKING
-                before = await board.find("task")
+                before = await registry.find("task")
                 await jumping.change("task", lambda one: add_questions(one, key(), jumping.clock()))
                 changed = await jumping.change(
                     "task", lambda one: add_answers(one, key(), jumping.clock())
                 )
                 assert changed.updated_at >= before.updated_at
                 await sleep(LEASE)
-            assert not holding.over.is_set()
+            assert not lease.over.is_set()
         # A task of a worker with a wrong clock still becomes an orphan in time.
         async with jumping.holding("task", "other"):
             await sleep(LEASE * 2)
-            assert [task async for task in board.orphans()] == []
+            assert [task async for task in registry.orphans()] == []
 
     play(script)
 
@@ -442,9 +442,9 @@ def test_store_clock_of_single_process_is_monotonic(
 ) -> None:
     limits = TaskOptions()
     memory = MemoryTaskStore()
-    assert TaskBoard(memory, limits).clock is memory.clock is steady_time
-    assert TaskBoard(MemoryTaskStore(now), limits).clock is now
-    assert TaskBoard(FileTaskStore(tmp_path), limits).clock is time.time
+    assert TaskRegistry(memory, limits).clock is memory.clock is steady_time
+    assert TaskRegistry(MemoryTaskStore(now), limits).clock is now
+    assert TaskRegistry(FileTaskStore(tmp_path), limits).clock is time.time
     before = steady_time()
     monkeypatch.setattr(memory_tasks, "time", lambda: before + 1e6)
     assert 0 <= steady_time() - before < 3600
@@ -458,15 +458,15 @@ def test_limits_of_tasks_have_these_defaults() -> None:
 @pytest.mark.shows("TC-20", "TC-21", "TX-22")
 def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
     async def script() -> None:
-        board = board_of(Store(), max_tasks=2)
+        registry = registry_of(Store(), max_tasks=2)
         for who in ("a", "b", None, ""):
             for number in range(2):
-                await board.create(a_task(f"{who!r} {number}", principal_id=who, form="core"))
+                await registry.create(a_task(f"{who!r} {number}", principal_id=who, form="core"))
             with pytest.raises(TooManyTasks):
-                await board.create(a_task(f"{who!r} more", principal_id=who))
-        assert (await board.get("'a' 0", "core", "a")).id == "'a' 0"
+                await registry.create(a_task(f"{who!r} more", principal_id=who))
+        assert (await registry.get("'a' 0", "core", "a")).id == "'a' 0"
         refused = list[UnknownTask]()
-        for id, form, who in (
+        for id, kind, who in (
             ("unknown", "core", "a"),
             ("'a' 0", "core", "b"),
             ("'a' 0", "core", None),
@@ -474,10 +474,10 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
             ("\ud800", "core", "a"),
         ):
             with pytest.raises(UnknownTask) as one:
-                await board.get(id, "core" if form == "core" else "extension", who)
+                await registry.get(id, "core" if kind == "core" else "extension", who)
             refused.append(one.value)
         assert len({str(error) for error in refused}) == 1
-        found = (await board.page("a", None, 10)).tasks
+        found = (await registry.page("a", None, 10)).tasks
         assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
 
     play(script)
@@ -486,22 +486,22 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
 @pytest.mark.shows("TC-16")
 def test_pages_have_the_tasks_that_can_be_listed_each_once() -> None:
     async def script() -> None:
-        board = board_of(Store(), max_tasks=1000)
-        forms = {new_task_id(): "core" if number % 3 else "extension" for number in range(100)}
-        for id, form in forms.items():
-            await board.create(a_task(id, form=form, principal_id="me"))
+        registry = registry_of(Store(), max_tasks=1000)
+        kinds = {new_task_id(): "core" if number % 3 else "extension" for number in range(100)}
+        for id, kind in kinds.items():
+            await registry.create(a_task(id, form=kind, principal_id="me"))
         for size in (1, 7, 66, 67, 100):
             listed, cursor = list[str](), None
             while True:
-                tasks, cursor = await board.page("me", cursor, size)
+                tasks, cursor = await registry.page("me", cursor, size)
                 assert 0 < len(tasks) <= size
                 listed += [task.id for task in tasks]
                 if cursor is None:
                     break
-            assert sorted(listed) == sorted(id for id, form in forms.items() if form == "core")
+            assert sorted(listed) == sorted(id for id, kind in kinds.items() if kind == "core")
         for cursor in ("", "x", "x" * 42 + "\0", "x" * 44):
             with pytest.raises(InvalidParams):
-                await board.page("me", cursor, 10)
+                await registry.page("me", cursor, 10)
 
     play(script)
 
@@ -509,17 +509,19 @@ def test_pages_have_the_tasks_that_can_be_listed_each_once() -> None:
 def test_steps_of_several_workers_at_once_are_all_taken() -> None:
     async def script() -> None:
         store = Store()
-        boards = [board_of(store) for _ in range(4)]
-        await boards[0].create(a_task())
+        registries = [registry_of(store) for _ in range(4)]
+        await registries[0].create(a_task())
 
-        async def ask(board: TaskBoard, key: str) -> None:
-            await board.change("task", lambda one: add_questions(one, {key: {"key": key}}, now()))
-            await board.change("task", lambda one: add_answers(one, {key: {"said": key}}, now()))
+        async def ask(registry: TaskRegistry, key: str) -> None:
+            await registry.change(
+                "task", lambda one: add_questions(one, {key: {"key": key}}, now())
+            )
+            await registry.change("task", lambda one: add_answers(one, {key: {"said": key}}, now()))
 
         await asyncio.gather(
-            *(ask(board, f"{i} {j}") for j in range(9) for i, board in enumerate(boards))
+            *(ask(registry, f"{i} {j}") for j in range(9) for i, registry in enumerate(registries))
         )
-        found = await boards[0].find("task")
+        found = await registries[0].find("task")
         assert len(found.answers) == 36 and not found.questions
         assert found.status is Status.WORKING
 
@@ -529,25 +531,25 @@ def test_steps_of_several_workers_at_once_are_all_taken() -> None:
 def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
     async def script() -> None:
         store = Store()
-        boards = [board_of(store) for _ in range(3)]
-        task = await boards[0].create(a_task())
+        registries = [registry_of(store) for _ in range(3)]
+        task = await registries[0].create(a_task())
         inside, most, times = 0, 0, 0
 
-        async def do(board: TaskBoard) -> None:
+        async def do(registry: TaskRegistry) -> None:
             nonlocal inside, most, times
-            async with board.exclusive(task, "asking"):
+            async with registry.exclusive(task, "asking"):
                 inside += 1
                 most = max(most, inside)
                 await sleep(LEASE * 3)
                 inside -= 1
                 times += 1
 
-        async with boards[0].exclusive(task, "something else"):
-            await asyncio.gather(*(do(board) for board in boards * 2))
+        async with registries[0].exclusive(task, "something else"):
+            await asyncio.gather(*(do(registry) for registry in registries * 2))
         assert (most, times) == (1, 6)
-        assert await boards[0].find("task") == task
-        for board in boards:
-            assert count_watched(board) == (0, 0) and len(vars(board)["_leases"]) == 0
+        assert await registries[0].find("task") == task
+        for registry in registries:
+            assert count_watched(registry) == (0, 0) and len(vars(registry)["_leases"]) == 0
         assert len(vars(store)["_kept"]) == 1
 
     play(script)
@@ -557,14 +559,14 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
     async def script() -> None:
         store, gone = Store(), Store()
         vars(gone).update(_kept=vars(store)["_kept"], _owned=vars(store)["_owned"])
-        board, other = board_of(store), board_of(gone)
-        task = await board.create(
+        registry, other = registry_of(store), registry_of(gone)
+        task = await registry.create(
             a_task(),
         )
         lost, taken = asyncio.Event(), asyncio.Event()
 
-        async def do(board: TaskBoard, until: asyncio.Event) -> None:
-            async with board.exclusive(task, "asking"):
+        async def do(registry: TaskRegistry, until: asyncio.Event) -> None:
+            async with registry.exclusive(task, "asking"):
                 taken.set()
                 await until.wait()
 
@@ -572,11 +574,11 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
         await taken.wait()
         taken.clear()
         gone.away = True
-        second = create_task(do(board, asyncio.Event()))
+        second = create_task(do(registry, asyncio.Event()))
         await sleep(LEASE)
         assert not taken.is_set()
-        async with board.holding("task", "worker"):
-            assert [task async for task in board.orphans()] == []
+        async with registry.holding("task", "worker"):
+            assert [task async for task in registry.orphans()] == []
             await sleep(1)
             assert taken.is_set()
             # It does not end a task that it no longer owns.
@@ -597,8 +599,8 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
 def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
         store = Store()
-        board = board_of(store)
-        await board.create(a_task())
+        registry = registry_of(store)
+        await registry.create(a_task())
         kept = vars(store)["_kept"]["".join(vars(store)["_kept"])]
         whole = json.loads(kept.record)
         others = [{**whole, name: 1 if name == "scopes" else [1]} for name in whole]
@@ -606,9 +608,9 @@ def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptur
         for record in (b"secret", b"[]", b"{}", b'{"status": "lost"}', *texts):
             kept.record = record
             with pytest.raises(UnknownTask):
-                await board.find("task")
+                await registry.find("task")
         kept.due = 0.0
-        assert [task async for task in board.orphans()] == []
+        assert [task async for task in registry.orphans()] == []
         assert "is not a task" in caplog.text and "secret" not in caplog.text
 
     play(script)

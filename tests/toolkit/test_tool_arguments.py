@@ -277,7 +277,7 @@ class Opaque:
     pass
 
 
-def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> None:
+def test_types_without_a_schema_name_the_parameter_when_the_server_is_made() -> None:
     @tool
     def take(self: object, good: int, thing: Opaque) -> str:
         return ""
@@ -294,14 +294,14 @@ def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> No
 
 
 def test_a_parameter_in_a_header_field_has_to_have_a_type_for_it() -> None:
-    mirrored = Field(json_schema_extra={"x-mcp-header": "Region"})
+    in_header = Field(json_schema_extra={"x-mcp-header": "Region"})
 
     @tool
-    def good(self: object, region: Annotated[str, mirrored]) -> str:
+    def good(self: object, region: Annotated[str, in_header]) -> str:
         return region
 
     @tool
-    def bad(self: object, region: Annotated[float, mirrored]) -> str:
+    def bad(self: object, region: Annotated[float, in_header]) -> str:
         return ""
 
     schema = listed_tools(kit(good=good)())["good"]["inputSchema"]

@@ -177,7 +177,7 @@ def test_a_type_of_undeclared_members_is_reported(package: Package) -> None:
     assert "/$defs/Beside/additionalProperties" in pointers
 
 
-def test_an_array_of_tuples_in_the_old_form_is_reported() -> None:
+def test_an_array_of_tuples_in_the_old_dialect_is_reported() -> None:
     made = schemas.schema()
     made["$schema"] = "http://json-schema.org/draft-07/schema#"
     made["definitions"] = made.pop("$defs")

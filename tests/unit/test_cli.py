@@ -296,12 +296,12 @@ def test_diff_reads_regular_files_only(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     file = Path("pkg", "__init__.py")
     Path("secret.txt").write_text("secret")
-    for target in ("../secret.txt", "nowhere", None):
+    for link in ("../secret.txt", "nowhere", None):
         file.unlink()
-        if target is None:
+        if link is None:
             os.mkfifo(file)
         else:
-            file.symlink_to(target)
+            file.symlink_to(link)
         ran = mcp_gen("--diff", *ONE)
         assert (ran.code, ran.err) == (1, "")
         assert "-not a regular file\n+REVISIONS" in ran.out and "secret" not in ran.out

@@ -60,9 +60,9 @@ def codes_of_problems() -> set[str]:
 
 def codes_of_findings() -> set[str]:
     """Return the codes in the tables of findings of all commands, and of test vectors."""
-    form = forms.form("vectors")
+    schema = forms.published_schema("vectors")
     tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
-    return {*(code for table in tables for code in table), *form["$defs"]["code"]["enum"]}
+    return {*(code for table in tables for code in table), *schema["$defs"]["code"]["enum"]}
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_protogen.pipeline.ir import (
     FieldIR,
-    Filled,
+    FilledObject,
     LeniencyIR,
     MethodIR,
     ObjectIR,
@@ -43,7 +43,7 @@ def method(ir: RevisionIR, name: str) -> MethodIR:
     return next(method for method in ir.methods if method.method == name)
 
 
-def test_a_usual_value_holds_wherever_the_member_is_repeated_and_required() -> None:
+def test_usual_value_applies_to_repeated_required_members() -> None:
     ir = derive_ir(
         state_producer(count=duty("One.count", 0)),
         One=record(("count",), count=COUNT),
@@ -67,7 +67,7 @@ def test_an_object_is_filled_with_what_is_usual_in_it() -> None:
         Meta=record(("version",), version=STRING),
         One=record(("_meta",), _meta=ref("Meta")),
     )
-    assert field(ir, "One", "_meta").default == Filled()
+    assert field(ir, "One", "_meta").default == FilledObject()
 
 
 def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None:

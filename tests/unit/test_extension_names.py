@@ -359,7 +359,7 @@ def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
     assert "@tool(task=True)" in texts[1]
 
 
-def test_the_client_of_a_project_waits_for_tasks_in_either_form() -> None:
+def test_the_client_of_a_project_waits_for_tasks_of_either_kind() -> None:
     for revision, base in (("2025-11-25", "TaskCalls"), ("2026-07-28", "TasksClient")):
         one = projects.choices(ProjectKind.CLIENT, ProjectTransport.STDIO, [revision])
         path = f"src/{one.name.package}/client.py"

@@ -183,7 +183,7 @@ def test_the_publication_of_another_revision_is_recognised(folder: Path) -> None
     assert problem.hint == "this is a publication of draft"
 
 
-def test_a_snapshot_made_by_another_rule_is_found_out(folder: Path) -> None:
+def test_snapshot_made_another_way_is_found(folder: Path) -> None:
     other = b'{"$defs": {"A": {}}}\n'
     text = pins_file(folder).read_text()
     pinned = load_pins(folder)["2030-01-01"].snapshot_sha256

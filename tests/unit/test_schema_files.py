@@ -10,7 +10,7 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.metacheck import check
@@ -40,7 +40,7 @@ def read(path: Path) -> Json:
 
 
 @cache
-def derive(revision: str) -> Derived:
+def derive(revision: str) -> DerivedRevision:
     return derive_revision(sources.load(revision, GenerationOptions((revision,))))
 
 
@@ -83,7 +83,7 @@ def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
             )
 
 
-def test_snapshots_hold_no_prose() -> None:
+def test_snapshots_contain_no_prose() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             for schema in _schemas(read(SCHEMA / revision / "schema.json")):

@@ -9,8 +9,8 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.instep.update.candidates import Wanted, look
-from mcp_protogen.instep.update.dependents import Basis, Dependent
+from mcp_protogen.instep.update.candidates import RevisionFilter, look
+from mcp_protogen.instep.update.dependents import Dependent, InputKind
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.pages import UpdateFormat, render
 from mcp_protogen.instep.update.pages.as_json import render_failure
@@ -38,7 +38,7 @@ def outcome(spec: Spec, **asked: Any) -> UpdateResult:
     """Return the result of a first look."""
     source = open_source(str(spec.folder), None, None)
     pins = load_pins(spec.schema)
-    found = look(source, pins, Wanted())
+    found = look(source, pins, RevisionFilter())
     news = tuple(
         News(
             Finding(
@@ -83,12 +83,12 @@ def hostile(spec: Spec) -> UpdateResult:
         comparison=Comparison("before", "after", (change,)),
         patches=(PatchFit(HOSTILE, HOSTILE, Fit.STALE, HOSTILE),),
         undecided=OpenDecisions((problem,), (problem,)),
-        packages=(Dependent(HOSTILE, OLDER, Basis.OWN_FILE, HOSTILE),),
+        packages=(Dependent(HOSTILE, OLDER, InputKind.OWN_FILE, HOSTILE),),
     )
     return replace(seen, notices=(problem._replace(level=Level.WARNING),))
 
 
-def form_errors(text: str) -> list[str]:
+def check_format(text: str) -> list[str]:
     """What is wrong with a document under both published forms."""
     document = json.loads(text)
     findings = [entry["finding"] for entry in document["revisions"] if entry["finding"]]
@@ -99,7 +99,7 @@ def form_errors(text: str) -> list[str]:
     return forms.faults("update", document) + inner
 
 
-def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
+def test_json_always_has_the_published_format(spec: Spec) -> None:
     unmoved = outcome(spec)
     spec.edit(NEWEST, with_things, to=NEXT)
     spec.write("draft", spec.path(NEWEST).read_bytes())
@@ -107,8 +107,8 @@ def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
     accepted = replace(new, accepted=load_pins(spec.schema)[OLDER])
     spec.path(NEXT).unlink()
     for result in (unmoved, new, accepted, hostile(spec)):
-        assert form_errors(render(UpdateFormat.JSON, result)) == []
-    assert form_errors(render_failure([Problem("not-json", HOSTILE)])) == []
+        assert check_format(render(UpdateFormat.JSON, result)) == []
+    assert check_format(render_failure([Problem("not-json", HOSTILE)])) == []
 
 
 def test_json_says_what_was_found_in_full(spec: Spec) -> None:
@@ -219,25 +219,25 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
 @pytest.mark.parametrize(
     ("basis", "pointers", "said"),
     [
-        (Basis.PIN, ("/x",), "made from the pinned file; its code may change"),
-        (Basis.PIN, (), "made from the pinned file; its lock changes"),
-        (Basis.EARLIER, (), "made from an earlier publication, and out of date already"),
-        (Basis.FOUND, (), "made from the same file that was found; it stays"),
-        (Basis.OWN_FILE, (), "made from its own file, mine.json; it stays"),
+        (InputKind.PIN, ("/x",), "made from the pinned file; its code may change"),
+        (InputKind.PIN, (), "made from the pinned file; its lock changes"),
+        (InputKind.EARLIER, (), "made from an earlier publication, and out of date already"),
+        (InputKind.FOUND, (), "made from the same file that was found; it stays"),
+        (InputKind.OWN_FILE, (), "made from its own file, mine.json; it stays"),
     ],
 )
 def test_packages_are_told_with_what_becomes_of_them(
-    spec: Spec, basis: Basis, pointers: tuple[str, ...], said: str
+    spec: Spec, basis: InputKind, pointers: tuple[str, ...], said: str
 ) -> None:
-    source = "mine.json" if basis is Basis.OWN_FILE else "pinned"
+    source = "mine.json" if basis is InputKind.OWN_FILE else "pinned"
     packages = (Dependent("src/pkg", OLDER, basis, source),)
     page = render(UpdateFormat.TEXT, move_schema(spec, pointers=pointers, packages=packages))
     assert f"    src/pkg: {said}" in page
 
 
 def test_only_prose_is_said_as_such(spec: Spec) -> None:
-    for form in PEOPLE:
-        assert "only in prose" in render(form, move_schema(spec, pointers=()))
+    for format in PEOPLE:
+        assert "only in prose" in render(format, move_schema(spec, pointers=()))
 
 
 def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
@@ -256,8 +256,8 @@ def test_accepted_change_is_shown_with_remaining_work(spec: Spec) -> None:
     problem = Problem("derived-facts", "ping has no facts")
     seen = move_schema(spec, undecided=OpenDecisions((problem,)))
     accepted = replace(seen, accepted=load_pins(spec.schema)[OLDER])
-    for form in PEOPLE:
-        page = render(form, accepted)
+    for format in PEOPLE:
+        page = render(format, accepted)
         assert f"{OLDER} is pinned to {spec.digest(OLDER)[:12]}" in page
         assert "ping has no facts" in page
         assert "to accept" not in page.lower()

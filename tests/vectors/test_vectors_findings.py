@@ -332,14 +332,14 @@ def test_a_program_that_knows_nothing_is_no_success() -> None:
 
 
 def test_findings_look_like_any_comparison() -> None:
-    for form in PageFormat:
-        with tables.case(form):
+    for format in PageFormat:
+        with tables.case(format):
             names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
             results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
-            page = render(form, comparison(VectorRun(REVISION, "mylib 1.0", results)))
+            page = render(format, comparison(VectorRun(REVISION, "mylib 1.0", results)))
             assert "accepts-invalid" in page
             assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
-            if form is PageFormat.JSON:
+            if format is PageFormat.JSON:
                 document = json.loads(page)
                 assert forms.faults("comparison", document) == []
                 (change,) = document["changes"]

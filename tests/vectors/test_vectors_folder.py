@@ -13,7 +13,7 @@ from support.running import Run
 from support.vectors.vector_sets import vectors
 
 
-def test_a_document_has_the_published_form() -> None:
+def test_a_document_has_the_published_format() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             value = json.loads(document(vectors(revision)))
@@ -22,16 +22,16 @@ def test_a_document_has_the_published_form() -> None:
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
-    one = {"$ref": "#/$defs/vector", "$defs": forms.form("vectors")["$defs"]}
+    one = {"$ref": "#/$defs/vector", "$defs": forms.published_schema("vectors")["$defs"]}
     validator: Any = Draft202012Validator(one)
     rows = [json.loads(line) for line in lines(vectors(REVISIONS[0]))]
     assert all(validator.is_valid(row) and row["revision"] == REVISIONS[0] for row in rows)
     assert len(rows) == len(vectors(REVISIONS[0]).vectors)
 
 
-def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
+def test_the_format_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     """A draft may have keywords that no revision has, and those come in pairs of bounds."""
-    known = set(forms.form("vectors")["$defs"]["code"]["enum"])
+    known = set(forms.published_schema("vectors")["$defs"]["code"]["enum"])
     used = {vector.code for revision in REVISIONS for vector in vectors(revision).vectors}
     only_in_drafts = {
         "additional",
@@ -47,7 +47,7 @@ def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     assert used <= known
 
 
-def test_a_folder_holds_a_file_for_each_revision_and_their_form(mcp_gen: Run) -> None:
+def test_a_folder_holds_a_file_for_each_revision_and_their_schema(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", f"{REVISIONS[0]},{NEWEST}", "--out", "v")
     assert ran.code == 0, ran.err
     names = {path.name for path in Path("v").iterdir()}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mcp_protogen.base.problems import Problem, ProblemError
 
 
-class OptionRule(NamedTuple):
+class OptionConstraint(NamedTuple):
     """An option that needs one of `needs`, and cannot be used with any of `excludes`.
 
     `why` and `hint` are for the problem; with `is_file`, its place is the value of the option.
@@ -20,18 +20,18 @@ class OptionRule(NamedTuple):
     is_file: bool = False
 
 
-def refuse_conflicts(given: Mapping[str, object], rules: Iterable[OptionRule]) -> None:
+def refuse_conflicts(given: Mapping[str, object], constraints: Iterable[OptionConstraint]) -> None:
     """Raise `ProblemError` (`conflicting-options`) for the first rule that given options break."""
-    for rule in rules:
-        if rule.option not in given:
+    for constraint in constraints:
+        if constraint.option not in given:
             continue
-        beside = [name for name in rule.excludes if name in given]
-        if rule.needs and given.keys().isdisjoint(rule.needs):
-            message = f"{rule.option} needs {' or '.join(rule.needs)}"
+        beside = [name for name in constraint.excludes if name in given]
+        if constraint.needs and given.keys().isdisjoint(constraint.needs):
+            message = f"{constraint.option} needs {' or '.join(constraint.needs)}"
         elif beside:
-            message = f"{' and '.join([rule.option, *beside])} exclude each other"
+            message = f"{' and '.join([constraint.option, *beside])} exclude each other"
         else:
             continue
-        message += f": {rule.why}" if rule.why else ""
-        place = str(given[rule.option]) if rule.is_file else ""
-        raise ProblemError(Problem("conflicting-options", message, place, hint=rule.hint))
+        message += f": {constraint.why}" if constraint.why else ""
+        place = str(given[constraint.option]) if constraint.is_file else ""
+        raise ProblemError(Problem("conflicting-options", message, place, hint=constraint.hint))

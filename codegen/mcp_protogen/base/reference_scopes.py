@@ -15,14 +15,14 @@ _UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unreso
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceScope:
+class ReferenceResolver:
     """The base of the references in a schema."""
 
     _resolver: Any
     _specification: Specification[Any]
 
     @classmethod
-    def of(cls, schema: Schema) -> "ReferenceScope":
+    def of(cls, schema: Schema) -> "ReferenceResolver":
         """Return the scope of a whole schema."""
         try:
             specification: Specification[Any] = specification_with(str(schema.get("$schema")))
@@ -35,14 +35,14 @@ class ReferenceScope:
             return cls._root(schema, Specification.OPAQUE)
 
     @classmethod
-    def _root(cls, schema: Schema, specification: Specification[Any]) -> "ReferenceScope":
+    def _root(cls, schema: Schema, specification: Specification[Any]) -> "ReferenceResolver":
         resource = specification.create_resource(schema)
         empty: Registry[Any] = Registry()
         # One crawl finds all resources, instead of a search at each reference.
         registry = empty.with_resource("", resource).crawl()
         return cls(registry.resolver(resource.id() or ""), specification)
 
-    def inside(self, schema: Schema) -> "ReferenceScope | None":
+    def inside(self, schema: Schema) -> "ReferenceResolver | None":
         """Return the scope of an inner schema; None if its `$id` is not a URI."""
         if not isinstance(schema.get("$id"), str):
             return self
@@ -52,7 +52,7 @@ class ReferenceScope:
         except _UNREADABLE:
             return None
 
-    def lookup(self, reference: str) -> "tuple[Any, ReferenceScope] | None":
+    def lookup(self, reference: str) -> "tuple[Any, ReferenceResolver] | None":
         """Return the target of a reference, with its scope; None if there is no target."""
         try:
             found = self._resolver.lookup(reference)

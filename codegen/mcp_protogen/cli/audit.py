@@ -27,7 +27,7 @@ class LeftOutMembers(StrEnum):
 
 @with_groups
 def audit(
-    target: Annotated[
+    sdk: Annotated[
         str,
         typer.Argument(
             metavar="TARGET", help="An importable module or package, or a folder of Python sources."
@@ -81,7 +81,7 @@ def audit(
     from mcp_protogen.instep.audit.audit_page import AuditRequest, audit_page
     from mcp_protogen.instep.audit.run_audit import AuditOptions
 
-    request = AuditRequest(target, python, revision)
+    request = AuditRequest(sdk, python, revision)
     options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
     findings = choice.options("finding")
     show(

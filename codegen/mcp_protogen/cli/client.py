@@ -18,14 +18,14 @@ from mcp_protogen.pipeline.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.clients.run import ClientJob
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.server_target import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """The options of one client."""
 
-    target: Annotated[
+    server_name: Annotated[
         str | None,
         typer.Argument(
             metavar="TARGET",
@@ -102,7 +102,7 @@ def client(
 
 
 def _jobs(
-    said: ClientOptions,
+    client_options: ClientOptions,
     options: ServerOptions,
     settings: Settings,
     *,
@@ -112,47 +112,51 @@ def _jobs(
     """Yield the client of the command line, or those of the project."""
     from mcp_protogen.servers.clients.run import ClientJob, jobs_of
 
-    if said.target is None and said.out is None:
-        if said != ClientOptions() or options != ServerOptions():
+    if client_options.server_name is None and client_options.out is None:
+        if client_options != ClientOptions() or options != ServerOptions():
             raise _wrong("these options need both TARGET and --out FILE")
         if not settings.clients:
             raise _wrong("TARGET is missing, and [tool.mcp-gen.clients] is empty")
-        target = None if offline else _target_of
-        yield from jobs_of(settings.clients, target, timeout)
+        server_of = None if offline else _server_of
+        yield from jobs_of(settings.clients, server_of, timeout)
         return
-    if said.out is None:
+    if client_options.out is None:
         raise _wrong("--out FILE is missing: name the module to write")
-    if said.target is None and not offline:
+    if client_options.server_name is None and not offline:
         raise _wrong("TARGET is missing: name a server, or use the lock with --offline")
     yield ClientJob(
-        module=said.out,
-        server=None if offline or said.target is None else options.target(said.target),
-        package=said.package,
-        with_package=said.with_package,
-        tools=tuple(said.tool or ()),
-        methods=methods_of(said.name),
+        module=client_options.out,
+        server=(
+            None
+            if offline or client_options.server_name is None
+            else options.named_server(client_options.server_name)
+        ),
+        package=client_options.package,
+        with_package=client_options.with_package,
+        tools=tuple(client_options.tool or ()),
+        methods=methods_of(client_options.name),
         timeout=timeout,
     )
 
 
-def _target_of(client: ClientSettings) -> "ServerTarget":
+def _server_of(client: ClientSettings) -> "NamedServer":
     options = ServerOptions(config=client.config, headers=[*client.headers], auth=client.auth)
-    return options.target(client.server)
+    return options.named_server(client.server)
 
 
 def _wrong(message: str) -> ProblemError:
     return ProblemError(Problem("wrong-usage", message, hint="mcp-gen client --help"))
 
 
-def methods_of(given: list[str] | None) -> dict[str, str]:
+def methods_of(texts: list[str] | None) -> dict[str, str]:
     """Return methods by tool; raise `ProblemError` (`wrong-usage`) for an invalid name."""
     from mcp_protogen.base.names import UnsafeName, attribute_name
 
-    found: dict[str, str] = {}
-    for tool, method in pairs("--name", given, "=").items():
+    methods: dict[str, str] = {}
+    for tool, method in pairs("--name", texts, "=").items():
         try:
-            found[tool] = attribute_name(method)
+            methods[tool] = attribute_name(method)
         except UnsafeName as error:
             message = f"--name: {method!r:.80} cannot be the name of a method"
             raise ProblemError(Problem("wrong-usage", message)) from error
-    return found
+    return methods

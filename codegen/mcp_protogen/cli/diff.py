@@ -100,7 +100,7 @@ def diff(
             return comparison_page(request, findings, view)
         from mcp_protogen.servers.clients.contract_page import ContractRequest, contract_page
 
-        other = known.target(server) if server else after or ""
+        other = known.named_server(server) if server else after or ""
         return contract_page(ContractRequest(before, other, timeout, least), findings, view)
 
     show(work, "diff", place)

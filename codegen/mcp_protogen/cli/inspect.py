@@ -27,7 +27,7 @@ class _ServerOptions(ServerOptions):
 
 @with_groups
 def inspect_server(
-    target: ServerName,
+    server_name: ServerName,
     *,
     server: _ServerOptions,
     call: Annotated[
@@ -76,16 +76,18 @@ def inspect_server(
 
     def work(view: View) -> FindingsPage:
         options = InspectOptions(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
-        request = InspectRequest(server.target(target), tuple(revision or ()), options, record)
+        request = InspectRequest(
+            server.named_server(server_name), tuple(revision or ()), options, record
+        )
         return inspection_page(request, findings, view)
 
     show(work, "inspect", Destination(format, output), doing="inspecting")
 
 
-def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
+def _calls(texts: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
     """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for invalid ones."""
-    found: dict[str, dict[str, Any]] = {}
-    for call in given:
+    calls: dict[str, dict[str, Any]] = {}
+    for call in texts:
         name, _, text = call.partition("=")
         try:
             arguments = json.loads(text or "{}")
@@ -95,5 +97,5 @@ def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
             message = f"the arguments of {name} must be a JSON object"
             hint = f'write --call \'{name}={{"name": "value"}}\''
             raise ProblemError(Problem("wrong-usage", message, hint=hint))
-        found[name] = arguments
-    return found
+        calls[name] = arguments
+    return calls

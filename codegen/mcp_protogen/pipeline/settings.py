@@ -91,30 +91,30 @@ class Settings(NamedTuple):
             prune=self.prune or bool(self.listed.get("revisions")), only_listed=True
         )
 
-    def over(self, other: "Settings") -> "Settings":
+    def merge_over(self, other: "Settings") -> "Settings":
         """Return these settings, with values of `other` where these are not set.
 
         A schema and rules belong to their revision: other revisions drop both, and also named
         schemas and patches of revisions that are not requested. A list of revisions belongs to its
         output folder.
         """
-        said = {name: getattr(self, name) for name in BY_FIELD if self.overrule(name)}
+        values = {name: getattr(self, name) for name in BY_FIELD if self.overrule(name)}
         if self.revisions is not None:
             other = other._for(self.revisions)
         if self.schemas is not None:
-            said["schemas"] = {**(other.schemas or {}), **self.schemas}
+            values["schemas"] = {**(other.schemas or {}), **self.schemas}
         moved = self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out)
         lists: Mapping[str, tuple[str, ...]] = {} if moved else other.listed
-        said["listed"] = {name: names for name, names in lists.items() if name not in said}
-        return other._replace(**said)
+        values["listed"] = {name: names for name, names in lists.items() if name not in values}
+        return other._replace(**values)
 
     def _for(self, revisions: Iterable[str]) -> "Settings":
         """Return these settings without schemas and patches of other revisions."""
-        named = {name.strip() for text in revisions for name in text.split(",")}
-        if ALL in named:
+        requested = {name.strip() for text in revisions for name in text.split(",")}
+        if ALL in requested:
             return self
-        schemas = {name: file for name, file in (self.schemas or {}).items() if name in named}
-        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *named})
+        schemas = {name: file for name, file in (self.schemas or {}).items() if name in requested}
+        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *requested})
         return self._replace(schemas=schemas or None, patches=patches or None)
 
     def overrule(self, name: str) -> bool:

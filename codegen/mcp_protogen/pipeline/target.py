@@ -51,7 +51,7 @@ class TargetOptions(NamedTuple):
     quotes: Quotes | None = None
 
     @property
-    def said(self) -> frozenset[Setting]:
+    def changed_settings(self) -> frozenset[Setting]:
         """The settings with another value than their default."""
         return frozenset(name for name in get_args(Setting) if getattr(self, name))
 

@@ -268,14 +268,14 @@ class Connection:
             self.declared.open_needs[spec] = needs
         if needs:
             params = capabilities.admit_params(spec.method, needs, params)
-        id, own = next(self.ids), self.envelope
+        id, base = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
-            own = token if own is None else b"%b,%b" % (own, token)
+            base = token if base is None else b"%b,%b" % (base, token)
         if meta is not None:
-            own = meta if own is None else overlaid(own, meta)
+            base = meta if base is None else overlaid(base, meta)
         pending = Pending(spec, patience, progress, now)
-        data = self.table.serialise_request(spec, id, params, meta=own)
+        data = self.table.serialise_request(spec, id, params, meta=base)
         self._asked[id] = pending
         self.latest_due = pending.due
         return id, data
@@ -397,8 +397,8 @@ class Connection:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
-        given = dict(client_capabilities(request.meta))
-        return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
+        result = dict(client_capabilities(request.meta))
+        return {**self.declared, "client": self.table.inward("ClientCapabilities", result)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
         """Return the error that answers a request; None if the request is not open."""
@@ -527,7 +527,7 @@ class Connection:
 
     def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
         id, method = request.id, request.spec.method
-        why = f"{method} needs {need.capability.name} here, which is not declared"
+        reason = f"{method} needs {need.capability.name} here, which is not declared"
         role, path = need.capability.role, need.capability.path
         if (
             path[0] == EXTENSIONS
@@ -535,10 +535,10 @@ class Connection:
             and self.table.era.names_missing_capabilities
         ):
             required = capabilities.declare([need.capability])
-            return MissingClientCapability(why, required, id=id)
+            return MissingClientCapability(reason, required, id=id)
         # A missing feature hides the whole method; a missing mode of it makes the params invalid
         # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-        return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
+        return InvalidParams(reason, id=id) if need.when else MethodNotFound(method, id=id)
 
     def _take_notification(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification

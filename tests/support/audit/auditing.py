@@ -5,7 +5,7 @@ from textwrap import dedent
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import AuditTarget, find
+from mcp_protogen.instep.audit.target import Sdk, find
 from mcp_protogen.pipeline.reports.change import ReportedChange
 
 from support.peers.places import python_with as python_with
@@ -19,7 +19,7 @@ PYDANTIC = """
 """What targets of Pydantic models start with."""
 
 
-def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
+def write_sdk(folder: Path, source: str, name: str = "sdk") -> Sdk:
     """Write one module into a folder, and return the target."""
     folder.mkdir(exist_ok=True, parents=True)
     (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
@@ -29,7 +29,7 @@ def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
 def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
     """Audit a module, without vectors by default."""
     chosen = AuditOptions(vectors=vectors, **options)
-    return audit(target(folder, source), REVISION, chosen)
+    return audit(write_sdk(folder, source), REVISION, chosen)
 
 
 def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:

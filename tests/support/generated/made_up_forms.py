@@ -181,11 +181,11 @@ WIDE: dict[str, Json] = {
     "UsesWide": record(x=ref("WideTagged"), y=either(ref("Wide"), array(ref("WideTagged")))),
 }
 
-RING: dict[str, Json] = {
+CYCLE: dict[str, Json] = {
     f"Ring{place}": record(x=STRING, y=ref(f"Ring{(place + 1) % 40}")) for place in range(40)
 }
 
-FORMS = EMPTY | WIDE | RING | NAMES | PLACES | KINDS | INTERSECTIONS | RECURSION
+SCHEMAS = EMPTY | WIDE | CYCLE | NAMES | PLACES | KINDS | INTERSECTIONS | RECURSION
 
 _SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 1.0, 2, 7, 1.5, "", "a", "b", "c")
 # As text, because it would be a different type on each line.

@@ -340,14 +340,14 @@ def stateless_request(
 ) -> tuple[JsonObject, Headers]:
     """Return a request of the stateless era, and the header fields that mirror it."""
     message = request(method, id, **{"_meta": dict(meta), **params})
-    mirrored: dict[str, str | bytes | None] = {
+    repeated: dict[str, str | bytes | None] = {
         "mcp-protocol-version": str(meta.get(VERSION, STATELESS)),
         "mcp-method": method,
     }
     name = params.get(NAMED.get(method, ""))
     if isinstance(name, str):
-        mirrored["mcp-name"] = name
-    return message, {**mirrored, **(headers or {})}
+        repeated["mcp-name"] = name
+    return message, {**repeated, **(headers or {})}
 
 
 def outcome(response: httpx2.Response) -> tuple[int, int | None]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judge
-from mcp_protogen.servers.inspect.transcript import Exchange, Session
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 
 from support.revisions import STATELESS
 
@@ -65,18 +65,18 @@ def open_exchange(revision: str, capabilities: Mapping[str, Any], **http: Any) -
     return exchange("open", request("initialize", id=1), result(agreed, 1), **http)
 
 
-def session(
+def transcript(
     *exchanges: Exchange,
     revision: str = "2025-11-25",
     transport: str = STDIO,
     capabilities: Mapping[str, Any] | None = None,
     opening: Exchange | None = None,
-) -> Session:
+) -> Transcript:
     """Return a session that begins well, unless there is another `opening`."""
     first = opening or open_exchange(revision, USUAL if capabilities is None else capabilities)
-    return Session(revision=revision, transport=transport, exchanges=[first, *exchanges])
+    return Transcript(revision=revision, transport=transport, exchanges=[first, *exchanges])
 
 
-def codes(*sessions: Session) -> set[str]:
+def codes(*transcripts: Transcript) -> set[str]:
     """Return the codes of the rules that sessions break."""
-    return {breach.rule.code for breach in judge(sessions)}
+    return {violation.rule.code for violation in judge(transcripts)}

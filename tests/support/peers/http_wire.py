@@ -87,10 +87,10 @@ def _fields(lines: bytes) -> dict[str, str]:
 class Wire:
     """The relay; `cut_after` is the text at which it first breaks a connection."""
 
-    def __init__(self, target: int, cut_after: bytes | None) -> None:
+    def __init__(self, server_port: int, cut_after: bytes | None) -> None:
         self.port = 0
         self.cuts = 0
-        self._target = target
+        self._server_port = server_port
         self._cut_after = cut_after
         self._talks: list[_Talk] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -119,15 +119,15 @@ class Wire:
 
     def take(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Serve one connection of the client."""
-        task = asyncio.create_task(self._relay(reader, writer))
+        task = asyncio.create_task(self._forward(reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _relay(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _forward(self, reader: StreamReader, writer: StreamWriter) -> None:
         talk = _Talk()
         self._talks.append(talk)
         try:
-            inner, outer = await asyncio.open_connection("127.0.0.1", self._target)
+            inner, outer = await asyncio.open_connection("127.0.0.1", self._server_port)
         except OSError:
             # The server is gone, and the client sees just that.
             writer.close()

@@ -14,7 +14,11 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.instep.drafts.facts import adapt
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.vectors.making import make
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision, normal_form
+from mcp_protogen.pipeline.derive.revision import (
+    DerivedRevision,
+    derive_revision,
+    normalise_revision,
+)
 from mcp_protogen.pipeline.inputs import rules, sources
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -57,7 +61,7 @@ class Knowledge:
 
 
 @cache
-def derive_pinned(revision: str) -> Derived:
+def derive_pinned(revision: str) -> DerivedRevision:
     """Derive a pinned revision."""
     return derive_revision(sources.load_pinned(revision, SCHEMA))
 
@@ -66,7 +70,7 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
     """Count the values of the facts of a revision, by section."""
     source = sources.load_pinned(revision, SCHEMA)
     nothing = replace(source, facts=Facts(revision, {}, ""))
-    skeleton, _ = normal_form(nothing)
+    skeleton, _ = normalise_revision(nothing)
     drafted = dict(facts_in(adapt({}, SchemaFacts(revision, skeleton, source.schema))))
     values: Counter[str] = Counter()
     shown: Counter[str] = Counter()

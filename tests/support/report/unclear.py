@@ -20,7 +20,7 @@ KINDS: Final = {
 
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
 _END_OF_CLAUSE: Final = re.compile(r"[.;]( |$)|, so ")
-_LEDGERS: Final = {
+_FOLDERS: Final = {
     **{revision: SCHEMA / revision for revision in REVISIONS},
     **{
         f"extension {extension}": SCHEMA / "extensions" / extension
@@ -66,7 +66,7 @@ def _link(place: str) -> str:
 def patched_pointers() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the pointers of all patches, by reason and by revision or extension."""
     found: dict[str, dict[str, list[str]]] = {}
-    for name, folder in _LEDGERS.items():
+    for name, folder in _FOLDERS.items():
         for entry in read(folder / "patches.json")["patches"]:
             pointers = found.setdefault(entry["reason"], {}).setdefault(name, [])
             pointers.append(entry["pointer"])

@@ -5,14 +5,14 @@ from mcp_protogen.pipeline.package import GeneratedFile
 from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.pipeline.target_registry import find_target
 
-from support.generated.made_up_forms import FORMS
+from support.generated.made_up_forms import SCHEMAS
 from support.unit import schemas
 
 
-def module_of_forms(target: str, path: str) -> GeneratedFile:
+def made_up_module(target: str, path: str) -> GeneratedFile:
     """Return the module with all of them."""
     document = schemas.schema()
-    document["$defs"] |= FORMS
+    document["$defs"] |= SCHEMAS
     (made,) = find_target(target).files((schemas.read(document).ir,), TargetOptions(target))
     (file,) = target_files([made._replace(path=path)], target)
     return file

@@ -21,7 +21,7 @@ class AuditRequest:
     `python` is an interpreter that can import the target.
     """
 
-    target: str
+    sdk: str
     python: str | None = None
     revision: str | None = None
 
@@ -34,9 +34,9 @@ def audit_page(
     Raise `ProblemError` as `audit` does, and for wrong options or a wrong baseline.
     """
     findings.check({*SEVERITIES, *OF_VECTORS})
-    found = audit(find(request.target, request.python), request.revision, options)
+    found = audit(find(request.sdk, request.python), request.revision, options)
     result = findings.sort(found.comparison)
-    head = _head(found) if view.form == PageFormat.JSON else None
+    head = _head(found) if view.format == PageFormat.JSON else None
     return result.save(found.summary) or result.page(view, found.summary, head=head)
 
 

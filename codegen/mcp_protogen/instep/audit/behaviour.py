@@ -44,7 +44,7 @@ _Group = dict[str, list[VectorResult]]
 
 
 @dataclass(slots=True)
-class _Sorted:
+class _SortedAnswers:
     """Answers, sorted by their faults.
 
     `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
@@ -67,7 +67,7 @@ def behaviour(
     """Return the findings of running all vectors against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
-    found = _Sorted(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
+    found = _SortedAnswers(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
     for result in outcome.results:
         _sort(result, known, found)
     ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
@@ -89,7 +89,7 @@ def behaviour(
     )
 
 
-def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
+def _sort(result: VectorResult, known: KnownGaps, found: _SortedAnswers) -> None:
     vector = result.vector
     if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
         return
@@ -132,7 +132,7 @@ def _mistake_of(vector: Vector) -> tuple[str, str]:
     return vector.rule, vector.reason
 
 
-def _place(vector: Vector, known: KnownGaps, found: _Sorted) -> str:
+def _place(vector: Vector, known: KnownGaps, found: _SortedAnswers) -> str:
     """Return the place of a mistake: the member that holds it, if its definition refuses it."""
     if _mistake_of(vector) not in found.refused:
         return item_of(vector)

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class TargetMember:
+class SdkMember:
     """A member of a class: its wire name, and its name in Python."""
 
     wire: str
@@ -22,7 +22,7 @@ class TargetMember:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetType:
+class SdkType:
     """A class (`kind` object), enumeration or alias (root models are aliases) of a target.
 
     `key` is `module:name`; `seen_in` are the target's modules that hold it. `extra` says how
@@ -35,7 +35,7 @@ class TargetType:
     flavour: str
     names: tuple[str, ...]
     seen_in: tuple[str, ...]
-    members: tuple[TargetMember, ...]
+    members: tuple[SdkMember, ...]
     extra: str
     bases: tuple[str, ...]
     type: TypeExpr | None
@@ -66,7 +66,7 @@ class TargetType:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetConstant:
+class SdkConstant:
     """A number, a string or several strings, with a name in capitals."""
 
     name: str
@@ -84,7 +84,7 @@ class SkippedModule:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetTable:
+class SdkTable:
     """A mapping by method: the strings in each key, which may include a revision."""
 
     module: str
@@ -101,10 +101,10 @@ class Description:
 
     name: str
     modules: tuple[str, ...]
-    types: Mapping[str, TargetType]
-    constants: tuple[TargetConstant, ...]
+    types: Mapping[str, SdkType]
+    constants: tuple[SdkConstant, ...]
     methods: frozenset[str]
-    tables: tuple[TargetTable, ...]
+    tables: tuple[SdkTable, ...]
     skipped: tuple[SkippedModule, ...]
     through: tuple[str, ...] = ()
 
@@ -125,7 +125,7 @@ def of_document(document: Json) -> Description:
         name=document["name"],
         modules=tuple(document["modules"]),
         types={key: _type(key, entry) for key, entry in document["types"].items()},
-        constants=tuple(TargetConstant(**entry) for entry in document["constants"]),
+        constants=tuple(SdkConstant(**entry) for entry in document["constants"]),
         methods=frozenset(document["methods"]),
         tables=tuple(map(_table, document["tables"])),
         skipped=read_skipped(document),
@@ -138,14 +138,14 @@ def read_skipped(document: Json) -> tuple[SkippedModule, ...]:
     return tuple(SkippedModule(**entry) for entry in document["skipped"])
 
 
-def _table(entry: Json) -> TargetTable:
-    return TargetTable(entry["module"], tuple(map(frozenset, entry["rows"])))
+def _table(entry: Json) -> SdkTable:
+    return SdkTable(entry["module"], tuple(map(frozenset, entry["rows"])))
 
 
-def _type(key: str, entry: Json) -> TargetType:
+def _type(key: str, entry: Json) -> SdkType:
     values = entry.get("values")
     aliased = of_json(entry["type"]) if "type" in entry else None
-    return TargetType(
+    return SdkType(
         key=key,
         kind=entry["kind"],
         flavour=entry.get("flavour", ""),
@@ -159,8 +159,8 @@ def _type(key: str, entry: Json) -> TargetType:
     )
 
 
-def _member(entry: Json) -> TargetMember:
-    return TargetMember(
+def _member(entry: Json) -> SdkMember:
+    return SdkMember(
         wire=entry["wire"],
         name=entry["name"],
         type=of_json(entry["type"]),

@@ -22,17 +22,17 @@ _REASON = "left out by the mapping file"
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class TypeMapping:
     """The keys of the target's types by type of the schema; omitted types, with the reasons."""
 
     keys: Mapping[str, str]
     left_out: Mapping[str, str]
 
 
-NO_MAPPING = Mapped({}, {})
+NO_MAPPING = TypeMapping({}, {})
 
 
-def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> Mapped:
+def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> TypeMapping:
     """Return the mapping in a file, for types of the schema and keys of a target.
 
     Raise `ProblemError` (`bad-mapping`) with every entry that cannot be used.
@@ -57,7 +57,7 @@ def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> Mappe
             found[name] = titles[use]
     if problems:
         raise ProblemError(*problems)
-    return Mapped(found, left_out)
+    return TypeMapping(found, left_out)
 
 
 def _read(entry: Any) -> tuple[Any, str]:

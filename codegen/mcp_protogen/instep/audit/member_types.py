@@ -46,8 +46,8 @@ _FROM_JSON: Mapping[str, Callable[[Any], TypeExpr]] = {
 
 def of_json(expression: Json) -> TypeExpr:
     """Return the shape of an expression of the probe."""
-    ((form, inside),) = expression.items()
-    return _FROM_JSON[form](inside)
+    ((kind, inside),) = expression.items()
+    return _FROM_JSON[kind](inside)
 
 
 def text(shape: TypeExpr) -> str:

@@ -40,7 +40,7 @@ _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "e
 
 
 @dataclass(frozen=True, slots=True)
-class AuditTarget:
+class Sdk:
     """Something to audit: its name from the user, and its modules, their path and interpreter.
 
     `interpreter` is the user's name for `python`.
@@ -57,7 +57,7 @@ class AuditTarget:
         return {"path": list(self.path), "modules": list(self.modules)}
 
 
-def find(name: str, python: str | None = None) -> AuditTarget:
+def find(name: str, python: str | None = None) -> Sdk:
     """Return the target with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
     found = which(python) if python else sys.executable
     if found is None:
@@ -70,9 +70,9 @@ def find(name: str, python: str | None = None) -> AuditTarget:
     is_import = _DOTTED.fullmatch(name) and (folder / "__init__.py").is_file()
     if name and folder.is_dir() and not is_import:
         path, modules = _in_folder(folder.resolve(), name)
-        return AuditTarget(name, (path,), modules, program, called)
+        return Sdk(name, (path,), modules, program, called)
     if _DOTTED.fullmatch(name):
-        return AuditTarget(name, (), (name,), program, called)
+        return Sdk(name, (), (name,), program, called)
     message = "this is neither a folder nor the name of a module"
     hint = "a name is what you import, such as mcp.types"
     raise ProblemError(Problem("no-target", message, name, hint=hint))
@@ -103,32 +103,28 @@ def _modules(folder: Path) -> Iterator[str]:
             yield path.stem
 
 
-def describe(
-    target: AuditTarget, messages: Mapping[str, str], timeout: float = PATIENCE
-) -> Description:
+def describe(sdk: Sdk, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
     """Return the description of a target; `messages` have a method for each message name.
 
     Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
     `target-died`, `nothing-to-audit`.
     """
     methods = sorted(set(messages.values()))
-    job = {**target.job(), "methods": methods, "messages": sorted(messages)}
-    command = [*_command(target, "describe"), _pack(job)]
-    code, out, said = run(_run(target, command, timeout))
+    job = {**sdk.job(), "methods": methods, "messages": sorted(messages)}
+    command = [*_command(sdk, "describe"), _pack(job)]
+    code, out, said = run(_run(sdk, command, timeout))
     try:
         document = json.loads(out)
     except ValueError:
-        raise _exit_error(target.name, code, said) from None
+        raise _exit_error(sdk.name, code, said) from None
     if "types" not in document:
-        raise _not_importable(target.name, target.interpreter, read_skipped(document))
+        raise _not_importable(sdk.name, sdk.interpreter, read_skipped(document))
     if not document["types"]:
-        raise _no_types_error(target.name, document["modules"])
+        raise _no_types_error(sdk.name, document["modules"])
     return of_document(document)
 
 
-async def _run(
-    target: AuditTarget, command: Sequence[str], timeout: float
-) -> tuple[int, bytes, str]:
+async def _run(sdk: Sdk, command: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
     """Run the probe to its end; return its exit code, its document, and its standard error."""
     # Files, because a process that the target leaves running may keep a pipe open forever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
@@ -141,13 +137,13 @@ async def _run(
                 start_new_session=True,  # its own process group, to end it as a whole
             )
         except OSError as error:
-            message = f"{target.interpreter} cannot be started: {error.strerror}"
-            raise ProblemError(Problem("no-interpreter", message, target.name)) from None
+            message = f"{sdk.interpreter} cannot be started: {error.strerror}"
+            raise ProblemError(Problem("no-interpreter", message, sdk.name)) from None
         try:
             async with asyncio.timeout(timeout):
                 code = await process.wait()
         except TimeoutError:
-            raise _hangs(target.name, timeout) from None
+            raise _hangs(sdk.name, timeout) from None
         finally:
             kill_group(process.pid, process)
             await process.wait()
@@ -159,9 +155,9 @@ def _content(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-def _command(target: AuditTarget, part: str) -> list[str]:
+def _command(sdk: Sdk, part: str) -> list[str]:
     # An audit leaves nothing in a folder, not even bytecode.
-    return [target.python, "-B", "-X", "utf8", str(_PROBE), part]
+    return [sdk.python, "-B", "-X", "utf8", str(_PROBE), part]
 
 
 def _pack(job: Mapping[str, Any]) -> str:
@@ -169,15 +165,15 @@ def _pack(job: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
-def responder(target: AuditTarget, described: Description, reading: Decoders) -> Sequence[str]:
+def responder(sdk: Sdk, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
     The command carries everything it needs, so that it can be started again and leaves no file.
     """
-    modules = [name for name in target.modules if name in described.modules]
+    modules = [name for name in sdk.modules if name in described.modules]
     modules += described.through
-    job = {**target.job(), "modules": modules, "name": described.name, **asdict(reading)}
-    return [*_command(target, "respond"), _pack(job)]
+    job = {**sdk.job(), "modules": modules, "name": described.name, **asdict(reading)}
+    return [*_command(sdk, "respond"), _pack(job)]
 
 
 def _not_importable(name: str, python: str, skipped: Sequence[SkippedModule]) -> ProblemError:

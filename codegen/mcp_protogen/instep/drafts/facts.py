@@ -62,7 +62,7 @@ def step(before: Json, after: Json, section: str = "") -> Json:
     return changed | dict.fromkeys(name for name in before if name not in after)
 
 
-def filled_in(own: Json, additions: Json, section: str = "") -> Json:
+def fill_in(own: Json, additions: Json, section: str = "") -> Json:
     """Return a file of facts with the missing additions."""
     done = dict(own)
     for name, value in additions.items():
@@ -70,7 +70,7 @@ def filled_in(own: Json, additions: Json, section: str = "") -> Json:
         if name not in own:
             done[name] = value
         elif is_object(said) and is_object(value) and not _is_fact(said, section):
-            done[name] = filled_in(said, value, section or name)
+            done[name] = fill_in(said, value, section or name)
     return done
 
 

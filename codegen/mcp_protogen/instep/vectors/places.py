@@ -76,8 +76,11 @@ class PlaceWalk:
         shape, base = place.shape, self.samples.minimal(place.node, place.member)
         base = base if is_object(base) else {}
         members = dict(shape.members)
-        if shape.others is not None and not self.samples.shapes.of(shape.others).anything:
-            members[_free_key(shape)] = shape.others
+        if (
+            shape.other_members is not None
+            and not self.samples.shapes.of(shape.other_members).anything
+        ):
+            members[_free_key(shape)] = shape.other_members
         for name, node in members.items():
             inner = replace(
                 self._at(place, node),

@@ -13,11 +13,11 @@ def _path(error: Any) -> list[str]:
     return [str(step) for step in error.absolute_path]
 
 
-def wrong_form(document: Any, form: str, place: str) -> Iterator[Problem]:
+def check_format(document: Any, format: str, place: str) -> Iterator[Problem]:
     """Yield a problem for each part of a file that does not match a form."""
     from jsonschema import Draft202012Validator
 
-    name = f"{form}.schema.json"
+    name = f"{format}.schema.json"
     described = parse_json((schema_folder() / "formats" / name).read_bytes(), name)
     validator: Any = Draft202012Validator(described)
     hint = f"schema/formats/{name} describes the form"

@@ -50,9 +50,9 @@ def pinned_extensions() -> Iterator[PinnedExtension]:
 
 def extension_names(folder: Path | None = None) -> list[str]:
     """Return the names of all extensions of a schema folder, sorted."""
-    written = (file.parent.name for file in extensions_folder(folder).glob("*/facts.json"))
+    names = (file.parent.name for file in extensions_folder(folder).glob("*/facts.json"))
     pinned = load_extension_pins(folder)
-    return sorted({*pinned, *(name for name in written if TYPES in _facts(name, folder))})
+    return sorted({*pinned, *(name for name in names if TYPES in _facts(name, folder))})
 
 
 def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:

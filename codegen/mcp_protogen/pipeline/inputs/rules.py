@@ -25,7 +25,7 @@ _VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
 @dataclass(frozen=True, slots=True)
-class TranslationRule:
+class TranslationAction:
     """The action at one place in one direction.
 
     `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
@@ -46,7 +46,7 @@ class TranslationRule:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRule:
+class CodeChange:
     """The translation of an error code of a method, or of all methods if `method` is empty."""
 
     method: str
@@ -73,8 +73,8 @@ class Translation:
     older: str
     newer: str
     became: Mapping[str, str]
-    rules: tuple[TranslationRule, ...]
-    errors: tuple[CodeRule, ...]
+    actions: tuple[TranslationAction, ...]
+    errors: tuple[CodeChange, ...]
     choices: tuple[UndecidedAction, ...] = ()
 
 
@@ -94,13 +94,13 @@ def load(folder: Path, revision: str) -> Translation | None:
 
 def translation_of(document: Json, revision: str, place: str) -> Translation:
     """Return the rules of a document in the form of a rules file."""
-    rules = tuple(
-        rule
+    actions = tuple(
+        action
         for number, entry in enumerate(document["rules"])
-        for rule in _rules(entry, f"{place}#/rules/{number}")
+        for action in _read_actions(entry, f"{place}#/rules/{number}")
     )
     errors = tuple(
-        CodeRule(
+        CodeChange(
             entry["method"],
             direction,
             entry[direction]["was"],
@@ -118,54 +118,54 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         if CHOICES in entry.get(direction, ())
         for at in entry["at"]
     )
-    return Translation(document["older"], revision, document["became"], rules, errors, choices)
+    return Translation(document["older"], revision, document["became"], actions, errors, choices)
 
 
-def _rules(entry: Json, place: str) -> Iterator[TranslationRule]:
+def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
     for direction in DIRECTIONS:
         action: Json | None = entry.get(direction)
         if action is None or CHOICES in action:
             continue
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
-        whole: bool = action.get("whole", False)
+        is_whole: bool = action.get("whole", False)
         for at in entry["at"]:
-            yield TranslationRule(
-                at, direction, do, action[do], settles, whole, entry["reason"], place
+            yield TranslationAction(
+                at, direction, do, action[do], settles, is_whole, entry["reason"], place
             )
 
 
-def between(
+def rules_between(
     folder: Path, older: str, newer: str, options: GenerationOptions
 ) -> tuple[Translation, ...]:
     """Return the rules of all steps from `older` to `newer`, oldest first.
 
     Raise `ProblemError` for malformed rules of the user.
     """
-    found: list[Translation] = []
-    known, at = sorted(load_pins(folder)), newer
+    translations: list[Translation] = []
+    revisions, at = sorted(load_pins(folder)), newer
     while at > older:
-        given = options.rules.get(at)
-        step = load(folder, at) if given is None else _user_rules(given, at, folder)
-        found += [] if step is None else [step]
+        file = options.rules.get(at)
+        step = load(folder, at) if file is None else _user_translation(file, at, folder)
+        translations += [] if step is None else [step]
         # A revision without rules follows the one before it.
-        before = max((revision for revision in known if revision < at), default="")
+        before = max((revision for revision in revisions if revision < at), default="")
         at = step.older if step is not None and step.older < at else before
-    return tuple(reversed(found))
+    return tuple(reversed(translations))
 
 
-def _user_rules(given: GivenFile, revision: str, folder: Path) -> Translation:
+def _user_translation(file: GivenFile, revision: str, folder: Path) -> Translation:
     from jsonschema import Draft202012Validator
 
-    document = parse_json(given.content, given.name)
-    form = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
-    validator: Any = Draft202012Validator(form)
+    document = parse_json(file.content, file.name)
+    schema = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
+    validator: Any = Draft202012Validator(schema)
     problems = [
-        Problem("bad-rule", error.message, given.name, jsonpointer.join(*error.absolute_path))
+        Problem("bad-rule", error.message, file.name, jsonpointer.join(*error.absolute_path))
         for error in validator.iter_errors(document)
     ]
     raise_errors(problems)
-    translation = translation_of(document, revision, given.name)
+    translation = translation_of(document, revision, file.name)
     _refuse_unknown_functions(translation)
     return translation
 
@@ -174,9 +174,9 @@ def _user_rules(given: GivenFile, revision: str, folder: Path) -> Translation:
 def _refuse_unknown_functions(translation: Translation) -> Iterator[Problem]:
     from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 
-    for rule in translation.rules:
-        if rule.do in ("apply", "finish") and rule.value not in CONVERSIONS:
-            hint = did_you_mean(rule.value, CONVERSIONS)
-            message = f"the runtime has no function {rule.value!r:.60}"
-            place, _, pointer = rule.place.partition("#")
+    for action in translation.actions:
+        if action.do in ("apply", "finish") and action.value not in CONVERSIONS:
+            hint = did_you_mean(action.value, CONVERSIONS)
+            message = f"the runtime has no function {action.value!r:.60}"
+            place, _, pointer = action.place.partition("#")
             yield Problem("bad-rule", message, place, pointer, hint)

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.normalise import references
-from mcp_protogen.pipeline.normalise.intersection import same
+from mcp_protogen.pipeline.normalise.intersection import is_equal
 
 Json = dict[str, Any]
 
@@ -100,7 +100,7 @@ class _Lifting:
 
     def _is_free(self, name: str, schema: Json) -> bool:
         if name in self._contents:
-            return same(self._contents[name], schema)
+            return is_equal(self._contents[name], schema)
         return name not in self.definitions
 
 

@@ -27,7 +27,7 @@ _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class OutputChanges:
     """The steps of one publication; all paths are relative to the folder.
 
     `written` maps each new or different path to its bytes, including the lock; `unchanged` are
@@ -44,45 +44,47 @@ class Plan:
     problems: tuple[Problem, ...] = ()
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         """Return whether anything changes."""
         return bool(self.written or self.removed)
 
 
-def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = False) -> Plan:
+def find_changes(
+    package: Package, before: Lock | None, tree: Tree, *, force: bool = False
+) -> OutputChanges:
     """Return the steps from `tree` with the lock `before` to `package`.
 
     `force` overwrites edited files and files in the way, and removes edited files of removed
     revisions, parts, or copies of the runtime.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
-    kept = files_to_keep(package, locked)
-    after = lock_of(package, kept)
+    kept_files = files_to_keep(package, locked)
+    after = lock_of(package, kept_files)
     files = {file.path: file for file in (*package.files, lock_file(after))}
     locked = _corrected_files(before, after) if before else locked
-    written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
-    unchanged = tuple(p for p in files if p not in written)
-    stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
+    contents = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
+    unchanged = tuple(p for p in files if p not in contents)
+    stale = [p for p in locked if p not in files and p not in kept_files and p in tree.files]
     fewer = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
     folders = _folders(before.inputs) if before else {}
-    gone = folders.keys() - _folders(package.inputs).keys()
-    gone |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
+    lost_revisions = folders.keys() - _folders(package.inputs).keys()
+    lost_revisions |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p
         for p in stale
         if tree.is_written(p, locked[p].sha256)
-        or (force and (fewer or _revision_folders(p) & gone))
+        or (force and (fewer or _revision_folders(p) & lost_revisions))
     )
-    problems = [*_missing_files(kept, tree), *_find_obstacles(files, tree, removed)]
-    problems += _line_ending_warnings(locked, written, tree)
+    problems = [*_missing_files(kept_files, tree), *_find_obstacles(files, tree, removed)]
+    problems += _line_ending_warnings(locked, contents, tree)
     if not force:
-        problems += _find_edits(locked, [*written, *stale], tree)
+        problems += _find_edits(locked, [*contents, *stale], tree)
         if before is not None or package.inputs.beside_others:
-            problems += _find_foreign_files(written, before, tree)
+            problems += _find_foreign_files(contents, before, tree)
         else:
             problems += _find_other_files(set(unchanged), tree)
-    return Plan(
-        written=written,
+    return OutputChanges(
+        written=contents,
         unchanged=unchanged,
         removed=removed,
         carried=tuple(p for p in tree.files if p not in files and p not in removed),
@@ -99,13 +101,13 @@ def files_to_keep(package: Package, locked: Mapping[str, LockedFile]) -> dict[st
     if "target" in package.inputs.options:  # a target keeps nothing
         return {}
     generated = {file.path.partition("/")[0] for file in package.files}
-    listed = _folders(package.inputs).keys()
-    kept = listed - generated
+    names = _folders(package.inputs).keys()
+    folders_kept = names - generated
     extending = {*_extension_folders(package)}
     return {
         path: entry
         for path, entry in locked.items()
-        if ((folders := _revision_folders(path)) & kept and folders <= listed)
+        if ((folders := _revision_folders(path)) & folders_kept and folders <= names)
         or not extending.isdisjoint((path, *parents(path)))
     }
 
@@ -156,13 +158,13 @@ def _folders(inputs: GenerationInputs) -> dict[str, RevisionInputs]:
 
 def _revision_folders(path: str) -> set[str]:
     """Return the top folder of a file; for a translation, those of its two revisions."""
-    folder, _, rest = path.partition("/")
-    pair = rest.removesuffix(".py").split("__")
+    folder, _, tail = path.partition("/")
+    pair = tail.removesuffix(".py").split("__")
     return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
 
 
-def _missing_files(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
-    for path in kept.keys() - tree.files.keys():
+def _missing_files(kept_files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
+    for path in kept_files.keys() - tree.files.keys():
         message = "this file is missing, and the schema of its revision is not here"
         hint = "name the revision with --revision and its schema with --schema"
         yield Problem("needs-schema", message, path, hint=hint)
@@ -197,31 +199,31 @@ def _find_edits(
 
 
 def _line_ending_warnings(
-    locked: Mapping[str, LockedFile], written: Mapping[str, bytes], tree: Tree
+    locked: Mapping[str, LockedFile], contents: Mapping[str, bytes], tree: Tree
 ) -> Iterator[Problem]:
     """Yield a warning about files that differ from the written ones only in line endings."""
-    found = [
+    paths = [
         path
-        for path in written
+        for path in contents
         if path in locked
         and tree.files.get(path) != locked[path].sha256
         and tree.is_written(path, locked[path].sha256)
     ]
-    if found:
-        more = f", and in {len(found) - 1} more generated files" if found[1:] else ""
+    if paths:
+        more = f", and in {len(paths) - 1} more generated files" if paths[1:] else ""
         message = f"lines ended with CRLF here{more}; now they end with LF, as generated"
         hint = f"to prevent it, put this line into .gitattributes: {tree.attributes}"
-        yield Problem("line-endings", message, found[0], hint=hint, level=Level.WARNING)
+        yield Problem("line-endings", message, paths[0], hint=hint, level=Level.WARNING)
 
 
 _FOREIGN_HINT = "choose another folder, move the files away, or overwrite them with --force"
 
 
 def _find_foreign_files(
-    written: Mapping[str, bytes], before: Lock | None, tree: Tree
+    contents: Mapping[str, bytes], before: Lock | None, tree: Tree
 ) -> Iterator[Problem]:
     locked: Mapping[str, LockedFile] = before.files if before else {}
-    for path in written:
+    for path in contents:
         if path in tree.files and path not in locked and path != LOCK_NAME:
             message = "a file that mcp-gen did not write has the name of a generated one"
             yield Problem("foreign-file", message, path, hint=_FOREIGN_HINT)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.output.lock import read_lock
-from mcp_protogen.pipeline.output.plan import Plan, plan
+from mcp_protogen.pipeline.output.plan import OutputChanges, find_changes
 from mcp_protogen.pipeline.output.tree import Tree, read_tree
 from mcp_protogen.pipeline.output.workspace import Workspace
 from mcp_protogen.pipeline.package import Package
@@ -32,12 +32,14 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     `force` overwrites edited files and files in the way. Raise `ProblemError` with all obstacles;
     then nothing has changed.
     """
-    tree = read_tree(space.target)
-    work = _locate_problems(plan(package, read_lock(space.target), tree, force=force), space.named)
+    tree = read_tree(space.output)
+    work = _locate_problems(
+        find_changes(package, read_lock(space.output), tree, force=force), space.named
+    )
     raise_errors(work.problems)
-    if not work.changes:
+    if not work.has_changes:
         return _outcome(work, tree)
-    _refuse_inside(space.target)
+    _refuse_inside(space.output)
     with space.changing():
         space.stage(work.written, (*work.unchanged, *work.carried), work.folders)
         old = space.swap()
@@ -51,31 +53,34 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     return _outcome(work, tree)
 
 
-def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
+def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[OutputChanges, Tree]:
     """Return the plan of `publish` for `folder`, with the current tree."""
     tree = read_tree(folder)
-    return _locate_problems(plan(package, read_lock(folder), tree, force=force), folder), tree
+    return (
+        _locate_problems(find_changes(package, read_lock(folder), tree, force=force), folder),
+        tree,
+    )
 
 
-def _locate_problems(work: Plan, folder: Path) -> Plan:
+def _locate_problems(work: OutputChanges, folder: Path) -> OutputChanges:
     """Return the plan with the places of its problems as paths of the user."""
     problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))
 
 
-def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:
-    written = tuple(sorted(work.written))
-    created = tuple(path for path in written if path not in tree.files)
+def _outcome(work: OutputChanges, tree: Tree, *warnings: Problem) -> PublishResult:
+    paths = tuple(sorted(work.written))
+    created = tuple(path for path in paths if path not in tree.files)
     warnings = (*work.problems, *warnings)
-    return PublishResult(written, created, work.removed, len(work.unchanged), warnings)
+    return PublishResult(paths, created, work.removed, len(work.unchanged), warnings)
 
 
-def _refuse_inside(target: Path) -> None:
+def _refuse_inside(folder: Path) -> None:
     """Raise `ProblemError` if the working directory is inside the target.
 
     The target is replaced as a whole, and a process inside it would be in a removed folder.
     """
-    if Path.cwd().is_relative_to(target):
+    if Path.cwd().is_relative_to(folder):
         message = "the working directory is in the output folder, which is replaced as a whole"
-        hint = f"change to another folder and name this one: --out {target.name}"
-        raise ProblemError(Problem("inside-output", message, str(target), hint=hint))
+        hint = f"change to another folder and name this one: --out {folder.name}"
+        raise ProblemError(Problem("inside-output", message, str(folder), hint=hint))

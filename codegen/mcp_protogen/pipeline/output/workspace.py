@@ -36,7 +36,7 @@ _HINT = "the folder around the output folder must be writable, and on the same d
 class Workspace:
     """Exclusive hold of `target`, which the user calls `named`; `folder` is the work folder."""
 
-    target: Path
+    output: Path
     named: Path
     folder: Path
 
@@ -55,41 +55,41 @@ class Workspace:
             yield
 
     def stage(
-        self, written: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
+        self, contents: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
     ) -> None:
         """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
-        needed = {parent for path in (*written, *linked, *folders) for parent in parents(path)}
+        needed = {parent for path in (*contents, *linked, *folders) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
             (self._new / path).mkdir()
         for path in linked:
-            link_or_copy(self.target / path, self._new / path)
+            link_or_copy(self.output / path, self._new / path)
         # A disk takes many small files at once in little more time than one.
         with ThreadPoolExecutor() as pool:
-            list(pool.map(write_new, map(self._new.joinpath, written), written.values()))
+            list(pool.map(write_new, map(self._new.joinpath, contents), contents.values()))
         for path in reversed(everything):  # rights last: they may forbid writing
-            if (self.target / path).is_dir():
-                shutil.copymode(self.target / path, self._new / path)
+            if (self.output / path).is_dir():
+                shutil.copymode(self.output / path, self._new / path)
             sync_folder(self._new / path)
 
     def swap(self) -> Path:
         """Put the staged tree in place, and return the new path of the old one."""
         old = self._new
-        if not self.target.exists():
-            os.rename(self._new, self.target)
-        elif not exchange(self._new, self.target):
+        if not self.output.exists():
+            os.rename(self._new, self.output)
+        elif not exchange(self._new, self.output):
             old = self._old
             self._rename_twice()
-        sync_folder(self.target.parent)
+        sync_folder(self.output.parent)
         return old
 
     def rescue(self, old: Path, dropped: Collection[str]) -> None:
         """Move files that were saved in the old tree after staging, except those in `dropped`."""
         for path in scan(old).files:
-            source, target = old / path, self.target / path
-            if path not in dropped and not _same(source, target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(source, target)
+            source, destination = old / path, self.output / path
+            if path not in dropped and not _is_same(source, destination):
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, destination)
 
     def recover(self) -> None:
         """Finish or drop the leftovers of an earlier run, except the lock.
@@ -99,8 +99,8 @@ class Workspace:
         for leftover in (self._new, self._old):
             if leftover.is_symlink():  # not ours: this program must not move its target
                 leftover.unlink()
-        if self._old.exists() and self._new.exists() and not self.target.exists():
-            os.rename(self._new, self.target)  # killed between the two renames
+        if self._old.exists() and self._new.exists() and not self.output.exists():
+            os.rename(self._new, self.output)  # killed between the two renames
         for leftover in (self._new, self._old):
             remove_tree(leftover)
 
@@ -110,42 +110,42 @@ class Workspace:
             self.recover()
 
     def _rename_twice(self) -> None:
-        os.rename(self.target, self._old)
+        os.rename(self.output, self._old)
         try:
-            os.rename(self._new, self.target)
+            os.rename(self._new, self.output)
         except OSError:
-            os.rename(self._old, self.target)
+            os.rename(self._old, self.output)
             raise
 
 
 @contextmanager
-def exclusive(target: Path) -> Generator[Workspace, None, None]:
+def exclusive(output: Path) -> Generator[Workspace, None, None]:
     """Hold `target` for this process: wait for other runs, and repair after a killed one.
 
     Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """
-    named, target = target, Path(os.path.realpath(target))
-    if target.exists() and not target.is_dir():
-        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(named)))
+    link, output = output, Path(os.path.realpath(output))
+    if output.exists() and not output.is_dir():
+        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(link)))
     with ExitStack() as leaving:
-        with writing(named, _HINT):
-            space = Workspace(target, named, leaving.enter_context(working(target)))
+        with writing(link, _HINT):
+            space = Workspace(output, link, leaving.enter_context(working(output)))
             space.recover()
         leaving.callback(space.clean_up)
         yield space
 
 
-def repair(target: Path) -> None:
+def repair(output: Path) -> None:
     """Repair the leftovers of a killed run, if any; raise `ProblemError`."""
-    if os.path.lexists(work_folder(Path(os.path.realpath(target)))):
-        with exclusive(target):
+    if os.path.lexists(work_folder(Path(os.path.realpath(output)))):
+        with exclusive(output):
             pass
 
 
-def _same(source: Path, target: Path) -> bool:
-    if not os.path.lexists(target):
+def _is_same(source: Path, destination: Path) -> bool:
+    if not os.path.lexists(destination):
         return False
-    if source.is_symlink() or target.is_symlink():
-        both = source.is_symlink() and target.is_symlink()
-        return both and os.readlink(source) == os.readlink(target)
-    return source.samefile(target) or file_digest(source) == file_digest(target)
+    if source.is_symlink() or destination.is_symlink():
+        both = source.is_symlink() and destination.is_symlink()
+        return both and os.readlink(source) == os.readlink(destination)
+    return source.samefile(destination) or file_digest(source) == file_digest(destination)

@@ -8,11 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mcp_protogen.pipeline.inputs.rules import CodeRule, StepDirection, Translation, TranslationRule
+from mcp_protogen.pipeline.inputs.rules import (
+    CodeChange,
+    StepDirection,
+    Translation,
+    TranslationAction,
+)
 
 
 @dataclass(frozen=True)
-class Ruling:
+class StepActions:
     """The rules of some steps, oldest first, in one direction."""
 
     steps: Sequence[Translation]
@@ -21,15 +26,15 @@ class Ruling:
     """The places that the walk has looked up."""
 
     @cached_property
-    def _by_place(self) -> Mapping[str, tuple[TranslationRule, ...]]:
-        found: dict[str, list[TranslationRule]] = {}
+    def _by_place(self) -> Mapping[str, tuple[TranslationAction, ...]]:
+        found: dict[str, list[TranslationAction]] = {}
         # Rules apply in the order of the steps.
         numbered = list(enumerate(self.steps))
         for number, step in numbered if self.direction == "up" else reversed(numbered):
-            for rule in step.rules:
-                if rule.direction == self.direction:
-                    found.setdefault(self._translate_place(rule.at, number), []).append(rule)
-        return {place: tuple(rules) for place, rules in found.items()}
+            for action in step.actions:
+                if action.direction == self.direction:
+                    found.setdefault(self._translate_place(action.at, number), []).append(action)
+        return {place: tuple(actions) for place, actions in found.items()}
 
     def _translate_place(self, at: str, number: int) -> str:
         """Return a place of one step with the names of the last step."""
@@ -40,17 +45,19 @@ class Ruling:
         return name + rest
 
     @cached_property
-    def settled(self) -> frozenset[str]:
+    def settled_members(self) -> frozenset[str]:
         """The members whose differences a rule handles."""
         return frozenset(
-            self._translate_place(member if member[:1].isupper() else f"{rule.at}.{member}", number)
+            self._translate_place(
+                member if member[:1].isupper() else f"{action.at}.{member}", number
+            )
             for number, step in enumerate(self.steps)
-            for rule in step.rules
-            if rule.direction == self.direction
-            for member in (*rule.settles, *([rule.at] if rule.do == "keep" else []))
+            for action in step.actions
+            if action.direction == self.direction
+            for member in (*action.settles, *([action.at] if action.do == "keep" else []))
         )
 
-    def at(self, place: str, *inside: str) -> tuple[TranslationRule, ...]:
+    def at(self, place: str, *inside: str) -> tuple[TranslationAction, ...]:
         """Return the rules at a place, in the order of application.
 
         The caller also handles the members or arms `inside`.
@@ -58,15 +65,15 @@ class Ruling:
         self.looked_up.update((place, *inside))
         return self._by_place.get(place, ())
 
-    def of(self, place: str, verb: str) -> TranslationRule | None:
+    def of(self, place: str, verb: str) -> TranslationAction | None:
         """Return the first rule with this verb at a member."""
-        return next((rule for rule in self.at(place) if rule.do == verb), None)
+        return next((action for action in self.at(place) if action.do == verb), None)
 
-    def idle(self) -> Iterator[TranslationRule]:
+    def idle(self) -> Iterator[TranslationAction]:
         """Yield the rules at places that a complete walk has not looked up."""
-        for place, rules in self._by_place.items():
+        for place, actions in self._by_place.items():
             if place not in self.looked_up:
-                yield from rules
+                yield from actions
 
     def other_names(self, name: str, direction: StepDirection) -> Iterator[str]:
         """Yield the names that a type may have at the other end."""
@@ -81,7 +88,7 @@ class Ruling:
         yield from sorted(names)
 
     @property
-    def codes(self) -> tuple[CodeRule, ...]:
+    def codes(self) -> tuple[CodeChange, ...]:
         """The error codes that change between the two revisions."""
         return tuple(
             code for step in self.steps for code in step.errors if code.direction == self.direction

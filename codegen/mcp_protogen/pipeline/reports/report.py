@@ -78,15 +78,15 @@ def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Ru
     return RunReport(command, RunStatus.FAILED, folder=folder, problems=problems)
 
 
-def render(report: RunReport, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
+def render(report: RunReport, format: Format, *, colour: bool = False, quiet: bool = False) -> str:
     """Return the report as text to print, with a final newline unless it is empty.
 
     The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
-    if form is Format.JSON:
+    if format is Format.JSON:
         return as_document(as_json(report))
     shown = report._replace(summary="") if quiet else report
-    lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
+    lines = _github(shown) if format is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import Problem
 class View:
     """The form of a page; for text, also its colours and columns."""
 
-    form: str
+    format: str
     colour: bool = False
     width: int = 100
 

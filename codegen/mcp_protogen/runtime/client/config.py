@@ -310,10 +310,10 @@ class _Source:
             raise ConfigError(
                 f"{self.name}: add an object {' or '.join(_MEMBERS)} with the servers"
             )
-        for name, given in config[members[0]].items():
+        for name, value in config[members[0]].items():
             at = f"{self.name}#/{members[0]}/{escape_step(name)}"
-            if is_object(given) and (
-                given.get("disabled") is True or given.get("enabled") is False
+            if is_object(value) and (
+                value.get("disabled") is True or value.get("enabled") is False
             ):
                 self.disabled[name] = at
                 continue
@@ -321,9 +321,9 @@ class _Source:
                 self.others.append(name)
                 continue
             try:
-                entry = _Entry.model_validate(_without_nulls(given))
+                entry = _Entry.model_validate(_without_nulls(value))
             except ValidationError as error:
-                pointer, message = problems(error, given)[0]
+                pointer, message = problems(error, value)[0]
                 raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
             # In Zed, an entry with only settings belongs to an extension, which starts the server.
             if members[0] == _ZED_MEMBER and not (entry.address or entry.command):

@@ -39,9 +39,9 @@ from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..transports.base import (
     ExchangingTransport,
-    Held,
     NamingTransport,
     Opener,
+    Paused,
     Received,
     RestartableTransport,
     Transport,
@@ -184,11 +184,11 @@ class Negotiator:
         assert self._transport is not None
         return self._transport
 
-    async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
+    async def run(self, prior: NegotiatedRevision | None) -> rules.Adopt:
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
-            known,
+            prior,
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )
@@ -210,8 +210,8 @@ class Negotiator:
                         "capabilities": view.declared,
                         "clientInfo": view.identity,
                     }
-                    within = self._options.initialize_timeout
-                    step = negotiation.next(await self._ask(INITIALIZE, params, within))
+                    timeout = self._options.initialize_timeout
+                    step = negotiation.next(await self._ask(INITIALIZE, params, timeout))
         return step
 
     async def _connect(self) -> Transport:
@@ -240,17 +240,17 @@ class Negotiator:
             await transport.close()
 
     async def _discover(self, version: str, silence_means_old: bool) -> Outcome:
-        view, within = self._views[version], self._options.probe_timeout
+        view, timeout = self._views[version], self._options.probe_timeout
         if not silence_means_old:
             # The server may start slowly, and no other request could help.
             usual = self._options.patience(view.table.requests[DISCOVER], {})
-            within = min(usual.timeout, usual.max_timeout)
+            timeout = min(usual.timeout, usual.max_timeout)
         params = {"_meta": client_envelope(version, view.declared, view.identity)}
-        return await self._ask(DISCOVER, params, within)
+        return await self._ask(DISCOVER, params, timeout)
 
-    async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
+    async def _ask(self, method: str, params: Mapping[str, Any], timeout: float) -> Outcome:
         id = next(self.ids)
-        self._limit, self._within = asyncio.timeout(within), within
+        self._limit, self._within = asyncio.timeout(timeout), timeout
         self._method = method
         try:
             async with self._limit:
@@ -259,7 +259,7 @@ class Negotiator:
                 return await self._answer(id)
         except TimeoutError:
             self._unanswered += 1
-            return RequestTimeout(method, within, self._strays, id)
+            return RequestTimeout(method, timeout, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
             with suppress(OSError, TimeoutError):
@@ -281,9 +281,9 @@ class Negotiator:
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
             return explain_error(received.error, self._strays, id) if received.id == id else None
-        if isinstance(received, Held):
+        if isinstance(received, Paused):
             if received.id == id:
-                self._set_paused(received.held)
+                self._set_paused(received.paused)
             return None
         messages = messages_in(received, self._log)
         if self.repairs is not None and isinstance(received, bytes):
@@ -346,9 +346,9 @@ class Negotiator:
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
 
-    def _set_paused(self, held: bool) -> None:
+    def _set_paused(self, paused: bool) -> None:
         now = asyncio.get_running_loop().time()
-        self._limit.reschedule(None if held else now + self._within)
+        self._limit.reschedule(None if paused else now + self._within)
 
 
 def _loss_report(options: Options) -> "LossReport | None":
@@ -414,11 +414,11 @@ async def _run_connection(
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
     reader = asyncio.create_task(_read(client, negotiator))
-    begun = monotonic()
+    start = monotonic()
     try:
         yield
     finally:
-        client.report_end(monotonic() - begun)
+        client.report_end(monotonic() - start)
         endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack, cast, overload
 
 from ..core.options import USUAL, Options
 from ..rules.handlers import Handlers
-from ..transports.base import Opener, Program, Target
+from ..transports.base import Opener, Program, ServerLike
 from .base import ClientBase
 from .connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
 
@@ -27,31 +27,31 @@ class Connect(Connector[Newest]):
 
     @overload
     def __call__(
-        self, target: Target, /, **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[Newest]: ...
     @overload
     def __call__(
-        self, target: Target, client: C, /, **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, client: C, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, target: Target, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, target: Target, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C1 | C2]: ...
     @overload
     def __call__(
-        self, target: Target, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C1 | C2 | C3]: ...
     @overload
     def __call__(
-        self, target: Target, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
+        self, target: ServerLike, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
     ) -> Connecting[ClientBase]: ...
     def __call__(
         self,
-        target: Target,
+        target: ServerLike,
         /,
         *clients: ClientBase,
         as_: RevisionModule[ClientBase] | None = None,
@@ -76,31 +76,31 @@ class Connect(Connector[Newest]):
         opener = self.opener(target, settings.get("options", USUAL))
         return self.connection_through(opener, clients, as_, **settings)
 
-    def opener(self, target: Target, options: Options = USUAL) -> Opener:
+    def opener(self, server: ServerLike, options: Options = USUAL) -> Opener:
         """Return an opener of connections to `target`; see `connect` for errors."""
-        made = target if isinstance(target, type) else type(target)
-        if issubclass(made, ClientBase):
+        kind = server if isinstance(server, type) else type(server)
+        if issubclass(kind, ClientBase):
             raise TypeError("the target comes first, then the client: connect(target, client)")
-        if issubclass(made, Handlers):
-            return self.make_opener("in_memory", target, options=options)
-        given: Any = target
-        if isinstance(target, str) and _URL.match(target):
-            return self.make_opener("open_http", target)
-        if isinstance(given, (str, PathLike, Sequence)):
-            return self.make_opener("stdio_client", program_words(cast(Program, given)))
-        if not callable(given):
-            raise TypeError(f"{given!r:.80} is not a command, file, URL, server or opener")
-        return cast(Opener, given)
+        if issubclass(kind, Handlers):
+            return self.make_opener("in_memory", server, options=options)
+        value: Any = server
+        if isinstance(server, str) and _URL.match(server):
+            return self.make_opener("open_http", server)
+        if isinstance(value, (str, PathLike, Sequence)):
+            return self.make_opener("stdio_client", program_words(cast(Program, value)))
+        if not callable(value):
+            raise TypeError(f"{value!r:.80} is not a command, file, URL, server or opener")
+        return cast(Opener, value)
 
 
-def program_words(target: Program) -> list[str]:
+def program_words(command: Program) -> list[str]:
     """Return the program and its arguments; raise `FileNotFoundError` and `ValueError`."""
-    if isinstance(target, str) and not Path(target).is_file():
-        program = _words(target)
-    elif isinstance(target, (str, PathLike)):
-        program = [os.fspath(target)]
+    if isinstance(command, str) and not Path(command).is_file():
+        program = _words(command)
+    elif isinstance(command, (str, PathLike)):
+        program = [os.fspath(command)]
     else:
-        program = [os.fspath(part) for part in target]
+        program = [os.fspath(part) for part in command]
     first = program[0] if program else ""
     if first.endswith(".json"):
         raise ValueError(f"{first} is a configuration, not a program: use connect_config")

@@ -57,9 +57,9 @@ def checker(
     own: JSONObject = dict(schema)
     registry = library("jsonschema_specifications", what).REGISTRY
     patterns = Patterns(report)
-    _check_form(cls, own, what, patterns)
+    _check_meta(cls, own, what, patterns)
     for part in _parts_aside(own, dialect, registry, what):
-        _check_form(cls, part, what, patterns)
+        _check_meta(cls, part, what, patterns)
     left = [0]
     validator = _bounded_class(validators, cls, left, patterns, own)(own, registry=registry)
 
@@ -95,7 +95,7 @@ def _problem(error: Any) -> Problem:
     return Problem(pointer_to(error.absolute_path), brief)
 
 
-def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> None:
+def _check_meta(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> None:
     formats: Any = type(cls.FORMAT_CHECKER)(())
     formats.checks("regex")(patterns.is_readable)
     meta = cls(cls.META_SCHEMA, format_checker=formats)
@@ -115,14 +115,14 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
     """
     specification = library("referencing.jsonschema", what).specification_with(dialect)
     root = specification.create_resource(schema)
-    left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
+    left, lookups = [(root, registry.resolver_with_root(root))], list[Any]()
     own, seen, aside = {id(part) for part in _objects_in(schema)}, set[int](), list[JSONObject]()
-    while left or targets:
+    while left or lookups:
         if not left:
-            target = targets.pop()
-            if id(target.contents) in own - seen:
-                aside.append(target.contents)
-                left.append((specification.create_resource(target.contents), target.resolver))
+            lookup = lookups.pop()
+            if id(lookup.contents) in own - seen:
+                aside.append(lookup.contents)
+                left.append((specification.create_resource(lookup.contents), lookup.resolver))
             continue
         resource, resolver = left.pop()
         contents = resource.contents
@@ -133,12 +133,12 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
             raise ValueError(f"{what} contains more than {_SCHEMAS:,} schemas")
         if "$schema" in contents and contents is not schema:
             raise ValueError(f"{what} has $schema below its root, which is not supported")
-        targets += _targets(contents, resolver, what)
+        lookups += _lookups(contents, resolver, what)
         left += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
     return aside
 
 
-def _targets(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
+def _lookups(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
     unresolvable: Any = library("referencing.exceptions", what).Unresolvable
     for reference in map(contents.get, _REFERENCES):
         if not isinstance(reference, str):

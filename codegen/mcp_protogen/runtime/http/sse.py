@@ -59,7 +59,7 @@ class Parser:
             if chunk.startswith(b"\n"):
                 chunk = chunk[1:]
         self._after_return = self._after_return or chunk.endswith(b"\r")
-        *lines, rest = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
+        *lines, tail = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         events: list[Event] = []
         for line in lines:
             if self._line:
@@ -67,8 +67,8 @@ class Parser:
                 self._line.clear()
             self._check_size(len(line))
             self._take(line, events)
-        if rest:
-            self._line += rest
+        if tail:
+            self._line += tail
             self._check_size(len(self._line))
         return events
 

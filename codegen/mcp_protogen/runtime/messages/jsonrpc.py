@@ -135,8 +135,8 @@ def _id_in(
 ) -> RequestId | None:
     id = id_of(message)
     if id is None and "id" in message:
-        most = f"of at most {LONGEST} characters or digits"
-        raise refusal(f"id must be a string or an integer, {most}")
+        limit = f"of at most {LONGEST} characters or digits"
+        raise refusal(f"id must be a string or an integer, {limit}")
     return id
 
 

@@ -103,11 +103,11 @@ class MethodTable(MessageCodec):
 
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
-        found: dict[str, dict[str, ClaimedResult]] = {}
+        claims: dict[str, dict[str, ClaimedResult]] = {}
         for extension in self.extensions:
             for claim in extension.claims:
-                found.setdefault(claim.method, {})[claim.result_type] = claim
-        return found
+                claims.setdefault(claim.method, {})[claim.result_type] = claim
+        return claims
 
     def claimed_class(self, method: str, result_type: str) -> type[Any] | None:
         """Return an extension's class for a `resultType` of a method, if any."""
@@ -132,8 +132,8 @@ class MethodTable(MessageCodec):
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         """Return a request that is sent inside a result, as JSON; raise `LocalError`."""
-        given = {} if params is None else {"params": params.to_wire()}
-        return {"method": spec.method, **given}
+        extra = {} if params is None else {"params": params.to_wire()}
+        return {"method": spec.method, **extra}
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
         """Read the answer to such a request, which was validated on the wire."""

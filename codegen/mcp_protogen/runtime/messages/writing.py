@@ -92,8 +92,8 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
 
 
 def write_with_meta(model: WireModel, members: bytes) -> bytes:
-    given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (given is None or is_supplied(given)) or (
+    meta, extra = model.__dict__.get("meta"), model.__pydantic_extra__
+    if not (meta is None or is_supplied(meta)) or (
         extra and not extra.keys().isdisjoint(_CLASHING)
     ):
         return _splice_meta(model.to_wire(), members)
@@ -106,9 +106,9 @@ def write_with_meta(model: WireModel, members: bytes) -> bytes:
 def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
-    given = wire.get("_meta")
-    if given and type(given) is OBJECT:
-        return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
+    meta = wire.get("_meta")
+    if meta and type(meta) is OBJECT:
+        return json_text({**wire, "_meta": {**meta, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
     return _join_meta(members, json_text(wire))

@@ -248,9 +248,9 @@ class Endpoint:
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
-    def set_paused(self, id: RequestId, held: bool) -> None:
+    def set_paused(self, id: RequestId, paused: bool) -> None:
         """Pause the timeout of our request `id`, or restart it."""
-        self._calls.set_paused(id, held)
+        self._calls.set_paused(id, paused)
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())

@@ -298,9 +298,9 @@ class Jobs:
             if job.task is not None:
                 job.task.cancel()
         else:
-            others = [entry for entry in self._queue if entry[0] is not job]
-            self.waiting -= len(self._queue) - len(others)
-            self._queue = others
+            queue = [entry for entry in self._queue if entry[0] is not job]
+            self.waiting -= len(self._queue) - len(queue)
+            self._queue = queue
             self.changed.notify_all()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
@@ -318,9 +318,9 @@ class Jobs:
         """Implements `Endpoint.close`; does not wait for errors sent through `single`."""
         self.ended = True
         until = self.loop.time() + within
-        while self.running and (left := until - self.loop.time()) > 0:
+        while self.running and (delay := until - self.loop.time()) > 0:
             if tasks := [job.task for job in self.running if job.task is not None]:
-                await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+                await wait(tasks, timeout=delay, return_when=FIRST_COMPLETED)
             else:
                 await sleep(0)
         # The answers of other jobs are being sent already.

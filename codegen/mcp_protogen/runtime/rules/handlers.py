@@ -74,13 +74,13 @@ class HandlerSet:
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
         role = self.owner.ROLE
-        found: JSONObject = {}
+        result: JSONObject = {}
         for extension in self.owner.TABLE.extensions:
             requests = extension.requests.items()
             answers = [method for method, spec in requests if spec.senders - {role}]
             if role in extension.settings and (not answers or not handled.isdisjoint(answers)):
-                found[extension.identifier] = dict(extension.settings[role])
-        return {EXTENSIONS: found} if found else {}
+                result[extension.identifier] = dict(extension.settings[role])
+        return {EXTENSIONS: result} if result else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
         return self.declaration()
@@ -226,14 +226,14 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
 
 
 def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     revision = revision or cls.TABLE.revision
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
-            marked: Any = getattr(value, _FOR, None)
-            if isinstance(marked, tuple) and revision in marked[1]:
-                found[marked[0]] = name
-    return found
+            mark: Any = getattr(value, _FOR, None)
+            if isinstance(mark, tuple) and revision in mark[1]:
+                names[mark[0]] = name
+    return names
 
 
 def _refuse_marked(cls: type[Any]) -> None:
@@ -255,6 +255,6 @@ def merge_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObjec
     """Merge two JSON objects; `other` overrides members that are not both objects."""
     both = dict(one)
     for key, value in other.items():
-        mine = both.get(key)
-        both[key] = merge_objects(mine, value) if is_object(mine) and is_object(value) else value
+        old = both.get(key)
+        both[key] = merge_objects(old, value) if is_object(old) and is_object(value) else value
     return both

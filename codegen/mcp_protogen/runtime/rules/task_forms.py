@@ -15,7 +15,7 @@ from ..core.spec import Role
 from ..messages.envelope import client_capabilities
 from ..messages.method_table import EXTENSIONS, MethodTable
 
-TaskForm: TypeAlias = Literal["core", "extension"]
+TaskKind: TypeAlias = Literal["core", "extension"]
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 
@@ -29,7 +29,7 @@ _CORE: Final = "tasks"
 
 TASK_MEMBERS: Final = (_CORE, EXTENSIONS)
 
-_DECLARED: Final[Mapping[tuple[TaskForm, Role], JSONObject]] = MappingProxyType(
+_DECLARED: Final[Mapping[tuple[TaskKind, Role], JSONObject]] = MappingProxyType(
     {
         # 2025-11-25, basic/utilities/tasks, "Capabilities"; the server decides about `list`.
         ("core", "server"): {_CORE: {"requests": {"tools": {"call": {}}}, "cancel": {}}},
@@ -41,15 +41,15 @@ _DECLARED: Final[Mapping[tuple[TaskForm, Role], JSONObject]] = MappingProxyType(
 )
 
 
-def task_form(wire: MethodTable) -> TaskForm | None:
+def task_kind(wire: MethodTable) -> TaskKind | None:
     if "tasks/result" in wire.requests:
         return "core"
     has = any(extension.identifier == TASKS_EXTENSION for extension in wire.extensions)
     return "extension" if has else None
 
 
-def tasks_declared(form: TaskForm, role: Role) -> JSONObject:
-    return _DECLARED[form, role]
+def tasks_declared(kind: TaskKind, role: Role) -> JSONObject:
+    return _DECLARED[kind, role]
 
 
 def declares_tasks(meta: Mapping[str, Any]) -> bool:
@@ -58,8 +58,8 @@ def declares_tasks(meta: Mapping[str, Any]) -> bool:
     return is_object(declared) and TASKS_EXTENSION in declared
 
 
-def needs_extension(why: str) -> MissingClientCapability:
-    return MissingClientCapability(why, {EXTENSIONS: {TASKS_EXTENSION: {}}})
+def needs_extension(reason: str) -> MissingClientCapability:
+    return MissingClientCapability(reason, {EXTENSIONS: {TASKS_EXTENSION: {}}})
 
 
 def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
@@ -67,15 +67,15 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
 
     Tasks of a client stay: it works on them itself.
     """
-    kept = {
+    result = {
         name: capability
         for name, capability in declared.items()
         if role == "client" or name != _CORE
     }
-    extensions = kept.pop(EXTENSIONS, None)
+    extensions = result.pop(EXTENSIONS, None)
     if is_object(extensions):
         others = {
             name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
         }
-        kept |= {EXTENSIONS: others} if others else {}
-    return kept
+        result |= {EXTENSIONS: others} if others else {}
+    return result

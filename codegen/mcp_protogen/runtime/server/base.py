@@ -36,7 +36,7 @@ SessionT = TypeVar("SessionT")
 _log: Final = getLogger(__name__)
 
 _ASKING: Final = ("ask", "elicit")
-_HOLDERS: Final = (MethodType, classmethod, staticmethod)
+_BOUND: Final = (MethodType, classmethod, staticmethod)
 
 
 class ServerRuntime(HandlerSet):
@@ -252,14 +252,14 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 def check_forms(function: object) -> None:
     # Some objects claim to have every attribute.
-    if type(function) in _HOLDERS:
+    if type(function) in _BOUND:
         function = cast(Any, function).__func__
-    inner = unwrap(function) if type(function) is FunctionType else None
-    codes = [*_codes(inner.__code__)] if type(inner) is FunctionType else []
+    plain = unwrap(function) if type(function) is FunctionType else None
+    codes = [*_codes(plain.__code__)] if type(plain) is FunctionType else []
     if any(name in code.co_names for code in codes for name in _ASKING):
         from .form_check import check_asked
 
-        check_asked(cast(FunctionType, inner), codes)
+        check_asked(cast(FunctionType, plain), codes)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -273,9 +273,9 @@ def package_of(server: type[Any]) -> ModuleType:
     return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
 
 
-def is_question(given: object) -> bool:
+def is_question(value: object) -> bool:
     """Return whether `elicit` was called with a type, and warn: that is `ask`."""
-    if isinstance(given, (WireModel, dict)):
+    if isinstance(value, (WireModel, dict)):
         return False
     warn(
         "elicit(message, Type) is deprecated: write ask(message, Type)",
@@ -292,9 +292,9 @@ async def ask_form(
     from ..core.forms import FORM
     from .questions import form
 
-    asked = form(kind)
-    wire: JSONObject = {"message": message, FORM: asked.schema_for(spec, session.TABLE.revision)}
-    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
+    built = form(kind)
+    wire: JSONObject = {"message": message, FORM: built.schema_for(spec, session.TABLE.revision)}
+    return built.read(await session.request(spec, validator_of(spec.params)(wire), **options))
 
 
 class SessionBase(Peer):

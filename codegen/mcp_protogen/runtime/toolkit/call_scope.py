@@ -36,7 +36,7 @@ class Step:
 Steps: TypeAlias = Sequence[Step]
 
 
-class CallScope:
+class Injector:
     """The values of one call, and the generators that continue after it."""
 
     __slots__ = (
@@ -52,7 +52,7 @@ class CallScope:
         """Context managers to leave, in the order of entering, and whether that was in a thread."""
         self._context: Context | None = None
         self._lock = Lock()
-        self._turn: object | None = None
+        self._mark: object | None = None
         """The work that a thread does, or is about to do."""
         self._is_running = False
         self._is_abandoned = False
@@ -61,8 +61,8 @@ class CallScope:
     async def enter(self, steps: Steps) -> None:
         """Run functions, all in a thread or all on the event loop."""
         if steps[0].threaded:
-            turn = self._turn_of(partial(self._enter, steps))
-            await self._threads.run(turn, session=self._session)
+            work = self._wrap(partial(self._enter, steps))
+            await self._threads.run(work, session=self._session)
             self._carry_back()
             return
         entered: list[Any] = []
@@ -78,7 +78,7 @@ class CallScope:
 
     def around(self, steps: Steps, names: Mapping[str, Function], function: Function) -> Function:
         """Return a wrapper that runs a function between both halves of `steps`, in one thread."""
-        return self._turn_of(partial(self._call, steps, names, function))
+        return self._wrap(partial(self._call, steps, names, function))
 
     async def close(self, failed: BaseException | None) -> BaseException | None:
         """Continue the generators, and return the failure after that."""
@@ -86,7 +86,7 @@ class CallScope:
             self._is_abandoned = self._is_running
             if not self._is_running:
                 # Work that has not begun must not begin any more.
-                self._turn = None
+                self._mark = None
         for threaded, managers in reversed(self._groups.copy()):
             while managers and not threaded:
                 failed = await _async_exit(managers.pop(), failed)
@@ -97,12 +97,12 @@ class CallScope:
     async def _close_in_thread(
         self, managers: list[Any], failed: BaseException | None
     ) -> BaseException | None:
-        turn = self._turn_of(partial(_exit, managers, failed))
+        work = self._wrap(partial(_exit, managers, failed))
         try:
-            failed = await self._threads.run_anyway(turn)
+            failed = await self._threads.run_anyway(work)
         except BaseException as error:
             with self._lock:
-                self._is_abandoned = self._turn is not None
+                self._is_abandoned = self._mark is not None
             return error
         self._carry_back()
         return failed
@@ -146,14 +146,14 @@ class CallScope:
         # A plain function may return a coroutine, which needs the event loop.
         return self._session.from_thread(_result_of(value)) if isawaitable(value) else value
 
-    def _turn_of(self, work: Function) -> Function:
-        turn, given_context = object(), copy_context()
+    def _wrap(self, work: Function) -> Function:
+        mark, given_context = object(), copy_context()
         context = self._context = self._context or copy_context()
-        self._turn = turn
+        self._mark = mark
 
         def run(**given: Any) -> Any:
             with self._lock:
-                if self._turn is not turn:
+                if self._mark is not mark:
                     return None
                 self._is_running = True
             try:
@@ -161,7 +161,7 @@ class CallScope:
                 return context.run(work, **given)
             finally:
                 with self._lock:
-                    self._turn, self._is_running = None, False
+                    self._mark, self._is_running = None, False
                 if self._is_abandoned:
                     context.run(self._clean_up)
 

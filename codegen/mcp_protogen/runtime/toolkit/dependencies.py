@@ -14,7 +14,7 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from .call_scope import CallScope, Step, Steps
+from .call_scope import Injector, Step, Steps
 from .functions import Depends, Function, Signature, function_name, signature_of, split_dependencies
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
@@ -27,7 +27,7 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     """Return `run` with dependencies filled in; raise `TypeError` for a cycle."""
     found: dict[Function, Step] = {}
     for dependency in filled.values():
-        _plan(dependency, found, ())
+        _visit(dependency, found, ())
     groups = [tuple(group) for _, group in groupby(_order_steps(found), lambda step: step.threaded)]
     last: Steps = groups.pop() if threaded and groups[-1][0].threaded else ()
     late = {step.function for step in last}
@@ -38,18 +38,21 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     async def filling(
         server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
     ) -> Any:
-        scope = CallScope(server.__mcp_runtime__.threads, session)
+        injector = Injector(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
             for group in groups:
-                await scope.enter(group)
-            given = {**given, **{name: scope.values[function] for name, function in before.items()}}
-            around = partial(scope.around, last, later) if last else None
+                await injector.enter(group)
+            given = {
+                **given,
+                **{name: injector.values[function] for name, function in before.items()},
+            }
+            around = partial(injector.around, last, later) if last else None
             result = await run(server, session, given, around)
         except BaseException as error:
             failed = error
-        failed = await scope.close(failed)
+        failed = await injector.close(failed)
         if failed is None:
             return result
         try:
@@ -80,7 +83,7 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
         yield value
 
 
-def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
+def _visit(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
     function = one.function
     if function in above:
         circle = " → ".join(map(function_name, (*above[above.index(function) :], function)))
@@ -98,11 +101,11 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
         return
     described, needs = split_dependencies(_signature(function))
     for needed in needs.values():
-        _plan(needed, steps, (*above, function))
+        _visit(needed, steps, (*above, function))
     for left in described.parameters:
         if left.required:
             advice = "annotate it with Depends(…) or the session, or give it a default"
-            raise TypeError(f"{described.where}: no value for the parameter {left.name}: {advice}")
+            raise TypeError(f"{described.label}: no value for the parameter {left.name}: {advice}")
     manager: Callable[..., Any] | None = None
     if isasyncgenfunction(function):
         manager = asynccontextmanager(function)
@@ -123,9 +126,9 @@ def _is_threaded(one: Depends) -> bool:
 def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
-    target: Any = function.__init__ if is_class else function
-    found = replace(signature_of(target, method=is_class), where=function_name(function))
-    kinds = signature(target).parameters
+    callee: Any = function.__init__ if is_class else function
+    found = replace(signature_of(callee, method=is_class), where=function_name(function))
+    kinds = signature(callee).parameters
     parameters = [
         parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC
     ]

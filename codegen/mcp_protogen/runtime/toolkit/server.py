@@ -10,7 +10,7 @@ from ..connection import ResultText
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
-from ..transports.base import Target
+from ..transports.base import ServerLike
 from .catalogue import Lists, check_mark, decorated_functions, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
 from .items import COMPLETE
@@ -124,7 +124,7 @@ class Toolkit:
     @overload
     def mount(self, prefix: str, other: "Toolkit", /, *, separator: str = ...) -> None: ...
     @overload
-    def mount(self, prefix: str, /, *, connect_to: Target, separator: str = ...) -> None: ...
+    def mount(self, prefix: str, /, *, connect_to: ServerLike, separator: str = ...) -> None: ...
     def mount(self, *given: Any, connect_to: Any = None, separator: str = SEPARATOR) -> None:
         """Offer the items of another server, now and later, under names with a prefix.
 

@@ -44,12 +44,12 @@ class _Call:
         except BaseException as error:
             return None, error
 
-    def settle(self, value: Any, error: BaseException | None) -> None:
+    def finish(self, value: Any, error: BaseException | None) -> None:
         # The loop may be closed by now.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._settle, value, error)
+            self._loop.call_soon_threadsafe(self._finish, value, error)
 
-    def _settle(self, value: Any, error: BaseException | None) -> None:
+    def _finish(self, value: Any, error: BaseException | None) -> None:
         if self.outcome.done():
             return
         if error is None:
@@ -154,7 +154,7 @@ class Threads:
                     self._let_go -= not call.has_place
                     call.has_place = False
                     after = self._next(queue)
-                call.settle(value, error)
+                call.finish(value, error)
                 call = after
                 # Keep no references while idle.
                 del after, value, error

@@ -12,7 +12,7 @@ from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
-from .decorators import Marked, marks_of, new_mark
+from .decorators import MarkedFunction, marks_of, new_mark
 from .items import COMPLETE
 from .revision_models import LISTS
 from .threads import Threads
@@ -46,7 +46,7 @@ class ToolkitRuntime(ServerRuntime):
             marks = [new_mark(kind, options)]
         with self.catalogue.changing() as lists:
             for mark in marks:
-                marked = Marked(function, mark)
+                marked = MarkedFunction(function, mark)
                 check_mark(marked)
                 register(marked, lists, self.catalogue.models)
         self.announce_changes([kind])
@@ -67,15 +67,15 @@ class ToolkitRuntime(ServerRuntime):
 
     def all_relays(self) -> Mapping[Relay, str | None]:
         # A server mounted in those of several sessions belongs to no single session.
-        above = {relay: None for runtime in self._above() for relay in runtime.all_relays()}
+        above = {relay: None for runtime in self._parents() for relay in runtime.all_relays()}
         return {**above, **self.relays}
 
     def count(self, method: str) -> None:
         super().count(method)
-        for above in self._above():
+        for above in self._parents():
             above.count(method)
 
-    def _above(self) -> Iterator["ToolkitRuntime"]:
+    def _parents(self) -> Iterator["ToolkitRuntime"]:
         for catalogue in self.catalogue.mounted_in:
             yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 

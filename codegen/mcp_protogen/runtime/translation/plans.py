@@ -72,7 +72,7 @@ class Members:
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
     moved and translated, and required members of the target added; the functions of `finish` come
-    last. Members of `target_only`, which the source does not define, are dropped, and those of
+    last. Members of `undefined`, which the source does not define, are dropped, and those of
     `emptied` if they are empty.
     """
 
@@ -81,7 +81,7 @@ class Members:
     apply: tuple[Apply, ...] = ()
     drop: Mapping[str, Drop] = field(default_factory=dict[str, Drop])
     move: Mapping[str, Move] = field(default_factory=dict[str, Move])
-    target_only: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()
     inside: Mapping[str, Step] = field(default_factory=dict[str, Step])
     emptied: tuple[str, ...] = ()
     add: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -133,7 +133,7 @@ class Direction:
     """
 
     source: str
-    target: str
+    destination: str
     methods: Mapping[str, Method]
     plans: Mapping[str, Plan]
     same: Mapping[str, str]

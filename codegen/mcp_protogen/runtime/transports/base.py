@@ -27,17 +27,17 @@ class Unanswered(NamedTuple):
     error: Exception
 
 
-class Held(NamedTuple):
+class Paused(NamedTuple):
     """A request whose user is logging in first (`held`), or has done so: then it is sent now.
 
     The time for its answer begins when it is sent.
     """
 
     id: RequestId
-    held: bool
+    paused: bool
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered | Held
+Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
 """A message, or its error; an `ExchangingTransport` may report more."""
 
 
@@ -130,7 +130,7 @@ Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 """Opens a new connection to the same peer each time; raises `Disconnected`."""
 
 Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
-Target: TypeAlias = Program | Handlers | type[Handlers] | Opener
+ServerLike: TypeAlias = Program | Handlers | type[Handlers] | Opener
 """A command line, a file, a URL, a server or its class, or an opener of connections."""
 StandardError: TypeAlias = Callable[[str], object] | Path | None
 """The target of a server's standard error: a function for each line, a file, or ours."""

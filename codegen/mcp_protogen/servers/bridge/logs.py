@@ -18,10 +18,10 @@ _log: Final = logging.getLogger(_LOSSES)
 _SAID: Final = "said"
 
 
-def begin_log(level: str, form: LogFormat) -> None:
+def begin_log(level: str, format: LogFormat) -> None:
     """Write log entries to standard error, from a level on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.setFormatter(_Json() if format == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # These log each URL, and URLs may contain secrets.
     for name in ("httpx2", "httpcore2"):

@@ -20,7 +20,7 @@ from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.server_target import NamedServer
 from mcp_protogen.servers.connect.traffic import TappedEnd
 
 _log: Final = getLogger("mcp_protogen.bridge")
@@ -58,7 +58,7 @@ class BridgeOptions:
     seconds.
     """
 
-    target: ServerTarget | None = None
+    server: NamedServer | None = None
     replay: Path | None = None
     http: HttpSide | None = None
     revisions: Sequence[str] = ()
@@ -109,8 +109,8 @@ def run_bridge(options: BridgeOptions) -> None:
 
 
 def _opener(options: BridgeOptions) -> Opener:
-    if options.target is not None:
-        return options.target.opener()
+    if options.server is not None:
+        return options.server.opener()
     assert options.replay is not None
     try:
         return replaying(options.replay)
@@ -193,4 +193,4 @@ def _run_http(
 
 
 def _place(options: BridgeOptions) -> str:
-    return str(options.replay) if options.target is None else options.target.shown
+    return str(options.replay) if options.server is None else options.server.safe_text

@@ -17,9 +17,9 @@ from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 Json = dict[str, Any]
 
-OFFERED: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
+ITEM_KINDS: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
 """The kinds of offers in a contract."""
-MOST_OFFERS: Final = 2_000
+MOST_ITEMS: Final = 2_000
 """The most offers of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of JSON for all offers of one kind."""
@@ -44,7 +44,7 @@ class TaskSupport(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOffer:
+class ServerItem:
     """A tool, a prompt or a resource template as its server describes it.
 
     `input` is the schema of its arguments; arguments of prompts and templates are texts.
@@ -98,14 +98,14 @@ class Contract:
     server: str
     version: str
     revision: str
-    offers: Mapping[Kind, Mapping[str, ServerOffer]]
+    items_by_kind: Mapping[Kind, Mapping[str, ServerItem]]
     task_extension: bool = False
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
-    def tools(self) -> Mapping[str, ServerOffer]:
+    def tools(self) -> Mapping[str, ServerItem]:
         """The tools by name."""
-        return self.offers[Kind.TOOLS]
+        return self.items_by_kind[Kind.TOOLS]
 
     @property
     def only_as_tasks(self) -> list[str]:
@@ -123,40 +123,42 @@ class Contract:
         wanted = tuple(names)
         self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
-        return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
+        return replace(
+            self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in ITEM_KINDS}
+        )
 
     def without(self, names: Collection[str]) -> "Contract":
         """Return the contract without these tools."""
         tools = {name: tool for name, tool in self.tools.items() if name not in names}
-        return replace(self, offers={**self.offers, Kind.TOOLS: tools})
+        return replace(self, offers={**self.items_by_kind, Kind.TOOLS: tools})
 
     def require(self, names: Iterable[str]) -> None:
         """Raise `ProblemError` (`no-such-tool`) for names that no tool has."""
         unknown = [name for name in names if name not in self.tools]
         if unknown:
-            raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
+            raise ProblemError(*(_no_such_tool(name, self.tools) for name in unknown))
 
     def counts(self) -> str:
         """Return the number of offers of each kind: `2 tools, 1 prompt`."""
         return ", ".join(
-            pluralize(len(offers), kind.singular)
-            for kind, offers in self.offers.items()
-            if offers or kind is Kind.TOOLS
+            pluralize(len(items), kind.singular)
+            for kind, items in self.items_by_kind.items()
+            if items or kind is Kind.TOOLS
         )
 
     def as_json(self) -> Json:
         """Return the contract in the form of a lock."""
         lists = {
-            kind.member: [offer.as_json() for offer in self.offers[kind].values()]
-            for kind in OFFERED
-            if kind is Kind.TOOLS or self.offers[kind]
+            kind.member: [item.as_json() for item in self.items_by_kind[kind].values()]
+            for kind in ITEM_KINDS
+            if kind is Kind.TOOLS or self.items_by_kind[kind]
         }
         about = {"name": self.server, "version": self.version}
         extension = {"taskExtension": True} if self.task_extension else {}
         return {"server": about, "revision": self.revision, **extension, **lists}
 
 
-def _unknown(name: str, tools: Mapping[str, ServerOffer]) -> Problem:
+def _no_such_tool(name: str, tools: Mapping[str, ServerItem]) -> Problem:
     hint = did_you_mean(name, tools, f"it has {summarize_list(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
@@ -174,23 +176,23 @@ def contract(
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
-    offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in OFFERED}
-    return Contract(name, str(about.get("version") or ""), revision, offers, task_extension)
+    items_by_kind = {kind: _read_items(kind, lists.get(kind, ()), name) for kind in ITEM_KINDS}
+    return Contract(name, str(about.get("version") or ""), revision, items_by_kind, task_extension)
 
 
-def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, ServerOffer]:
-    found: dict[str, ServerOffer] = {}
+def _read_items(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, ServerItem]:
+    found: dict[str, ServerItem] = {}
     size, what = 0, kind.singular
     for value in listed_ones:
-        offer = _offer(kind, value, place)
-        size += len(canonical(offer.as_json()))
-        if offer.name in found and kind is Kind.TEMPLATES:  # their names need not differ
-            offer = replace(offer, name=offer.uri)
-        if offer.name in found:
-            raise _bad(f"two {what}s are called {offer.name!r:.80}", place)
-        if len(found) == MOST_OFFERS or size > MOST_BYTES:
-            raise _bad(f"there are more than {MOST_OFFERS} {what}s or {MOST_BYTES} bytes", place)
-        found[offer.name] = offer
+        item = _read_item(kind, value, place)
+        size += len(canonical(item.as_json()))
+        if item.name in found and kind is Kind.TEMPLATES:  # their names need not differ
+            item = replace(item, name=item.uri)
+        if item.name in found:
+            raise _bad(f"two {what}s are called {item.name!r:.80}", place)
+        if len(found) == MOST_ITEMS or size > MOST_BYTES:
+            raise _bad(f"there are more than {MOST_ITEMS} {what}s or {MOST_BYTES} bytes", place)
+        found[item.name] = item
     return dict(sorted(found.items()))
 
 
@@ -198,14 +200,14 @@ def read_contract(value: Any, place: str) -> Contract:
     """Return the contract in a lock; raise `ProblemError` (`bad-contract`)."""
     if not is_object(value) or not is_array(value.get("tools")):
         raise _bad("the list of tools is missing", place)
-    lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
+    lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in ITEM_KINDS}
     if not all(map(is_array, lists.values())):
         raise _bad("prompts or resource templates are not a list", place)
     revision, extension = str(value.get("revision", "")), value.get("taskExtension") is True
     return contract(value.get("server"), revision, lists, task_extension=extension)
 
 
-def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
+def _read_item(kind: Kind, value: object, place: str) -> ServerItem:
     what = kind.singular
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
@@ -222,7 +224,7 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
         if candidate is not None and not is_object(candidate):
             raise _bad(f"a schema of the {what} {name!r:.80} is not an object", place)
     hints: Any = kept.get("annotations")
-    return ServerOffer(
+    return ServerItem(
         kind=kind,
         name=name,
         input=schema,

@@ -26,7 +26,7 @@ def _empty_mapping() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTarget:
+class NamedServer:
     """A server as the user names it, and the options to reach it.
 
     `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
@@ -45,7 +45,7 @@ class ServerTarget:
     stderr: StandardError = None
 
     @property
-    def shown(self) -> str:
+    def safe_text(self) -> str:
         """The server without secrets, which URLs and command lines often contain."""
         if self.config is not None:
             return f"{self.config}: {self.name}"
@@ -78,11 +78,13 @@ class ServerTarget:
             yield
         except ImportError as error:
             hint = "install it, or install mcp-gen with its extra http"
-            problem = Problem("missing-package", str(error), self.shown, hint=hint)
+            problem = Problem("missing-package", str(error), self.safe_text, hint=hint)
             raise ProblemError(problem) from error
         except (OSError, TypeError, ValueError) as error:
             hint = "give a URL, a command line as one word, a file of Python, or a name in --config"
-            raise ProblemError(Problem("no-server", str(error), self.shown, hint=hint)) from error
+            raise ProblemError(
+                Problem("no-server", str(error), self.safe_text, hint=hint)
+            ) from error
 
     def _opener(self) -> Opener:
         package = protocol()

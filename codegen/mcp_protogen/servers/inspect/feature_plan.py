@@ -8,7 +8,7 @@ from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
 from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
-from mcp_protogen.servers.inspect.steps import PlanStep, Probe, SessionClient, asking, awaiting
+from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, awaiting, request_step
 
 LISTEN: Final = "subscriptions/listen"
 LISTENING: Final = (LISTEN, f"{LISTEN} of nothing")
@@ -25,26 +25,28 @@ CHANGES: Final[Mapping[str, tuple[str, str]]] = {
 SKILLS: Final = "io.modelcontextprotocol/skills"
 
 
-def _listen(client: SessionClient, wanted: Mapping[str, Any], **about: Any) -> PlanStep:
+def _listen(client: PlanClient, wanted: Mapping[str, Any], **about: Any) -> ProbeStep:
     request = {**client.request(LISTEN, {"notifications": wanted}), **about}
     last = client.request(client.harmless)
     return awaiting(request, barrier=last, until=ACKNOWLEDGED)
 
 
-def _listen_to_all(client: SessionClient) -> PlanStep | None:
-    if not any(client.session.declares(*path) for path in CHANGES.values()):
+def _listen_to_all(client: PlanClient) -> ProbeStep | None:
+    if not any(client.transcript.declares(*path) for path in CHANGES.values()):
         return None
     *flags, of_uris = CHANGES
-    uri = first_uri(client.session, "resources/list", "resources")
+    uri = first_uri(client.transcript, "resources/list", "resources")
     return _listen(client, {**dict.fromkeys(flags, True), **({of_uris: [uri]} if uri else {})})
 
 
-def _listen_to_nothing(client: SessionClient) -> PlanStep | None:
-    return _listen(client, {}, id="listen") if client.session.first(LISTEN) else None
+def _listen_to_nothing(client: PlanClient) -> ProbeStep | None:
+    return _listen(client, {}, id="listen") if client.transcript.first(LISTEN) else None
 
 
-def _end(client: SessionClient) -> PlanStep | None:
-    opened = [exchange.request["id"] for name in LISTENING for exchange in client.session.all(name)]
+def _end(client: PlanClient) -> ProbeStep | None:
+    opened = [
+        exchange.request["id"] for name in LISTENING for exchange in client.transcript.all(name)
+    ]
     return client.tell(*map(cancellation, opened)) if opened else None
 
 
@@ -64,20 +66,24 @@ SUBSCRIPTIONS: Final = (
 def _task_probes() -> Iterator[Probe]:
     """Yield requests for a task that does not exist, in the core and in the extension."""
     core: dict[str, Any] = {"of": has_core_tasks}
-    yield asking("tasks/list", "tasks/list", declared=("tasks", "list"), **core)
+    yield request_step("tasks/list", "tasks/list", declared=("tasks", "list"), **core)
     wrong = {"cursor": NONE}
-    yield asking("tasks/list wrong cursor", "tasks/list", wrong, declared=("tasks", "list"), **core)
+    yield request_step(
+        "tasks/list wrong cursor", "tasks/list", wrong, declared=("tasks", "list"), **core
+    )
     for method, declared in (
         ("tasks/get", ("tasks",)),
         ("tasks/result", ("tasks",)),
         ("tasks/cancel", ("tasks", "cancel")),
     ):
-        yield asking(f"unknown task: {method}", method, _TASK, declared=declared, **core)
+        yield request_step(f"unknown task: {method}", method, _TASK, declared=declared, **core)
     meta: dict[str, Any] = {"_meta": {CLIENT_CAPABILITIES: {"extensions": {TASKS_EXTENSION: {}}}}}
     answers: dict[str, Any] = {"inputResponses": {}}
     for method, more in (("tasks/get", {}), ("tasks/cancel", {}), ("tasks/update", answers)):
-        yield asking(f"unknown task: {method}", method, {**_TASK, **more, **meta}, **_OF_TASKS)
-    yield asking("tasks/get without the extension", "tasks/get", _TASK, **_OF_TASKS)
+        yield request_step(
+            f"unknown task: {method}", method, {**_TASK, **more, **meta}, **_OF_TASKS
+        )
+    yield request_step("tasks/get without the extension", "tasks/get", _TASK, **_OF_TASKS)
     yield Probe(
         name=f"{LISTEN} without the extension",
         make=partial(_listen, wanted={"taskIds": [NONE]}),
@@ -87,7 +93,7 @@ def _task_probes() -> Iterator[Probe]:
 
 EXTENSIONS: Final = (
     *_task_probes(),
-    asking("skills/list", "skills/list", declared=("extensions", SKILLS), **_STATELESS),
+    request_step("skills/list", "skills/list", declared=("extensions", SKILLS), **_STATELESS),
     _FIRST_SKILL("skills/get", declared=("extensions", SKILLS)),
     _FIRST_SKILL("resources/directory/read", declared=("extensions", SKILLS, "directoryRead")),
 )

@@ -19,15 +19,15 @@ from mcp_protogen.servers.inspect.revision_facts import (
     is_stateless,
 )
 from mcp_protogen.servers.inspect.steps import (
-    PlanStep,
+    PlanClient,
     Probe,
-    SessionClient,
-    asking,
+    ProbeStep,
     awaiting,
     notification,
+    request_step,
     telling,
 )
-from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session, list_items
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Transcript, list_items
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
@@ -44,13 +44,13 @@ LISTS: Final[Mapping[str, str]] = {
 """The methods that list something, and the member with the items."""
 
 
-def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
+def listing(transcript: Transcript, method: str) -> tuple[dict[str, Any], ...]:
     """Return the items that a method lists."""
-    return tuple(item for item, _, _ in list_items(session, method, LISTS[method]))
+    return tuple(item for item, _, _ in list_items(transcript, method, LISTS[method]))
 
 
-def _page(client: SessionClient, method: str) -> PlanStep | None:
-    pages = list(client.session.all(method))
+def _page(client: PlanClient, method: str) -> ProbeStep | None:
+    pages = list(client.transcript.all(method))
     if not pages:
         return client.ask(method)
     cursor = (pages[-1].result or {}).get("nextCursor")
@@ -65,13 +65,13 @@ def _listing_probes() -> Iterator[Probe]:
         feature = method.partition("/")[0]
         page = partial(_page, method=method)
         yield Probe(name=method, make=page, declared=(feature,), repeats=True)
-        yield asking(f"{method} undeclared", method, declared=(feature,), undeclared=True)
-        yield asking(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
+        yield request_step(f"{method} undeclared", method, declared=(feature,), undeclared=True)
+        yield request_step(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
 
 
-def first_uri(session: Session, method: str, member: str) -> str | None:
+def first_uri(transcript: Transcript, method: str, member: str) -> str | None:
     """Return the URI of the first thing that a method lists, or None."""
-    uris = (item.get("uri") for item, _, _ in list_items(session, method, member))
+    uris = (item.get("uri") for item, _, _ in list_items(transcript, method, member))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
@@ -80,8 +80,8 @@ def of_first(
 ) -> Probe:
     """Return a request about the first listed item, by default a resource."""
 
-    def make(client: SessionClient) -> PlanStep | None:
-        uri = first_uri(client.session, listed_by, member)
+    def make(client: PlanClient) -> ProbeStep | None:
+        uri = first_uri(client.transcript, listed_by, member)
         return None if uri is None else client.ask(method, {"uri": uri})
 
     return Probe(name=method, make=make, **about)
@@ -92,16 +92,16 @@ def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [argument for argument in given if is_object(argument)] if is_array(given) else []
 
 
-def _prompt(client: SessionClient, needs: bool) -> PlanStep | None:
-    for prompt in listing(client.session, "prompts/list"):
+def _prompt(client: PlanClient, needs: bool) -> ProbeStep | None:
+    for prompt in listing(client.transcript, "prompts/list"):
         required = any(argument.get("required") is True for argument in _arguments(prompt))
         if required is needs and isinstance(prompt.get("name"), str):
             return client.ask("prompts/get", {"name": prompt["name"]})
     return None
 
 
-def _complete(client: SessionClient) -> PlanStep | None:
-    for prompt in listing(client.session, "prompts/list"):
+def _complete(client: PlanClient) -> ProbeStep | None:
+    for prompt in listing(client.transcript, "prompts/list"):
         for argument in _arguments(prompt):
             ref = {"type": "ref/prompt", "name": prompt.get("name")}
             argument = {"name": argument.get("name"), "value": ""}
@@ -109,12 +109,12 @@ def _complete(client: SessionClient) -> PlanStep | None:
     return None
 
 
-def _call(client: SessionClient) -> PlanStep | None:
+def _call(client: PlanClient) -> ProbeStep | None:
     called = {
         exchange.request.get("params", {}).get("name")
-        for exchange in client.session.all("tools/call")
+        for exchange in client.transcript.all("tools/call")
     }
-    for tool in listing(client.session, "tools/list"):
+    for tool in listing(client.transcript, "tools/list"):
         name = tool.get("name")
         if not isinstance(name, str) or name in called:
             continue
@@ -132,16 +132,20 @@ def _requires(tool: Mapping[str, Any]) -> bool:
     return is_object(schema) and bool(schema.get("required"))
 
 
-def _wrong_params(client: SessionClient) -> PlanStep | None:
+def _wrong_params(client: PlanClient) -> ProbeStep | None:
     named = {"tools": "tools/call", "prompts": "prompts/get", "resources": "resources/read"}
-    found = (method for feature, method in named.items() if client.session.declares(feature))
+    found = (method for feature, method in named.items() if client.transcript.declares(feature))
     method = next(found, None)
     return None if method is None else client.ask(method)
 
 
-def _cancel(client: SessionClient) -> PlanStep | None:
+def _cancel(client: PlanClient) -> ProbeStep | None:
     method = next(
-        (candidate for candidate in LISTS if client.session.declares(candidate.partition("/")[0])),
+        (
+            candidate
+            for candidate in LISTS
+            if client.transcript.declares(candidate.partition("/")[0])
+        ),
         None,
     )
     request = client.request(method or client.harmless)
@@ -153,35 +157,35 @@ def cancellation(id: object) -> dict[str, Any]:
     return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
-def _with_id(client: SessionClient, id: object) -> PlanStep:
+def _with_id(client: PlanClient, id: object) -> ProbeStep:
     return awaiting({**client.request(client.harmless), "id": id})
 
 
-def _without(client: SessionClient, member: str) -> PlanStep:
+def _omit_member(client: PlanClient, member: str) -> ProbeStep:
     request = client.request(client.harmless)
     del request[member]
     return client.tell(request)
 
 
-def _cut_off(client: SessionClient) -> PlanStep:
+def _cut_off(client: PlanClient) -> ProbeStep:
     return client.tell(b'{"jsonrpc": "2.0", "id": %d, "method": ' % next(client.ids))
 
 
-def _batch(client: SessionClient) -> PlanStep:
+def _batch(client: PlanClient) -> ProbeStep:
     first, second = client.request("ping"), client.request("ping")
     batch = [first, notification(f"notifications/{NONE}"), second]
     last = client.request("ping")
-    return PlanStep(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
+    return ProbeStep(messages=(batch,), waits=(first["id"], second["id"]), last=last)
 
 
-def _without_capabilities(client: SessionClient) -> PlanStep:
+def _without_capabilities(client: PlanClient) -> ProbeStep:
     # Without any _meta it could be a request of an earlier revision.
     request = client.request("server/discover")
     del request["params"]["_meta"][CLIENT_CAPABILITIES]
     return awaiting(request)
 
 
-def _other_revision(client: SessionClient) -> PlanStep:
+def _other_revision(client: PlanClient) -> ProbeStep:
     headers = {PROTOCOL_VERSION: UNKNOWN_REVISION}
     meta = {"_meta": client.meta(UNKNOWN_REVISION)}
     return client.ask("server/discover", meta, headers=headers)
@@ -196,7 +200,7 @@ _NO_LEVEL: Final = {"_meta": {LOG_LEVEL: NONE}}
 _LOGGING: Final[dict[str, Any]] = {"declared": ("logging",), **_STATEFUL}
 
 OPENING: Final = (
-    Probe(name="open", make=SessionClient.begin, of=lambda revision: True),
+    Probe(name="open", make=PlanClient.begin, of=lambda revision: True),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
 """The start of a session; without an agreement it ends with the first step."""
@@ -213,26 +217,30 @@ READING: Final = (
 SETTING: Final = (
     of_first("resources/subscribe", **_SUBSCRIBE),
     of_first("resources/unsubscribe", **_SUBSCRIBE),
-    asking(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
-    asking(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
-    asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
-    asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
+    request_step(SET_LEVEL, SET_LEVEL, _HIGHEST, **_LOGGING),
+    request_step(f"{SET_LEVEL} undeclared", SET_LEVEL, _HIGHEST, undeclared=True, **_LOGGING),
+    request_step("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
+    request_step("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
 """Settings for this session only."""
 
 MISTAKES: Final = (
-    asking("ping", "ping", **_STATEFUL),
+    request_step("ping", "ping", **_STATEFUL),
     Probe(name="id zero", make=partial(_with_id, id=0)),
     Probe(name="id of text", make=partial(_with_id, id="70007")),
-    asking("unknown method", NONE),
-    asking("unknown tool", "tools/call", {"name": NONE, "arguments": {}}, declared=("tools",)),
-    asking("unknown prompt", "prompts/get", {"name": NONE}, declared=("prompts",)),
+    request_step("unknown method", NONE),
+    request_step(
+        "unknown tool", "tools/call", {"name": NONE, "arguments": {}}, declared=("tools",)
+    ),
+    request_step("unknown prompt", "prompts/get", {"name": NONE}, declared=("prompts",)),
     Probe(
         name="prompt without its arguments",
         make=partial(_prompt, needs=True),
         declared=("prompts",),
     ),
-    asking("unknown resource", "resources/read", {"uri": NO_RESOURCE}, declared=("resources",)),
+    request_step(
+        "unknown resource", "resources/read", {"uri": NO_RESOURCE}, declared=("resources",)
+    ),
     Probe(name="wrong params", make=_wrong_params),
     Probe(name="without clientCapabilities", make=_without_capabilities, **_STATELESS),
     Probe(name="unknown revision in _meta", make=_other_revision, **_STATELESS),
@@ -240,8 +248,8 @@ MISTAKES: Final = (
     telling("request without id", notification("ping"), **_STATEFUL),
     telling("unknown request cancelled", cancellation(NONE)),
     Probe(name="request cancelled", make=_cancel, **_STREAMS),
-    Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
-    Probe(name="without method", make=partial(_without, member="method")),
+    Probe(name="without jsonrpc", make=partial(_omit_member, member="jsonrpc")),
+    Probe(name="without method", make=partial(_omit_member, member="method")),
     Probe(name="batch", make=_batch, of=has_batches),
     Probe(name="no JSON", make=_cut_off),
 )

@@ -9,13 +9,13 @@ from mcp_protogen import __version__
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages import envelope
 from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected
-from mcp_protogen.servers.inspect.transcript import Session
+from mcp_protogen.servers.inspect.transcript import Transcript
 
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanStep:
+class ProbeStep:
     """The messages to send at once, and the answers to wait for.
 
     If no answer need come, as for notifications, `barrier` is a last request whose answer ends the
@@ -27,7 +27,7 @@ class PlanStep:
 
     messages: tuple[Any, ...] = ()
     waits: tuple[Any, ...] = ()
-    barrier: dict[str, Any] | None = None
+    last: dict[str, Any] | None = None
     until: str = ""
     method: str = "POST"
     headers: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
@@ -35,20 +35,20 @@ class PlanStep:
     within: float = 0.0
 
 
-def awaiting(request: dict[str, Any], **step: Any) -> PlanStep:
+def awaiting(request: dict[str, Any], **step: Any) -> ProbeStep:
     """Return a step with a request that waits for the answer."""
-    return PlanStep(messages=(request,), waits=(request["id"],), **step)
+    return ProbeStep(messages=(request,), waits=(request["id"],), **step)
 
 
 @dataclass(slots=True)
-class SessionClient:
+class PlanClient:
     """A client in one session: it knows the messages so far, and makes the next ones.
 
     `calls` are the tools that may be called, with their arguments; with `reading` also those that
     declare to only read.
     """
 
-    session: Session
+    transcript: Transcript
     calls: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     reading: bool = False
     ids: Iterator[int] = field(default_factory=lambda: count(1))
@@ -56,7 +56,7 @@ class SessionClient:
     @property
     def stateless(self) -> bool:
         """Return whether each request describes its client."""
-        return self.session.is_stateless
+        return self.transcript.is_stateless
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return a request as a careful client would write it."""
@@ -69,35 +69,35 @@ class SessionClient:
     def meta(self, revision: str = "") -> dict[str, Any]:
         """Return the description of the client for each request of the stateless era."""
         return {
-            envelope.PROTOCOL_VERSION: revision or self.session.revision,
+            envelope.PROTOCOL_VERSION: revision or self.transcript.revision,
             envelope.CLIENT_INFO: _CLIENT,
             envelope.CLIENT_CAPABILITIES: {},
         }
 
-    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> PlanStep:
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> ProbeStep:
         """Return a step with one request that waits for the answer."""
         return awaiting(self.request(method, params), **step)
 
-    def tell(self, *messages: Any, **step: Any) -> PlanStep:
+    def tell(self, *messages: Any, **step: Any) -> ProbeStep:
         """Return a step with messages that need not be answered."""
-        barrier = self.request(self.harmless)
-        return PlanStep(messages=messages, waits=(barrier["id"],), barrier=barrier, **step)
+        last = self.request(self.harmless)
+        return ProbeStep(messages=messages, waits=(last["id"],), last=last, **step)
 
     @property
     def harmless(self) -> str:
         """A request that every server answers."""
         return "server/discover" if self.stateless else "ping"
 
-    def begin(self) -> PlanStep:
+    def begin(self) -> ProbeStep:
         """Return the first step of a session."""
         if self.stateless:
             return self.ask("server/discover")
-        revision = self.session.revision
+        revision = self.transcript.revision
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
         return self.ask("initialize", params)
 
 
-Make = Callable[[SessionClient], PlanStep | None]
+Make = Callable[[PlanClient], ProbeStep | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +117,14 @@ class Probe:
     undeclared: bool = False
     repeats: bool = False
 
-    def applies(self, session: Session) -> bool:
+    def applies(self, transcript: Transcript) -> bool:
         """Return whether a session has this step at all."""
-        if not self.of(session.revision) or session.transport not in self.transports:
+        if not self.of(transcript.revision) or transcript.transport not in self.transports:
             return False
-        return not self.declared or session.declares(*self.declared) is not self.undeclared
+        return not self.declared or transcript.declares(*self.declared) is not self.undeclared
 
 
-def asking(
+def request_step(
     name: str,
     method: str = "",
     params: Mapping[str, Any] | None = None,

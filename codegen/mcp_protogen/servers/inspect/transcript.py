@@ -76,7 +76,7 @@ class Exchange:
         return method if isinstance(method, str) else self.probe
 
     @cached_property
-    def sent(self) -> tuple[Any, ...]:
+    def sent_values(self) -> tuple[Any, ...]:
         """All JSON values that the client sent."""
         return tuple(value for text in self._texts("client") for value in text.values)
 
@@ -87,7 +87,7 @@ class Exchange:
             yield from text.objects
 
     @property
-    def asked(self) -> Iterator[Any]:
+    def asked_ids(self) -> Iterator[Any]:
         """The ids of all requests of the client, also of those that are not JSON."""
         for text in self._texts("client"):
             yield from text.ids
@@ -109,7 +109,7 @@ class Exchange:
         return tuple(text.data for text in self._texts("server") if not self._has_message(text))
 
     @cached_property
-    def flawed(self) -> tuple["TranscriptText", ...]:
+    def flawed_messages(self) -> tuple["TranscriptText", ...]:
         """The messages of the server that are not strict JSON."""
         texts = self._texts("server")
         return tuple(text for text in texts if text.flaws and self._has_message(text))
@@ -200,7 +200,7 @@ def same_id(one: object, other: object) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
+class Transcript:
     """One process or one session, begun in `revision` over `transport`.
 
     `errors` are the last lines that a process wrote to standard error; `others` are the revisions
@@ -270,14 +270,14 @@ class Session:
 
 
 def list_items(
-    session: Session, method: str, member: str
+    transcript: Transcript, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
     """Yield the items that a method lists, from all pages, each with its page and place there.
 
     A page that comes again, entry for entry, is one page.
     """
     pages: list[Any] = []
-    for exchange in session.all(method):
+    for exchange in transcript.all(method):
         items = (exchange.result or {}).get(member)
         # A cursor that does not advance brings the same page again.
         if items in pages:

@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.emit.text import literal, tuple_of
-from mcp_protogen.pipeline.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.pipeline.ir import Anything, FieldIR, FilledObject, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.pipeline.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import either, hint, optional
@@ -88,8 +88,8 @@ def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
             yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
         else:
             is_open = isinstance(type_, UnionIR) and type_.open
-            others = ("UnknownContent",) if is_open else ()
-            yield aliases.alias_text(type_, *others, lazy=type_.name in lazy)
+            extra = ("UnknownContent",) if is_open else ()
+            yield aliases.alias_text(type_, *extra, lazy=type_.name in lazy)
 
 
 def _class(type_: ObjectIR, base: str) -> str:
@@ -119,7 +119,7 @@ def _member(field: FieldIR) -> list[str]:
 
 def _default(field: FieldIR) -> str:
     """Return the default of an attribute; empty if it is required."""
-    if isinstance(field.default, Filled):
+    if isinstance(field.default, FilledObject):
         return f"field(default_factory={hint(field.type)})"
     if field.default is not None:
         return literal(field.default)

@@ -19,26 +19,26 @@ _NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "te
 _PROTOCOL = 3
 
 
-class Imported(NamedTuple):
+class ImportedModules(NamedTuple):
     """The modules of a target, and the errors of those that could not be imported."""
 
     modules: list[ModuleType]
     skipped: list[dict[str, str]]
 
 
-def import_target(job: dict[str, Any]) -> Imported:
+def import_sdk(job: dict[str, Any]) -> ImportedModules:
     """Import the modules that `job` names, from its folders first.
 
     Modules below them that fail are left out and reported; at least one of the named ones must
     work.
     """
     sys.path[:0] = job["path"]
-    found = Imported([], [])
+    found = ImportedModules([], [])
     take(job["modules"], found)
     return found
 
 
-def take(names: Iterable[str], found: Imported) -> None:
+def take(names: Iterable[str], found: ImportedModules) -> None:
     """Import further modules, and all below them."""
     for name in names:
         module = _import_module(name, found.skipped)
@@ -47,7 +47,7 @@ def take(names: Iterable[str], found: Imported) -> None:
 
 
 def message_packages(
-    types: dict[str, dict[str, Any]], found: Imported, job: dict[str, Any]
+    types: dict[str, dict[str, Any]], found: ImportedModules, job: dict[str, Any]
 ) -> list[str]:
     """Return the modules of other packages whose messages a target exchanges.
 
@@ -97,7 +97,7 @@ def _public(module: str) -> str:
     return ".".join(parts)
 
 
-def _take(module: ModuleType, found: Imported) -> None:
+def _take(module: ModuleType, found: ImportedModules) -> None:
     if module in found.modules:
         return
     found.modules.append(module)

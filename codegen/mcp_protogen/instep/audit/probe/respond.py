@@ -14,7 +14,7 @@ import sys
 from typing import Any, cast
 
 from .catalogue import ModelCatalogue
-from .importing import import_target
+from .importing import import_sdk
 from .readers import NOTHING, Read, Readers
 
 FORMAT = 1
@@ -23,7 +23,7 @@ _ENVELOPE = ("jsonrpc", "id")
 
 def main(job: dict[str, Any], channel: int) -> None:
     """Answer line by line until standard input ends."""
-    found = import_target(job)
+    found = import_sdk(job)
     readers = Readers(ModelCatalogue(found.modules), job["written"])
     # Modules that could be imported for the description must be there.
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]

@@ -20,10 +20,10 @@ class UpdateFormat(StrEnum):
     """Annotations of GitHub Actions."""
 
 
-def render(form: UpdateFormat, outcome: "UpdateResult", *, colour: bool = False) -> str:
+def render(format: UpdateFormat, outcome: "UpdateResult", *, colour: bool = False) -> str:
     """Return the outcome in one form, with a newline at the end; `colour` is for text."""
     # Only the form that is asked for is imported.
-    match form:
+    match format:
         case UpdateFormat.TEXT:
             from mcp_protogen.instep.update.pages import text
 

@@ -71,7 +71,7 @@ def _finding(news: News) -> dict[str, Any]:
     finding = news.finding
     comparison = finding.comparison
     return {
-        "compared_with": finding.basis,
+        "compared_with": finding.compared_with,
         "only_prose": finding.only_prose,
         "pointers": list(finding.pointers),
         "comparison": None if comparison is None else comparison_json(comparison, None),

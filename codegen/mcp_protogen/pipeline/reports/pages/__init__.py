@@ -29,7 +29,7 @@ class PageFormat(StrEnum):
 
 
 def render(
-    form: PageFormat,
+    format: PageFormat,
     comparison: Comparison,
     matrix: "Matrix | None" = None,
     *,
@@ -43,7 +43,7 @@ def render(
     and `width`, in columns, are for text.
     """
     # Only the requested form is imported: text must not wait for a template engine.
-    match form:
+    match format:
         case PageFormat.TEXT:
             from mcp_protogen.pipeline.reports.pages import as_text
 

@@ -10,7 +10,7 @@ from typing import Any
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, rank_changes
+from mcp_protogen.pipeline.reports.pages.ranking import RankedChange, counts, rank_changes
 
 FORMAT = 1
 
@@ -43,7 +43,7 @@ def _counts(comparison: Comparison, reader: Reader) -> Mapping[Severity, int]:
     return counts(change.severity_for(reader) for change in comparison.changes)
 
 
-def _change(entry: Ranked, readers: Sequence[Reader]) -> dict[str, Any]:
+def _change(entry: RankedChange, readers: Sequence[Reader]) -> dict[str, Any]:
     change = entry.change
     return {
         "code": change.code,

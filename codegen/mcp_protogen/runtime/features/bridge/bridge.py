@@ -37,7 +37,7 @@ from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .forwarding import PassThroughTable
-from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
+from .proxies import UNKNOWN, AdaptsTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -53,7 +53,7 @@ class BridgeBase:
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
-    TASKS: ClassVar[CarriesTasks | None] = None
+    TASKS: ClassVar[AdaptsTasks | None] = None
 
     def __init__(
         self,
@@ -92,14 +92,14 @@ class BridgeBase:
             runtime = runtime_of(server, ProxyServerRuntime)
             # Until either side is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
-            gone = asyncio.create_task(runtime.until_gone())
+            end = asyncio.create_task(runtime.until_gone())
             try:
-                await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((serving, end), return_when=asyncio.FIRST_COMPLETED)
                 await runtime.wait_for_notifications(self._options.drain)
             finally:
-                gone.cancel()
+                end.cancel()
                 serving.cancel()
-                await asyncio.gather(serving, gone, return_exceptions=True)
+                await asyncio.gather(serving, end, return_exceptions=True)
 
     async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
         """Connect to the server; give up soon after the client has closed."""
@@ -206,7 +206,7 @@ class _Views(RevisionViews[ClientBase]):
         return super().__missing__(revision)
 
 
-def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
+def _proxies(revision: Revision, carries: bool, tasks: AdaptsTasks | None) -> tuple[Any, Any]:
     module = revision.load()
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
@@ -246,8 +246,8 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
     """Return the sender of a message; raise `InvalidParams` if it declares too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
-    given = call.params if remembers else call.meta
-    capabilities, info = (given.get(name) for name in names)
+    members = call.params if remembers else call.meta
+    capabilities, info = (members.get(name) for name in names)
     caller = Caller(
         revision,
         capabilities if is_object(capabilities) else {},
@@ -335,6 +335,6 @@ class Arrival:
 
     async def receive(self) -> Sequence[Received]:
         if self._seen:
-            seen, self._seen = list(self._seen), deque[Received]()
-            return seen
+            messages, self._seen = list(self._seen), deque[Received]()
+            return messages
         return () if self._has_ended else await self._receive()

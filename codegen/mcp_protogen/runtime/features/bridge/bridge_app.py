@@ -128,9 +128,9 @@ def bridge_app(
     """
     if http.shared is not None or not http.sessions:
         raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
-    spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
+    revisions = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _BridgeSettings(bridge, opener, spoken, servers, options)
+    way = _BridgeSettings(bridge, opener, revisions, servers, options)
     return _BridgeApp(way, http, tap)
 
 
@@ -219,7 +219,7 @@ class _BridgeState(HttpState):
         self,
         views: RevisionViews[ServerBase[Any]],
         transport: Transport,
-        begun: Callable[[Router], None],
+        on_begin: Callable[[Router], None],
     ) -> None:
         bridge = self.way.bridge(
             transport,

@@ -158,7 +158,7 @@ class SharedSession(HttpSession):
         if choices.confirmed and connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
 
-    def own(self, owned: bool) -> None:
+    def set_owner(self, owned: bool) -> None:
         """Set whether this worker is the one that sends the server's changes."""
         self.connection.is_owner = owned
 

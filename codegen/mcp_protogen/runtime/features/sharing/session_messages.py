@@ -19,7 +19,7 @@ from ...rules.lifecycle import State
 from .record import SharedSession
 from .stored_sessions import StoredSessions
 from .worker_messages import ClientAnswered, ClientNotified
-from .worker_peers import WorkerPeers
+from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 
@@ -29,7 +29,7 @@ _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 class SessionMessages:
     """The messages of clients and streams that one worker sends to another."""
 
-    def __init__(self, peers: WorkerPeers, stored: StoredSessions) -> None:
+    def __init__(self, peers: SharedWorker, stored: StoredSessions) -> None:
         self._peers = peers
         self._stored = stored
         self._log = Throttle(_log)

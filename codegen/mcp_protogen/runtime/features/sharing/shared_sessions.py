@@ -27,7 +27,7 @@ from .relay import ChangeRelay
 from .session_messages import SessionMessages
 from .stored_sessions import StoredSessions
 from .worker_messages import SessionChanged, SessionEnded
-from .worker_peers import WorkerPeers
+from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 
@@ -41,23 +41,23 @@ class SharedSessions(SessionRegistry[SharedSession]):
     """The copies of sessions in this worker."""
 
     def __init__(
-        self, servers: HttpServers, peers: WorkerPeers, relay: ChangeRelay, stored: StoredSessions
+        self, servers: HttpServers, worker: SharedWorker, relay: ChangeRelay, stored: StoredSessions
     ) -> None:
         super().__init__(servers, SharedSession)
         self.get = self._find_valid
-        self._peers = peers
+        self._worker = worker
         self._stored = stored
         self._relay = servers.shared.relay = relay
-        servers.shared.host.engine = lambda: peers.engine
+        servers.shared.host.engine = lambda: worker.engine
         self._by_key = stored.copies
-        self._messages = SessionMessages(peers, stored)
-        peers.on(SessionChanged, self._on_changed)
-        peers.on(SessionEnded, self._on_ended)
-        peers.on_gap.append(self._on_gap)
-        peers.before_message = self._catch_up
+        self._messages = SessionMessages(worker, stored)
+        worker.on(SessionChanged, self._on_changed)
+        worker.on(SessionEnded, self._on_ended)
+        worker.on_gap.append(self._on_gap)
+        worker.before_message = self._catch_up
 
     async def connect(self) -> None:
-        await self._peers.begin()
+        await self._worker.begin()
         servers = self._servers
         if servers.offer.stateless and not servers.options.state_keys:
             _log.warning(
@@ -69,15 +69,15 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def disconnect(self) -> None:
         await self._relay.close(self._servers.options.drain)
-        await self._peers.close()
+        await self._worker.close()
 
     # Lookup.
 
     def _find_valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
-        if session is None or not self._peers.current:
+        if session is None or not self._worker.current:
             return None
-        return session if session.copy.as_of == self._peers.gaps else None
+        return session if session.copy.as_of == self._worker.gaps else None
 
     async def open(self, id: str) -> SharedSession | None:
         if not _ID.fullmatch(id):
@@ -107,11 +107,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
         session = super()._add_session(new)
         key, connection = key_of(session.id), session.connection
         standalone = session.streams.standalone
-        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
-        standalone.on_owned = session.own
+        session.copy = SessionCopy(key, session.choices, 0, self._worker.gaps)
+        standalone.on_owned = session.set_owner
         standalone.on_missed = lambda: self._servers.tasks.start(connection.send_all_changes())
         self._by_key[key] = session
-        connection.settle = partial(self._save_choices, session)
+        connection.save = partial(self._save_choices, session)
         if self._servers.per_session:
             self._relay.add(connection.server, key)
         return session
@@ -139,7 +139,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             async with self._stored.lock(key):
                 session = self._by_key.get(key)
                 # More gaps may have occurred meanwhile.
-                if session is None or not (changed or session.copy.as_of != self._peers.gaps):
+                if session is None or not (changed or session.copy.as_of != self._worker.gaps):
                     return
                 try:
                     if await self._stored.load(key) is None:
@@ -192,15 +192,15 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def _end(self, key: str, *, again: bool = False) -> bool:
         # A reader must not revive it afterwards.
         async with self._stored.lock(key):
-            lifetime, store = self._stored.lifetime, self._peers.engine.sessions
+            lifetime, store = self._stored.lifetime, self._worker.engine.sessions
             others = await store.end(key, lifetime, again=again)
             await self._remove_copy(key)
-        await self._peers.tell(others or (), SessionEnded(session=key))
+        await self._worker.tell(others or (), SessionEnded(session=key))
         return others is not None
 
     async def _end_again(self, key: str) -> None:
         while True:
-            await sleep(min(self._peers.lease / 3, 1.0))
+            await sleep(min(self._worker.lease / 3, 1.0))
             with suppress(EngineUnavailable):
                 await self._end(key, again=True)
                 return

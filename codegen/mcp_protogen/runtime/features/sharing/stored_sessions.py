@@ -14,7 +14,7 @@ from ...http.server.sessions.servers import HttpServers
 from ...storage.engine import EngineUnavailable
 from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession, read_record
 from .worker_messages import SessionChanged
-from .worker_peers import WorkerPeers
+from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 
@@ -25,7 +25,7 @@ _RECORD_LIFETIME: Final = 1.25
 class StoredSessions:
     """The records of sessions in the engine, and the copies that follow them at this worker."""
 
-    def __init__(self, servers: HttpServers, peers: WorkerPeers) -> None:
+    def __init__(self, servers: HttpServers, peers: SharedWorker) -> None:
         self._peers = peers
         self._tasks = servers.tasks
         self._revisions = servers.offer.handshake

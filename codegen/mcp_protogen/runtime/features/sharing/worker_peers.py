@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import Peers, StreamClaimed, StreamTaken, faults_in
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken, Worker, faults_in
 from ...storage.engine import (
     GAP,
     Appended,
@@ -80,7 +80,7 @@ class _Sent:
             self.done.set_result(None)
 
 
-class WorkerPeers(Peers):
+class SharedWorker(Worker):
     """The other workers as one of them sees them."""
 
     shared = True
@@ -117,19 +117,19 @@ class WorkerPeers(Peers):
 
     async def begin(self) -> None:
         """Connect to the engine; raise the error of an unusable one."""
-        begun: Future[None] = get_running_loop().create_future()
+        ready: Future[None] = get_running_loop().create_future()
         # A connection must be exited in the task that entered it.
-        self._held = get_running_loop().create_task(self._hold(begun))
-        await wait([begun, self._held], return_when=FIRST_COMPLETED)
-        if not begun.done():
-            held, self._held = self._held, None
-            await held
+        self._held = get_running_loop().create_task(self._connect(ready))
+        await wait([ready, self._held], return_when=FIRST_COMPLETED)
+        if not ready.done():
+            task, self._held = self._held, None
+            await task
 
-    async def _hold(self, begun: Future[None]) -> None:
+    async def _connect(self, ready: Future[None]) -> None:
         engine = self._engine
         async with engine.connect(self.name, self.lease, self._receive) as connection:
             self._connection = connection
-            begun.set_result(None)
+            ready.set_result(None)
             await self._end.wait()
 
     async def close(self) -> None:
@@ -192,21 +192,21 @@ class WorkerPeers(Peers):
 
     async def _answer_to(self, message: object, place: tuple[str, int]) -> JSONObject | None:
         """Handle a message once, even if it comes twice."""
-        known = self._dealt_with
-        if (before := known.get(place)) is not None:
+        answers = self._dealt_with
+        if (before := answers.get(place)) is not None:
             return await shield(before)
-        answered: Future[JSONObject | None] = get_running_loop().create_future()
-        known[place] = answered
-        if len(known) > _KNOWN:
-            del known[next(iter(known))]
+        answer: Future[JSONObject | None] = get_running_loop().create_future()
+        answers[place] = answer
+        if len(answers) > _KNOWN:
+            del answers[next(iter(answers))]
         try:
-            answered.set_result(await self._handlers[type(message)](message))
+            answer.set_result(await self._handlers[type(message)](message))
         finally:
-            if not answered.done():
+            if not answer.done():
                 # A repetition may succeed.
-                known.pop(place, None)
-                answered.cancel()
-        return answered.result()
+                answers.pop(place, None)
+                answer.cancel()
+        return answer.result()
 
     # Outgoing.
 
@@ -221,14 +221,14 @@ class WorkerPeers(Peers):
         try:
             # Sent again after half a lease.
             for _ in range(2):
-                for gone in await self._mail(sorted(sent.waiting), message, number):
-                    sent.confirm(gone)
+                for name in await self._mail(sorted(sent.waiting), message, number):
+                    sent.confirm(name)
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
-                for gone in sent.waiting - alive:
-                    sent.confirm(gone)
+                for name in sent.waiting - alive:
+                    sent.confirm(name)
             for worker in sent.waiting:
                 self._log.warning("worker %s does not acknowledge messages", worker)
         finally:
@@ -266,14 +266,14 @@ class WorkerPeers(Peers):
         stored = await read(key, stream, after)
         if stored is None:
             self._log.warning("some messages stored for this worker are lost")
-            known = (await self.append(key, stream, 0, [])).last
-            gone = after if after < known else -1
-            while known - gone > 1:
-                middle = (known + gone) // 2
+            high = (await self.append(key, stream, 0, [])).last
+            low = after if after < high else -1
+            while high - low > 1:
+                middle = (high + low) // 2
                 if (more := await read(key, stream, middle)) is None:
-                    gone = middle
+                    low = middle
                 else:
-                    known, stored = middle, more
+                    high, stored = middle, more
         return () if stored is None else stored.events
 
     async def take_in_stored(self, event: StoredEvent) -> None:
@@ -314,8 +314,8 @@ class WorkerPeers(Peers):
 
     async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:
         try:
-            for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
-                await self.engine.events.unfollow(key, stream, gone)
+            for name in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
+                await self.engine.events.unfollow(key, stream, name)
         except EngineUnavailable:
             # They also look by themselves.
             self._log.info("workers that follow a stream could not be notified")

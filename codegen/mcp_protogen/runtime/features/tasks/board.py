@@ -19,10 +19,10 @@ from typing import Any, Final, NamedTuple
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
-from ...rules.task_forms import TaskForm
+from ...rules.task_forms import TaskKind
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .leases import Holding, LeaseLost, Leases, SharedLocks, Step, is_lock
+from .leases import LeaseLost, Leases, SharedLocks, Step, TaskLease, is_lock
 from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record
 from .watch import Watch
@@ -99,7 +99,7 @@ def new_task_id() -> str:
     return token_urlsafe(24)
 
 
-class TaskBoard:
+class TaskRegistry:
     """The tasks in a store, as one worker sees them; an application has one board.
 
     Changes by other workers are found within `poll` seconds, the longest pause between looks.
@@ -125,12 +125,12 @@ class TaskBoard:
         self._locks: Final = SharedLocks(store, self._watch, self._leases)
         self._throttled: Final = Throttle(_log)
 
-    def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
+    def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now, interval = self.clock(), self.options.poll_interval
         times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
         return Task(
             id=new_task_id(),
-            form=form,
+            form=kind,
             revision=revision,
             method=method,
             ttl=ttl,
@@ -150,25 +150,25 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            self._throttled.warning("%s has reached max_tasks", _who(task.principal_id))
+            self._throttled.warning("%s has reached max_tasks", _name_principal(task.principal_id))
             raise TooManyTasks(self.options.max_tasks)
-        _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
+        _log.info("task %.10s of %s was created", _key(task.id), _name_principal(task.principal_id))
         return from_record(record, 1)
 
-    async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
+    async def get(self, id: str, kind: TaskKind, principal_id: str | None) -> Task:
         """Return a task for its principal; raise `UnknownTask`."""
         task = await self.find(id)
         owner = task.principal_id
         if owner != principal_id:
-            asker = _who(principal_id)
+            asker = _name_principal(principal_id)
             self._throttled.warning(
                 "task %.10s of %s was requested by another principal: %s",
                 _key(id),
-                _who(owner),
+                _name_principal(owner),
                 asker,
             )
             raise UnknownTask
-        if task.form != form:
+        if task.form != kind:
             raise UnknownTask
         return task
 
@@ -222,29 +222,29 @@ class TaskBoard:
         return self._locks.acquire(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
-    async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
+    async def holding(self, id: str, worker: str) -> "AsyncGenerator[TaskLease, None]":
         """Hold a task that `worker` runs from now on; raise `UnknownTask`, `TaskEnded`.
 
         If it has not ended afterwards, it becomes an orphan at once.
         """
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: assign(found, worker, due))
-        holding = Holding(task, worker, self.change)
+        lease = TaskLease(task, worker, self.change)
         key = _key(id)
-        self._leases.add(key, holding)
-        watching = create_task(self._watch_holding(holding))
+        self._leases.add(key, lease)
+        watching = create_task(self._watch_lease(lease))
         try:
-            yield holding
+            yield lease
         finally:
             watching.cancel()
-            self._leases.remove(key, holding)
-            await self._give_back(holding)
+            self._leases.remove(key, lease)
+            await self._give_back(lease)
 
     async def orphans(self) -> "AsyncGenerator[Task, None]":
         """Yield tasks whose workers are gone, each to one worker, with a lease."""
         while records := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in records:
-                if self._leases.holds(stored.key):
+                if self._leases.has(stored.key):
                     # This process was stopped for a lease, and has just renewed it.
                     continue
                 if is_lock(stored):
@@ -258,26 +258,26 @@ class TaskBoard:
                     if not has_ended(task := await self.find(task.id)):
                         yield task
 
-    async def _watch_holding(self, holding: Holding) -> None:
+    async def _watch_lease(self, lease: TaskLease) -> None:
         try:
-            holding.see(await self._wait_until(holding.task.id, holding.stops))
+            lease.see(await self._wait_until(lease.task.id, lease.stops))
         except UnknownTask:
-            holding.lose()
+            lease.lose()
 
-    async def _give_back(self, holding: Holding) -> None:
+    async def _give_back(self, lease: TaskLease) -> None:
         def release(task: Task) -> Task:
-            holding.check(task)
+            lease.check(task)
             return assign(task, None, None)
 
         # Ignore it if the task has ended, is gone, or has another worker.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
-                task = await self.find(holding.task.id)
+                task = await self.find(lease.task.id)
                 if await self._replace(task, release(task), lease=0.0) is not None:
                     return
 
     async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
-        with self._watch.waiting(_key(id)) as waiter:
+        with self._watch.add_waiter(_key(id)) as waiter:
             while True:
                 waiter.rung.clear()
                 try:
@@ -320,7 +320,10 @@ class TaskBoard:
         self.wake_waiters(task.id)
         if changed.status != task.status:
             _log.info(
-                "task %.10s of %s is %s", _key(task.id), _who(task.principal_id), changed.status
+                "task %.10s of %s is %s",
+                _key(task.id),
+                _name_principal(task.principal_id),
+                changed.status,
             )
         return from_record(record, task.version + 1)
 
@@ -345,7 +348,7 @@ def _visible_state(task: Task) -> Task:
     return replace(task, done={}, worker=None, due=None, version=0)
 
 
-def _who(principal_id: str | None) -> str:
+def _name_principal(principal_id: str | None) -> str:
     return "an unknown principal" if principal_id is None else f"{principal_id!r:.100}"
 
 

@@ -11,7 +11,7 @@ from ...messages.envelope import meta_in
 from ...rules.task_forms import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskBoard, TaskOptions
+from .board import TaskOptions, TaskRegistry
 from .lifecycle import error_object, error_of
 from .on_wire import wire_task
 from .task import Task
@@ -22,7 +22,7 @@ PAGE_SIZE: Final = 100
 
 _STOPPED: Final = "The task was cancelled by request"
 
-Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
+Answer: TypeAlias = Callable[[TaskRegistry, Mapping[str, Any], str | None], Awaitable[JSONObject]]
 
 
 def creation_result(task: Task, immediate_response: str | None = None) -> JSONObject:
@@ -74,34 +74,36 @@ def already_ended() -> InvalidParams:
     return InvalidParams(why, [("/params/taskId", "The task has ended")])
 
 
-async def _get(board: TaskBoard, params: Mapping[str, Any], principal_id: str | None) -> JSONObject:
-    return wire_task(await board.get(params["taskId"], "core", principal_id))
+async def _get(
+    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
+) -> JSONObject:
+    return wire_task(await registry.get(params["taskId"], "core", principal_id))
 
 
 async def _list(
-    board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
+    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
-    page = await board.page(principal_id, params.get("cursor"), PAGE_SIZE)
+    page = await registry.page(principal_id, params.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
     return {"tasks": [*map(wire_task, page.tasks)], **more}
 
 
 async def _cancel(
-    board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
+    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
-    task = await board.get(params["taskId"], "core", principal_id)
-    step = partial(lifecycle.cancel, now=board.clock(), message=_STOPPED)
+    task = await registry.get(params["taskId"], "core", principal_id)
+    step = partial(lifecycle.cancel, now=registry.clock(), message=_STOPPED)
     try:
-        return wire_task(await board.change(task.id, step))
+        return wire_task(await registry.change(task.id, step))
     except lifecycle.TaskEnded:
         raise already_ended() from None
 
 
 async def _result(
-    board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
+    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
-    task = await board.get(params["taskId"], "core", principal_id)
-    return outcome(await board.wait_for_end(task))
+    task = await registry.get(params["taskId"], "core", principal_id)
+    return outcome(await registry.wait_for_end(task))
 
 
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(

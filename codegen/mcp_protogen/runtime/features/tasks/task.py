@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject, json_text
-from ...rules.task_forms import TaskForm
+from ...rules.task_forms import TaskKind
 
 LAPSED_FOR: Final = 60.0
 """The seconds that an expired task of the extension is kept."""
@@ -34,7 +34,7 @@ class Task:
     """
 
     id: str
-    form: TaskForm
+    form: TaskKind
     """Only requests of this form find it."""
     revision: str
     method: str

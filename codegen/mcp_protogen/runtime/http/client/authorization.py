@@ -12,7 +12,7 @@ from .outgoing import message_of
 
 _VERSION: Final = PROTOCOL_VERSION.encode()
 
-Hold: TypeAlias = Callable[[RequestId | None, bool], object]
+Pause: TypeAlias = Callable[[RequestId | None, bool], object]
 """Called when a request is paused, and again when it goes on; None is one without an id."""
 
 
@@ -34,8 +34,8 @@ class Exchange:
         """Return the revision of the request; `initialize` has it in the body."""
         if self.version or self.body is None:
             return self.version
-        asked = message_of(self.body).params.get("protocolVersion")
-        return asked if isinstance(asked, str) and asked.isprintable() else ""
+        version = message_of(self.body).params.get("protocolVersion")
+        return version if isinstance(version, str) and version.isprintable() else ""
 
     @property
     def operation(self) -> str:
@@ -89,7 +89,7 @@ class AuthorizingClient:
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client
         self._authorizer = authorizer
-        self.hold: Hold = lambda id, held: None
+        self.pause: Pause = lambda id, held: None
 
     def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any:
         return _Unsent(method, url, content, headers)
@@ -144,11 +144,11 @@ class AuthorizingClient:
     @contextmanager
     def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:
         id = unsent.id
-        self.hold(id, True)
+        self.pause(id, True)
         try:
             yield
         finally:
-            self.hold(id, False)
+            self.pause(id, False)
 
     async def aclose(self) -> None:
         await self._client.aclose()

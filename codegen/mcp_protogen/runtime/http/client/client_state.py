@@ -139,10 +139,10 @@ class Cursor:
     @property
     def wait(self) -> float:
         bounds = self._reconnection
-        asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
+        delay = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited to avoid an overflow.
-        grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)
+        grown = delay * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return min(grown, max(delay, _LONGEST_GROWN), bounds.max_wait)
 
 
 class ClientState:

@@ -51,38 +51,38 @@ def open_http(
     Raises `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
     invalid header, or an Authorization in both `headers` and `auth`.
     """
-    target = _target(url)
-    given = headers or {}
-    _check(given, auth)
+    endpoint = _parse_url(url)
+    fields = headers or {}
+    _check(fields, auth)
     authorizer = None if auth is None else auth.authorizer(url)
 
     async def open() -> Transport:
         client = _client() if http is None else http
         owned = http is None
         if authorizer is None:
-            return HttpTransport(HttpWire(client, target, given, limit, owned), reconnection)
+            return HttpTransport(HttpWire(client, endpoint, fields, limit, owned), reconnection)
         authorizing = AuthorizingClient(client, authorizer)
-        wire = HttpWire(authorizing, target, given, limit, owned)
+        wire = HttpWire(authorizing, endpoint, fields, limit, owned)
         transport = HttpTransport(wire, reconnection)
-        authorizing.hold = transport.hold
+        authorizing.pause = transport.pause
         return transport
 
     return open
 
 
-def _target(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     package = httpx2()
     if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the URL comes first, as text, then the client; got {url!r:.80}")
     try:
-        target = package.URL(url)
+        parsed = package.URL(url)
     except package.InvalidURL as error:
         raise ValueError(f"{url!r} is not a URL: {error}") from None
-    if target.scheme not in ("http", "https") or not target.host:
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ValueError(f"{url!r} is not a URL that begins with http:// or https://")
-    if (target.port or 0) > _LAST_PORT:
+    if (parsed.port or 0) > _LAST_PORT:
         raise ValueError(f"{url!r} has a port above {_LAST_PORT}")
-    return target
+    return parsed
 
 
 def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:

@@ -83,12 +83,12 @@ class CrossOrigin:
         return exchange.field(_METHOD) if is_asking else None
 
     async def answer(self, exchange: HttpExchange, methods: Iterable[str]) -> None:
-        asked = exchange.field(b"access-control-request-headers") or ""
-        names = map(str.strip, asked.lower().split(","))
-        own = [name for name in names if _PARAM.fullmatch(name)]
+        header = exchange.field(b"access-control-request-headers") or ""
+        names = map(str.strip, header.lower().split(","))
+        valid = [name for name in names if _PARAM.fullmatch(name)]
         fields = [
             (b"access-control-allow-methods", ", ".join(methods).encode()),
-            (b"access-control-allow-headers", ", ".join([*self._sent, *own]).encode()),
+            (b"access-control-allow-headers", ", ".join([*self._sent, *valid]).encode()),
             self._max_age,
             (b"vary", b"access-control-request-headers"),
         ]

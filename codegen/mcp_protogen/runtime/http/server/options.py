@@ -126,8 +126,8 @@ class HttpOptions:
                     f"Cors(credentials=True) needs allowed_origins with scheme and port, {wrong}:"
                     ' write "https://app.example.com", or "http://localhost:8080"'
                 )
-        asked = self.authentication
-        if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
+        auth = self.authentication
+        if auth is not None and auth.proofs and not auth.resource and "*" in self.allowed_hosts:
             # A proof names its URL, and `Host` would decide which one that is.
             raise ValueError('allowed_hosts=["*"] and proofs need Authentication(resource=...)')
         for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):

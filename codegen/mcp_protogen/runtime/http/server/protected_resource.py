@@ -73,18 +73,18 @@ class ProtectedResource:
     """Whether tokens must be bound to a key."""
 
     def __post_init__(self) -> None:
-        where = f"ProtectedResource({self.url!r:.200})"
+        label = f"ProtectedResource({self.url!r:.200})"
         servers, parts = self.authorization_servers, urlsplit(self.url)
         if isinstance(servers, str) or not servers:
             raise ValueError(
-                f"{where}: authorization_servers must be a list of one or more issuers"
+                f"{label}: authorization_servers must be a list of one or more issuers"
             )
         for url in (self.url, *servers):
             if not _is_url(url):
-                raise ValueError(f"{where}: {url!r:.200} must be an absolute http(s) URL in ASCII")
+                raise ValueError(f"{label}: {url!r:.200} must be an absolute http(s) URL in ASCII")
         if parts.fragment or self.url.endswith("#"):
-            raise ValueError(f"{where}: url must not have a fragment (RFC 8707, section 2)")
-        checked_scopes(self.scopes, where)
+            raise ValueError(f"{label}: url must not have a fragment (RFC 8707, section 2)")
+        checked_scopes(self.scopes, label)
 
     def to_json(self) -> bytes:
         """Return the document as JSON."""

@@ -49,12 +49,12 @@ class MetadataApp:
             exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.
             path: str = scope["path"]
-            known = self._documents.get(path)
-            if known is None:
-                known = self._documents.get(scope.get("root_path", "") + path)
-            if known is None:
+            page = self._documents.get(path)
+            if page is None:
+                page = self._documents.get(scope.get("root_path", "") + path)
+            if page is None:
                 raise HttpRefusal(404, "Not found: no resource has its metadata here")
-            await tell_anybody(known, exchange)
+            await tell_anybody(page, exchange)
         except HttpRefusal as refused:
             await exchange.respond(refused.status, refused.body, refused.fields)
 

@@ -111,12 +111,12 @@ class HttpResponse(StreamSink):
 
     async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Handle a message or a batch, including its notifications."""
-        before = endpoint.jobs.notification_tasks
+        tasks = endpoint.jobs.notification_tasks
         try:
             await endpoint.attend(message, self)
         finally:
             # Their handlers keep the body in memory.
-            if handlers := endpoint.jobs.notification_tasks - before:
+            if handlers := endpoint.jobs.notification_tasks - tasks:
                 self._state.count_until_done(self.exchange, handlers)
 
     # As the reply of a request.

@@ -65,7 +65,7 @@ _SIGNALS: Final = [number for number in Signals if number.name in ("SIGINT", "SI
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 # Seconds for which a worker leaves a new connection to others, and waits after a failure.
-_TURN: Final = 0.001
+_PAUSE: Final = 0.001
 _RETRY: Final = 1.0
 
 _REFUSAL: Final = "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -114,8 +114,8 @@ def run_http(
     }
     usual = {"revisions": None, "routes": (), "options": USUAL, "http": USUAL_HTTP}
     changed = {name: value for name, value in parameters.items() if value is not usual[name]}
-    given = cast(AppOptions, changed)
-    name, app = _application(servers, given, workers)
+    app_options = cast(AppOptions, changed)
+    name, app = _application(servers, app_options, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
             f"a server on {host} needs HttpOptions(allowed_hosts=...), its public names"
@@ -127,22 +127,22 @@ def run_http(
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_run_worker, name, given, listening, token_bytes(32))
+        work = partial(_run_worker, name, app_options, listening, token_bytes(32))
         Workers(work, workers).run(_shutdown_seconds(app) + 1)
 
 
 def _application(
-    servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
+    servers: Server | Iterable[Server] | HttpApp | str, options: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
     if isinstance(servers, str):
-        return servers, _load_app(servers, given)
+        return servers, _load_app(servers, options)
     if isinstance(servers, HttpApp):
-        if workers > 1 or given:
-            what = "an HttpApp takes no parameters and one worker: give run_http its server"
-            raise ValueError(f"{what}, {_BY_NAME}")
+        if workers > 1 or options:
+            reason = "an HttpApp takes no parameters and one worker: give run_http its server"
+            raise ValueError(f"{reason}, {_BY_NAME}")
         return "", servers
-    name = "" if workers == 1 else _name_of(servers, given)
-    return name, http_app(servers, **given)
+    name = "" if workers == 1 else _name_of(servers, options)
+    return name, http_app(servers, **options)
 
 
 def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> None:
@@ -161,7 +161,7 @@ def _shutdown_seconds(app: HttpApp) -> float:
     return 3 * app.options.drain + 5
 
 
-def _load_app(name: str, given: AppOptions) -> HttpApp:
+def _load_app(name: str, options: AppOptions) -> HttpApp:
     module, _, attribute = name.partition(":")
     if not attribute:
         raise ValueError(f"{name!r} must have the form 'module:app'")
@@ -171,11 +171,11 @@ def _load_app(name: str, given: AppOptions) -> HttpApp:
         advice = 'create it at import, not below if __name__ == "__main__":'
         raise AttributeError(f"{name}: {error}: {advice}") from error
     if _is_server(value):
-        return http_app(value, **given)
+        return http_app(value, **options)
     app = value() if callable(value) and not isinstance(value, HttpApp) else value
     if not isinstance(app, HttpApp):
         raise TypeError(f"{name} must be a server or the result of http_app")
-    if given:
+    if options:
         raise ValueError(
             f"{name} has its own revisions, options, http and routes: give them to http_app"
         )
@@ -200,17 +200,17 @@ def _check_number(workers: int) -> None:
 _BY_NAME: Final = 'or name an application: run_http("module:app", workers=4)'
 
 
-def _name_of(server: object, given: AppOptions) -> str:
+def _name_of(server: object, options: AppOptions) -> str:
     """Return the name for importing a server in workers; raise `ValueError` without one."""
     name = next(_names_of(server), None) if _is_server(server) else None
     if name is None:
-        what = "each worker imports its server"
-        raise ValueError(f"{what}: assign it to a global of a file, app = ..., {_BY_NAME}")
+        reason = "each worker imports its server"
+        raise ValueError(f"{reason}: assign it to a global of a file, app = ..., {_BY_NAME}")
     try:
-        dumps(given)
+        dumps(options)
     except Exception as error:
-        what = f"{', '.join(given)} cannot be sent to workers: {error}"
-        raise ValueError(f"{what}: use functions and classes of modules, {_BY_NAME}") from error
+        reason = f"{', '.join(options)} cannot be sent to workers: {error}"
+        raise ValueError(f"{reason}: use functions and classes of modules, {_BY_NAME}") from error
     return name
 
 
@@ -241,27 +241,27 @@ def _check_workers(app: HttpApp) -> None:
 
 def _run_worker(
     name: str,
-    given: AppOptions,
+    options: AppOptions,
     shared: socket,
     key: bytes,
     parent: Connection,
     numbers: MutableSequence[int],
     place: int,
 ) -> None:
-    app = _load_app(name, given)
+    app = _load_app(name, options)
     if not app.options.state_keys:
         # Another worker may continue a round.
         app.options = replace(app.options, state_keys=[key])
     # asyncio disables delays only if a socket knows its protocol, as a new one does.
     listening = socket(fileno=shared.detach())
     # The event loop of Windows cannot watch sockets.
-    own: list[socket] = [listening] if sys.platform == "win32" else []
+    sockets: list[socket] = [listening] if sys.platform == "win32" else []
 
     def listen() -> SharedListener | None:
         # Not pickled: Python 3.13 would complain if the parent has ended.
         with suppress(BrokenPipeError):
             parent.send_bytes(BEGUN)
-        return None if own else SharedListener(listening, numbers, place, server)
+        return None if sockets else SharedListener(listening, numbers, place, server)
 
     server, shutdown = _server(app, "", 0, listen)
 
@@ -273,7 +273,7 @@ def _run_worker(
 
     Thread(target=watch, daemon=True).start()
     with suppress(KeyboardInterrupt):
-        _run(server, app, own)
+        _run(server, app, sockets)
 
 
 def _server(
@@ -392,7 +392,7 @@ class SharedListener:
         numbers, least = self._numbers, min(self._numbers)
         numbers[self._place] = len(self._connections)
         if numbers[self._place] > least + least // 8:
-            self._take_later(_TURN)
+            self._take_later(_PAUSE)
         else:
             self._take()
 

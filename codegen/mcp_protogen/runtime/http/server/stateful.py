@@ -139,7 +139,7 @@ class StatefulHttp:
     # Requests.
 
     @cached_property
-    def _unnamed(self) -> str | None:
+    def _default_version(self) -> str | None:
         """The revision of requests without one (2025-06-18, "Protocol Version Header")."""
         views, offered = self._state.views, self._state.offer.handshake
         return next(
@@ -148,7 +148,7 @@ class StatefulHttp:
         )
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        state, revision = self._state, exchange.version or self._unnamed
+        state, revision = self._state, exchange.version or self._default_version
         self._check_version(exchange, None)
         if revision is None:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")

@@ -53,7 +53,7 @@ class Workers:
         once, or after a pause if they die repeatedly.
         """
         signals, wake = self._spawn.Pipe(duplex=False)
-        before = {
+        handlers = {
             number: signal(number, lambda number, _: wake.send(number))
             for number in (SIGINT, SIGTERM)
         }
@@ -71,7 +71,7 @@ class Workers:
                     self._start(place)
         finally:
             self._end(monotonic() + patience)
-            for signum, handler in before.items():
+            for signum, handler in handlers.items():
                 signal(signum, handler)
         raise_signal(signals.recv())
 
@@ -84,7 +84,7 @@ class Workers:
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
-        ended, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
+        text, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
         place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
         self._numbers[place] = _NOT_BEGUN
         try:
@@ -92,13 +92,13 @@ class Workers:
         except EOFError:
             begun = False
         if not (begun or place in self._soon_dead):
-            raise RuntimeError(f"{ended} before it could begin")
+            raise RuntimeError(f"{text} before it could begin")
         steady = begun and lived >= _STEADY
         times = self._soon_dead[place] = 0 if steady else self._soon_dead.get(place, 0) + 1
         pause = 0.0 if times < 2 else min(2 ** (times - 2), _LONGEST_PAUSE)
         self._due[place] = monotonic() + pause
-        after = f"in {pause:.0f} seconds" if pause else "now"
-        _log.warning("%s; another takes its place %s", ended, after)
+        delay = f"in {pause:.0f} seconds" if pause else "now"
+        _log.warning("%s; another takes its place %s", text, delay)
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():

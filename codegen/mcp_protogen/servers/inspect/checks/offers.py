@@ -11,7 +11,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.schema_validation import checker
 from mcp_protogen.servers.inspect.plan import LISTS, listing
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
-from mcp_protogen.servers.inspect.transcript import Exchange, Session, list_items
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, list_items
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
@@ -28,12 +28,12 @@ _TEMPLATE: Final = re.compile(rf"(?:{_LITERAL}|\{{[+#./;?&]?{_VARSPEC}(?:,{_VARS
 _DEEP: Final = 60
 
 
-def unique(session: Session) -> Iterator[Fault]:
+def unique(transcript: Transcript) -> Iterator[Fault]:
     """Yield items that are listed twice under one name."""
     for method, key in _KEYS.items():
-        exchange = session.first(method)
+        exchange = transcript.first(method)
         names = Counter(
-            item[key] for item in listing(session, method) if isinstance(item.get(key), str)
+            item[key] for item in listing(transcript, method) if isinstance(item.get(key), str)
         )
         for name, number in names.items():
             if number > 1 and exchange is not None:
@@ -42,9 +42,9 @@ def unique(session: Session) -> Iterator[Fault]:
                 yield fault(code, f"{method} {key}", message, exchange, got=name)
 
 
-def tool_names(session: Session) -> Iterator[Fault]:
+def tool_names(transcript: Transcript) -> Iterator[Fault]:
     """Yield tools whose names have unusual characters, or too many."""
-    for tool, page, place in list_items(session, "tools/list", "tools"):
+    for tool, page, place in list_items(transcript, "tools/list", "tools"):
         name = tool.get("name")
         if isinstance(name, str) and not _NAME.fullmatch(name):
             message = "the name has other characters than A-Z a-z 0-9 _ - ., or not 1 to 128"
@@ -52,9 +52,9 @@ def tool_names(session: Session) -> Iterator[Fault]:
             yield fault("tool-name", "Tool.name", message, page, pointer=pointer, got=name)
 
 
-def schemas(session: Session) -> Iterator[Fault]:
+def schemas(transcript: Transcript) -> Iterator[Fault]:
     """Yield schemas of tools that are not valid JSON Schema."""
-    for tool, page, place in list_items(session, "tools/list", "tools"):
+    for tool, page, place in list_items(transcript, "tools/list", "tools"):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member)
             wrong = schema_mistake(schema) if is_object(schema) else ""
@@ -94,10 +94,10 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def results(session: Session) -> Iterator[Fault]:
+def results(transcript: Transcript) -> Iterator[Fault]:
     """Yield results of tools that break the promises of the tool."""
-    tools = {str(tool.get("name")): tool for tool in listing(session, "tools/list")}
-    for exchange in session.all("tools/call"):
+    tools = {str(tool.get("name")): tool for tool in listing(transcript, "tools/list")}
+    for exchange in transcript.all("tools/call"):
         result = exchange.result
         name = exchange.request.get("params", {}).get("name")
         schema = tools.get(str(name), {}).get("outputSchema")
@@ -139,7 +139,7 @@ def _has_text(result: Mapping[str, Any]) -> bool:
     )
 
 
-def addresses(session: Session) -> Iterator[Fault]:
+def addresses(transcript: Transcript) -> Iterator[Fault]:
     """Yield invalid URIs and templates, and icons that no client may load."""
     rows = (
         ("resources/list", "uri", _URI, "resource-uri", "Resource.uri"),
@@ -149,17 +149,17 @@ def addresses(session: Session) -> Iterator[Fault]:
         ),
     )
     for method, key, pattern, code, item in rows:
-        for entry, page, place in list_items(session, method, LISTS[method]):
+        for entry, page, place in list_items(transcript, method, LISTS[method]):
             value = entry.get(key)
             if isinstance(value, str) and not pattern.fullmatch(value):
                 message = f"{value[:80]!r} is invalid"
                 yield fault(code, item, message, page, pointer=f"{place}/{key}", got=value)
-    yield from _icons(session)
+    yield from _icons(transcript)
 
 
-def _icons(session: Session) -> Iterator[Fault]:
+def _icons(transcript: Transcript) -> Iterator[Fault]:
     for method in LISTS:
-        for entry, page, place in list_items(session, method, LISTS[method]):
+        for entry, page, place in list_items(transcript, method, LISTS[method]):
             icons = entry.get("icons")
             for number, icon in enumerate(icons if is_array(icons) else ()):
                 source = icon.get("src") if is_object(icon) else None
@@ -170,9 +170,9 @@ def _icons(session: Session) -> Iterator[Fault]:
                     yield fault("icon-source", "Icon.src", message, page, **about)
 
 
-def binary(session: Session) -> Iterator[Fault]:
+def binary(transcript: Transcript) -> Iterator[Fault]:
     """Yield binary contents that are not Base64."""
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         result = exchange.result or {}
         for member, key in (("contents", "blob"), ("content", "data")):
             items = result.get(member)

@@ -18,7 +18,7 @@ from ..fetching import Fetcher
 from ..steps import Fetching
 from ..urls import server_metadata_urls
 from .cache import TokenCache
-from .claims import ClaimRules, refuse
+from .claims import ClaimChecks, refuse
 from .expiring import ExpiringCache
 from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
@@ -37,7 +37,7 @@ _LONGEST: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Introspection(ClaimRules):
+class Introspection(ClaimChecks):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
     The server asks as `client`, once for all requests with the same token. Answers are kept in
@@ -78,7 +78,7 @@ class Introspection(ClaimRules):
             raise ValueError("max_requests and timeout must be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: set endpoint")
-        self._check_rules()
+        self._check_options()
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
             "_audiences": frozenset(given or ()),

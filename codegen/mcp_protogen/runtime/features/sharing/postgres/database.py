@@ -50,7 +50,7 @@ class Database:
         return connection
 
     async def _prepare(self, connection: Any) -> None:
-        schema, path = self._schema.name, self._schema.quoted
+        schema, path = self._schema.name, self._schema.quoted_name
         values = {"path": path, "timeout": str(max(int(self.timeout * 1000), 1))}
         try:
             rows = await self.ask(connection, PREPARE, values)
@@ -67,7 +67,7 @@ class Database:
             raise EngineUnavailable(message)
 
     async def _make_tables(self, connection: Any) -> None:
-        path = {"path": self._schema.quoted}
+        path = {"path": self._schema.quoted_name}
         await self._execute(connection, BEGIN, None)
         # The role may create tables here, but perhaps no schemas.
         if await self.ask(connection, NO_SCHEMA, path):

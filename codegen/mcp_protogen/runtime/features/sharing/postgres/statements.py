@@ -81,17 +81,17 @@ class Schema:
     name: str
 
     @property
-    def quoted(self) -> str:
+    def quoted_name(self) -> str:
         return '"' + self.name.replace('"', '""') + '"'
 
     @property
     def script(self) -> str:
-        path = f"set local search_path to {self.quoted};\n"
+        path = f"set local search_path to {self.quoted_name};\n"
         return "".join([BEGIN, self.creation, path, TABLES, "commit;\n"])
 
     @property
     def creation(self) -> str:
-        return f"create schema if not exists {self.quoted};\n"
+        return f"create schema if not exists {self.quoted_name};\n"
 
 
 PREPARE: Final = """

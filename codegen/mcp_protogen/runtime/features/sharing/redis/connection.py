@@ -36,7 +36,7 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
 
     @property
-    def sent(self) -> tuple[Argument, ...]:
+    def words(self) -> tuple[Argument, ...]:
         script, arguments = self
         return arguments if script is None else ("EVALSHA", script.digest, *arguments)
 
@@ -103,11 +103,11 @@ class CommandConnection:
         self.run_id = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[Command]) -> list[Any]:
-        sent = [command.sent for command in commands]
-        replies = await self._exchange(sent)
+        encoded = [command.words for command in commands]
+        replies = await self._exchange(encoded)
         unknown = [i for i, reply in enumerate(replies) if self._is(reply, "NoScriptError")]
         if unknown:
-            again = await self._exchange([*LOAD, *(sent[i] for i in unknown)])
+            again = await self._exchange([*LOAD, *(encoded[i] for i in unknown)])
             for i, reply in zip(unknown, again[len(LOAD) :], strict=True):
                 replies[i] = reply
         return replies
@@ -198,9 +198,11 @@ class RedisCalls:
                     self._set_replies(calls, await self._replies([command for command, _ in calls]))
         finally:
             # An ending event loop also cancels this task: fail what is left.
-            self._task, left = None, [*calls, *self._waiting]
+            self._task, queue = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._set_replies(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
+            self._set_replies(
+                queue, [EngineUnavailable("calls to Redis have ended") for _ in queue]
+            )
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:

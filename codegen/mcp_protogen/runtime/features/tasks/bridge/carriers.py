@@ -1,18 +1,18 @@
 """The choice of a task carrier, by the forms of client and server."""
 
-from ....rules.task_forms import task_form
+from ....rules.task_forms import task_kind
 from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 
-class TaskCarriers:
+class TaskAdapters:
     caller = TaskCaller
 
     @staticmethod
     def between(client: ClientWithTasks, server: ServerWithTasks) -> PlainClients | None:
-        ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
+        ours, theirs = task_kind(server.owner.TABLE), task_kind(client.spoken)
         if theirs is None:
             return None
         if ours is None or not client.carries:

@@ -24,7 +24,7 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
-from ..board import TaskBoard, TaskOptions, UnknownTask
+from ..board import TaskOptions, TaskRegistry, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
 from ..on_wire import to_core, wire_task
@@ -41,7 +41,7 @@ class CoreClients(PlainClients):
         super().__init__(client, server)
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
-        self._answered_at_once = TaskBoard(MemoryTaskStore(), options)
+        self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if EXTENSION.declared_in(client.peer_capabilities()):
             self.handlers = {
@@ -86,11 +86,11 @@ class CoreClients(PlainClients):
 
         It is first reported as working ("Task Status Lifecycle").
         """
-        board, revision = self._answered_at_once, self.server.owner.TABLE.revision
-        ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
-        task = await board.create(board.new("core", revision, methods.CALL, ttl, params={}))
+        registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        ttl = core_form.ttl_asked(metadata.to_wire(), registry.options)
+        task = await registry.create(registry.new("core", revision, methods.CALL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
-        await board.change(task.id, ended)
+        await registry.change(task.id, ended)
         return wire_task(task)
 
     async def _find(self, id: str) -> Task | None:
@@ -127,7 +127,7 @@ class CoreClients(PlainClients):
         handle = self.wire.handles.get(id)
         if handle is None:
             began = self.caller.timing.epoch()
-            handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
+            handle = _BridgedTask(self.wire, "", id=id, began=began, task=None)
             handle.relating = self.server.relating
         result = None
         with suppress(TaskCancelled):
@@ -142,7 +142,7 @@ class CoreClients(PlainClients):
         return await super().ask(id, spec, related)
 
 
-class _CarriedTask(TaskHandle):
+class _BridgedTask(TaskHandle):
     relating: Callable[[str | None], AbstractContextManager[None]]
 
     def _prepare_question(self, key: str, asked: JSONObject) -> Work:

@@ -61,7 +61,7 @@ class PlainClients(Layer):
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         try:
-            if self.wire.form == "extension":
+            if self.wire.kind == "extension":
                 try:
                     return await self.client.call(
                         spec, params, options, self.client.extension_members({})

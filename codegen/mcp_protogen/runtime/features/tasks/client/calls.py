@@ -80,7 +80,7 @@ class TaskCaller:
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
     ) -> TaskHandle:
         wire, name = self.wire, params.name
-        if wire.form == "core":
+        if wire.kind == "core":
             if self._supports_tasks and not await self.may_be_task(name):
                 raise LocalError(f"the tool {name} cannot be called as a task")
             params = as_task(spec, params, ttl)
@@ -109,7 +109,7 @@ class TaskCaller:
 
     @property
     def _supports_tasks(self) -> bool:
-        return self.wire.form == "core" and CORE_CALLS.declared_in(
+        return self.wire.kind == "core" and CORE_CALLS.declared_in(
             self._runtime.peer_capabilities()
         )
 
@@ -209,7 +209,7 @@ class TaskCalls(ClientBase):
         servers of 2025-11-25 notify without being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
-        if spec is None or caller.wire.form != "extension":
+        if spec is None or caller.wire.kind != "extension":
             raise LocalError("tasks have no listen streams in this revision")
         ids = {handle.id for handle in handles if handle.id is not None}
         wanted = spec.params(notifications={TASK_IDS: sorted(ids)})

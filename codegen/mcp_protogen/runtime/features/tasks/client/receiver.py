@@ -20,7 +20,7 @@ from ....rules.handlers import made_once, merge_objects
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
-from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
+from ..board import TaskOptions, TaskRegistry, UnknownTask, new_task_id
 from ..lifecycle import Outcome, error_object
 from ..on_wire import wire_task
 from ..task import Task
@@ -70,7 +70,7 @@ class TaskReceiverRuntime(ClientRuntime):
     def __init__(self, owner: TaskReceiver) -> None:
         super().__init__(owner)
         options = owner.TASKS
-        self._board: Final = TaskBoard(options.store or MemoryTaskStore(), options)
+        self._registry: Final = TaskRegistry(options.store or MemoryTaskStore(), options)
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
@@ -89,7 +89,7 @@ class TaskReceiverRuntime(ClientRuntime):
         methods = self.answered_methods(connection.negotiated.revision)
         if not methods >= core_form.ANSWERS.keys():
             return {}
-        tasks = _ConnectionTasks(connection, self._board)
+        tasks = _ConnectionTasks(connection, self._registry)
         return {
             **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
             **dict.fromkeys(core_form.ANSWERS, tasks.answer),
@@ -106,9 +106,9 @@ class TaskReceiverRuntime(ClientRuntime):
 
 
 class _ConnectionTasks:
-    def __init__(self, connection: ClientConnection, board: TaskBoard) -> None:
+    def __init__(self, connection: ClientConnection, registry: TaskRegistry) -> None:
         self._connection = connection
-        self._board = board
+        self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
         self._owner: Final = new_task_id()
         self._running: dict[str, Running[None]] = {}
@@ -118,15 +118,15 @@ class _ConnectionTasks:
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        new = self._board.new(
+        new = self._registry.new(
             "core",
             self._connection.negotiated.revision,
             request.spec.method,
-            core_form.ttl_asked(metadata, self._board.options),
+            core_form.ttl_asked(metadata, self._registry.options),
             params=dict(request.raw),
             principal_id=self._owner,
         )
-        task = await self._board.create(new)
+        task = await self._registry.create(new)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
@@ -136,7 +136,7 @@ class _ConnectionTasks:
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has expired
-            async with self._board.holding(task.id, self._owner) as holding:
+            async with self._registry.holding(task.id, self._owner) as lease:
                 try:
                     # Nobody can fetch the result later.
                     async with timeout(task.ttl):
@@ -144,10 +144,10 @@ class _ConnectionTasks:
                 except TimeoutError:
                     return
                 except CancelledError:
-                    now = self._board.clock()
-                    await holding.change(partial(lifecycle.cancel, now=now, message=_GONE))
+                    now = self._registry.clock()
+                    await lease.change(partial(lifecycle.cancel, now=now, message=_GONE))
                     raise
-                task = await holding.change(partial(outcome.of, now=self._board.clock()))
+                task = await lease.change(partial(outcome.of, now=self._registry.clock()))
             await self._report(task)
 
     async def _outcome(self, job: Job) -> Outcome:
@@ -173,7 +173,7 @@ class _ConnectionTasks:
         request = job.request
         answer = core_form.ANSWERS[request.spec.method]
         result: type[WireModel] = request.spec.results[0]
-        return result.from_wire(await answer(self._board, request.raw, self._owner))
+        return result.from_wire(await answer(self._registry, request.raw, self._owner))
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)

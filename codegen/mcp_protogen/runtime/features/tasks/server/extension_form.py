@@ -15,15 +15,15 @@ from ....server.base import SessionBase
 from ....server.connection import ServerConnection
 from ....server.rounds import read_answer
 from .. import lifecycle
-from ..board import TaskBoard, UnknownTask
+from ..board import TaskRegistry, UnknownTask
 from ..lifecycle import TaskEnded, has_ended
 from ..on_wire import wire_task
 from ..task import Status, Task
-from .hosting import board_of, find_task
+from .hosting import find_task, registry_of
 
 
 async def follow(
-    connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
+    connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
     spec = endpoint.connection.table.notifications[CHANGED]
@@ -34,18 +34,18 @@ async def follow(
             await endpoint.notify(spec, params, meta=meta, about=request)
             if has_ended(task):
                 return
-            task = await board.wait_for_change(task)
+            task = await registry.wait_for_change(task)
 
 
 def with_details(task: Task) -> JSONObject:
-    said = wire_task(task)
+    wire = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
-        said["inputRequests"] = dict(task.questions)
+        wire["inputRequests"] = dict(task.questions)
     elif task.status is Status.COMPLETED:
-        said["result"] = task.result
+        wire["result"] = task.result
     elif task.status is Status.FAILED:
-        said["error"] = task.error
-    return said
+        wire["error"] = task.error
+    return wire
 
 
 def read_answers(
@@ -72,7 +72,7 @@ async def update(session: SessionBase, params: Any) -> Any:
     context = session.__mcp_runtime__
     task = await find_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
-    specs, board = context.spoken.wire.input_requests, board_of(session)
+    specs, registry = context.spoken.wire.input_requests, registry_of(session)
     questions = task.questions.items()
     asked = {
         key: (question, specs[question["method"]]) for key, question in questions if key in given
@@ -80,22 +80,24 @@ async def update(session: SessionBase, params: Any) -> Any:
     answers = {key: answer.to_wire() for key, answer in read_answers(asked, given).items()}
     # An ended task has no questions.
     with suppress(TaskEnded):
-        await board.change(task.id, lambda one: lifecycle.add_answers(one, answers, board.clock()))
+        await registry.change(
+            task.id, lambda one: lifecycle.add_answers(one, answers, registry.clock())
+        )
     return _result(session, UPDATE, {})
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
     """Ask the work to end; it may have ended already ("Task Cancellation")."""
-    task, board = await find_task(session, "extension"), board_of(session)
+    task, registry = await find_task(session, "extension"), registry_of(session)
     with suppress(TaskEnded):
-        await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
+        await registry.change(task.id, lambda one: lifecycle.cancel_asked(one, registry.clock()))
     return _result(session, CANCEL, {})
 
 
-def _result(session: SessionBase, method: str, said: JSONObject) -> Any:
+def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
     # Its class depends on its status.
-    return wire.read_result(wire.requests[method], {"resultType": "complete", **said})
+    return wire.read_result(wire.requests[method], {"resultType": "complete", **details})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {

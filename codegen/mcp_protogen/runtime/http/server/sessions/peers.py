@@ -51,7 +51,7 @@ class StreamTaken:
     kind: Literal["taken"] = "taken"
 
 
-class Peers:
+class Worker:
     """No other workers: streams are kept in the memory of this process."""
 
     shared: bool = False

@@ -103,7 +103,7 @@ class SessionRegistry(Generic[_S]):
         self._time = get_running_loop().time
         self._http = http = servers.http
         retry = round(http.retry * 1000)
-        self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
+        self._streams = StreamContext(servers.worker, servers.tasks, http.resumable, retry)
         self._sessions: OrderedDict[str, _S] = OrderedDict()
         self._quota = quota_of(http, "max_sessions")
         # Looked up by a keyed hash of the whole, so timing reveals no id.
@@ -153,9 +153,9 @@ class SessionRegistry(Generic[_S]):
         owner = id_of(principal)
         self._quota.require(owner, free=self._drop_idle)
         shared, table, now = self._servers.shared, connection.table, self._time()
-        events = self._servers.peers.engine.events
+        events = self._servers.worker.engine.events
         if owner is not None and isinstance(events, MemoryEvents):
-            events.own(key_of(id), owner)
+            events.set_owner(key_of(id), owner)
         standalone = StandaloneStream(self._streams, id, table.rules.polling)
         server_connection = ServerConnection(bound_server, connection, shared, standalone)
         server_connection.endpoint.principal = principal
