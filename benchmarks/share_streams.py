@@ -113,14 +113,14 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
         while ready := selector.select(_QUIET):
             # Left from earlier changes.
             for key, _ in ready:
-                key.data.holds(_CHANGED)
+                key.data.read_after(_CHANGED)
         left, begun = len(streams), perf_counter()
         publish()
         while left:
             ready = selector.select(_PATIENCE)
             if not ready:
                 raise RuntimeError(f"{left} of {len(streams)} streams have heard of no change")
-            left -= sum(bool(key.data.holds(_CHANGED)) for key, _ in ready)
+            left -= sum(bool(key.data.read_after(_CHANGED)) for key, _ in ready)
         return perf_counter() - begun
 
 

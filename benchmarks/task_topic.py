@@ -47,7 +47,7 @@ def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
     servers = Servers(stack)
     lines: dict[str, list[str | Path]] = {
         _OURS: [sys.executable, "-m", "benchmarks.task_ours"],
-        _FASTMCP: [sdk_python(FASTMCP_TASKS), "-m", "benchmarks.task_peer"],
+        _FASTMCP: [sdk_python(FASTMCP_TASKS), "-m", "benchmarks.task_fastmcp"],
     }
     return {label: servers.of([*line, *arguments]).port for label, line in lines.items()}
 

@@ -11,7 +11,7 @@ import gc
 import tracemalloc
 from typing import Final
 
-from mcp_protogen.runtime.features.tasks.board import TaskRegistry, new_task_id
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry, new_task_id
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import MemoryTaskStore, TaskOptions
 
@@ -24,7 +24,7 @@ def _allocated_blocks() -> int:
 
 
 async def _run_task(registry: TaskRegistry, id: str, held: asyncio.Semaphore) -> None:
-    async with registry.holding(id, "worker"):
+    async with registry.hold(id, "worker"):
         held.release()
         await asyncio.Event().wait()
 

@@ -94,7 +94,7 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
     found = {_OURS: ours}
     for sdk in _SDKS:
         if revision in sdk.revisions:
-            module = ("-m", "benchmarks.toolkit_peer", *said, sdk.module, sdk.name)
+            module = ("-m", "benchmarks.toolkit_sdks", *said, sdk.module, sdk.name)
             found[sdk.label] = [sdk_python(sdk.requirements), *module]
     return found
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import forms
+from support import formats
 from support.audit.auditing import PYDANTIC, write_sdk
 from support.running import Run
 
@@ -32,8 +32,8 @@ def test_findings_end_with_exit_code_1_and_a_summary(run: Run) -> None:
 
 def test_json_is_as_described(run: Run) -> None:
     document: Any = json.loads(run("--format", "json").out)
-    assert forms.faults("audit-report", document) == []
-    assert forms.faults("comparison", document["comparison"]) == []
+    assert formats.faults("audit-report", document) == []
+    assert formats.faults("comparison", document["comparison"]) == []
     row = next(row for row in document["matched"] if row["type"] == "Root")
     assert (row["target"], row["how"]) == ("sdk.Root", "name")
 
@@ -61,7 +61,7 @@ def test_known_findings_do_not_fail_and_new_ones_do(run: Run, tmp_path: Path) ->
     file = tmp_path / "known.json"
     assert run("--baseline", str(file), "--write-baseline").code == 0
     document = json.loads(file.read_bytes())
-    assert forms.faults("baseline", document) == []
+    assert formats.faults("baseline", document) == []
     assert run("--baseline", str(file)).code == 0
     document["findings"].remove({"code": "field-type", "item": "Root.uri"})
     file.write_text(json.dumps(document))
@@ -160,7 +160,7 @@ def test_problems_take_the_format_that_programs_read(run: Run, tmp_path: Path) -
     ran = run("--baseline", str(tmp_path / "none.json"), "--format", "json")
     assert (ran.code, ran.err) == (2, "")
     document = json.loads(ran.out)
-    assert forms.faults("report", document) == []
+    assert formats.faults("report", document) == []
     assert document["problems"][0]["code"] == "bad-baseline"
 
 

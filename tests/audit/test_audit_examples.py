@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.instep.audit.run_audit import audit
-from mcp_protogen.instep.audit.target import find
+from mcp_protogen.instep.audit.sdk import find
 from mcp_protogen.pipeline.reports.change import Severity
 from support import tables
 from support.audit.auditing import python_with

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from support import forms, tables
+from support import formats, tables
 from support.audit.auditing import PYDANTIC, codes_about, findings, write_sdk
 from support.running import Run
 
@@ -100,7 +100,7 @@ def test_the_command_names_the_extension(mcp_gen: Run, tmp_path: Path) -> None:
     write_sdk(tmp_path / "sdk", MODELS)
     folder = str(tmp_path / "sdk")
     ran = mcp_gen("audit", folder, "--extension", "tasks", "--no-vectors", "--format", "json")
-    assert ran.code == 1 and forms.faults("audit-report", ran.out) == []
+    assert ran.code == 1 and formats.faults("audit-report", ran.out) == []
     document = json.loads(ran.out)
     assert (document["revision"], document["extension"]) == ("2026-07-28", "tasks")
 

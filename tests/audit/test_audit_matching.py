@@ -7,8 +7,8 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.audit.matching import modules_of_revision
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import find
-from support import forms
+from mcp_protogen.instep.audit.sdk import find
+from support import formats
 from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, write_sdk
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -185,8 +185,8 @@ def test_a_mapping_that_cannot_be_used_is_one_problem(text: str, said: str, tmp_
 
 def test_a_mapping_file_is_described_by_its_schema() -> None:
     good = {"types": {"Tool": "a.B", "Icon": False, "Root": {"use": False, "reason": "because"}}}
-    assert forms.faults("audit-mapping", good) == []
-    assert forms.faults("audit-mapping", {"types": {"Tool": True}})
+    assert formats.faults("audit-mapping", good) == []
+    assert formats.faults("audit-mapping", {"types": {"Tool": True}})
 
 
 @pytest.mark.parametrize(

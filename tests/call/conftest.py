@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_revisions import in_memory
 from support.calling.servers import new_server
 from support.running import Run

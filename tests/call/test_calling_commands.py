@@ -13,7 +13,7 @@ import pytest
 from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.servers.bridge import logs
 from mcp_protogen.servers.call import questions
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_revisions import Options, TaskOptions, in_memory
 from support.calling import careless, servers
 from support.running import Ran, Run

@@ -13,7 +13,7 @@ from mcp_protogen.cli.bash_words import rejoin
 from mcp_protogen.servers.call import completing, list_cache
 from mcp_protogen.servers.call.completing import CompletionWord, fitting, tool_arguments
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from support.calling.terminals import play_script
 from support.missing import skip_untested
 from support.running import Run

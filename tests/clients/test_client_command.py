@@ -13,7 +13,7 @@ import mcp_revisions
 import pytest
 from mcp_protogen.pipeline import commands
 from mcp_protogen.servers.clients import run, server_contract
-from mcp_protogen.servers.connect import server_target
+from mcp_protogen.servers.connect import named_server
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
 from support.generating import trying_nothing
@@ -31,7 +31,7 @@ IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
 def use_committed_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package that is committed, in place of the same one made anew."""
     monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
-    monkeypatch.setattr(server_target, "protocol", lambda: mcp_revisions)
+    monkeypatch.setattr(named_server, "protocol", lambda: mcp_revisions)
 
 
 @pytest.fixture(scope="module")

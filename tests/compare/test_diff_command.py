@@ -13,7 +13,7 @@ import pytest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.instep.compare import naming
 from mcp_protogen.pipeline.inputs.pins import Pin, Publication, load_pins, read_snapshot
-from support import forms
+from support import formats
 from support.missing import skip_untested
 from support.running import Ran, Run
 
@@ -163,7 +163,7 @@ def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: P
     ran = mcp_gen(*compare, "--write-baseline")
     assert (ran.code, ran.out, ran.err) == (0, "known.json: 1 change written\n", "")
     document = json.loads((tmp_path / "known.json").read_bytes())
-    assert forms.faults("baseline", document) == []
+    assert formats.faults("baseline", document) == []
     assert (document["revision"], document["findings"]) == ("2026-07-28", [SIZE])
     ran = mcp_gen(*compare)
     assert ran.code == 0
@@ -171,7 +171,7 @@ def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: P
     (tmp_path / "draft.json").write_bytes(schema(weight={"type": "integer"}))
     ran = mcp_gen(*compare, "--format", "json")
     document = json.loads(ran.out)
-    assert forms.faults("comparison", document) == []
+    assert formats.faults("comparison", document) == []
     assert (ran.code, document["known"], document["fixed"]) == (1, [], [SIZE])
     assert [change["item"] for change in document["changes"]] == ["Tool.weight"]
     assert "fixed: field-added-optional: Tool.size\n" in mcp_gen(*compare).out

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from support import forms, tables
+from support import formats, tables
 from support.running import Run
 
 Json = dict[str, Any]
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 def find_changes(mcp_gen: Run, *sides: str) -> set[tuple[str, str]]:
     """The code and item of each change between two sides, in a report of the published form."""
     ran = mcp_gen("diff", *sides, "--format", "json")
-    assert ran.code == 0 and forms.faults("comparison", ran.out) == []
+    assert ran.code == 0 and formats.faults("comparison", ran.out) == []
     return {(change["code"], change["item"]) for change in json.loads(ran.out)["changes"]}
 
 

@@ -13,7 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import extensions
-from mcp_protogen.pipeline.inputs.forms import check_format
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once

@@ -10,10 +10,10 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.servers.inspect.recording import format_lines, read
 from mcp_protogen.servers.inspect.rules import rules
-from support import forms
+from support import formats
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
-from support.inspection.sessions import codes, exchange, transcript
+from support.inspection.transcripts import codes, exchange, transcript
 from support.running import Run
 from support.tables import case
 
@@ -67,8 +67,8 @@ def test_every_format_has_the_finding_and_those_for_people_the_head(
 
 def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:
     document: Any = json.loads(mcp_gen("inspect", str(recording), "--format", "json").out)
-    assert forms.faults("inspection-report", document) == []
-    assert forms.faults("comparison", document["comparison"]) == []
+    assert formats.faults("inspection-report", document) == []
+    assert formats.faults("comparison", document["comparison"]) == []
     (found,) = document["findings"]
     assert (found["code"], found["pointer"]) == ("tool-name", "/result/tools/0/name")
     assert found["sessions"] == ["2025-11-25 over stdio"]

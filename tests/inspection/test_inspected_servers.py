@@ -15,7 +15,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, Intake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE

@@ -22,7 +22,7 @@ from support.inspection.broken_rules import (
     tool,
     tools,
 )
-from support.inspection.sessions import (
+from support.inspection.transcripts import (
     ID,
     codes,
     error,

@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Sev
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from mcp_protogen.pipeline.reports.pages.as_text import WIDTH
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from support import forms, tables
+from support import formats, tables
 from support.pages.comparisons import page as written
 from support.revisions import NEIGHBOURS, REVISIONS
 
@@ -37,7 +37,7 @@ def test_the_json_of_real_changes_has_the_published_format() -> None:
         with tables.case((before, after)):
             comparison = compare(before, after)
             document = json.loads(render(PageFormat.JSON, comparison))
-            assert forms.faults("comparison", document) == []
+            assert formats.faults("comparison", document) == []
             assert len(document["changes"]) == len(comparison.changes) > 30
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import uvloop
-from mcp_protogen.runtime.client import targets
+from mcp_protogen.runtime.client import servers
 from mcp_protogen.runtime.client.config import read_variables
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
@@ -133,12 +133,12 @@ def test_program_in_one_file_starts_no_python_file_by_itself(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = str(folder / "old.py")
-    for where, mark in ((sys, "frozen"), (targets, "__compiled__")):
+    for where, mark in ((sys, "frozen"), (servers, "__compiled__")):
         with case(mark), monkeypatch.context() as patch:
             patch.setattr(where, mark, True, raising=False)
             with pytest.raises(ValueError, match=r'name one, connect\(\["python", '):
                 pkg.connect(file)
-            assert targets.program_words(["python", file]) == ["python", file]
+            assert servers.program_words(["python", file]) == ["python", file]
 
 
 async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.features.sharing.worker_peers import SharedWorker
-from mcp_protogen.runtime.http.server.sessions.peers import Worker
+from mcp_protogen.runtime.features.sharing.shared_worker import SharedWorker
+from mcp_protogen.runtime.http.server.sessions.worker import Worker
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, calling, run_app, serving, text_in

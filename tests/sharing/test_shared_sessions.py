@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
-from mcp_protogen.runtime.http.server.sessions import peers
+from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_protogen.runtime.storage.engine import GAP, Change, DirectMessage
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
@@ -383,7 +383,7 @@ class TestAnswers:
             asking(one) as (first, events, question),
         ):
             text = json.dumps(sampling_answer(question, "forged"))
-            key, name = peers.key_of(first.id), engine.workers[0].name
+            key, name = key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
                 message = asdict(ClientAnswered(session=session, principal_id=id, message=text))
@@ -862,7 +862,7 @@ class TestCopies:
             engine.calls.clear()
             before.connection.level = "emergency"
             assert before.changed
-            await before.connection.settle()
+            await before.connection.save()
             assert engine.calls == []
 
     async def test_copy_that_is_read_again_switches_only_what_was_switched_elsewhere(
@@ -999,12 +999,12 @@ class TestWhoseItIs:
             stored = repr([vars(engine.memory.sessions), vars(engine.memory.events)])
             assert session.id.encode() not in told
             assert session.id not in stored
-            assert peers.key_of(session.id) in stored
+            assert key_of(session.id) in stored
 
 
 async def session_record(engine: Engine, session: http.Session) -> JsonObject:
     """The record of a session."""
-    found = await engine.memory.sessions.open(peers.key_of(session.id), "sother")
+    found = await engine.memory.sessions.open(key_of(session.id), "sother")
     assert found is not None
     record: JsonObject = json.loads(found.record)
     return record
@@ -1014,7 +1014,7 @@ async def rewrite(
     engine: Engine, session: http.Session, text: bytes | JsonObject = b"", **members: Any
 ) -> None:
     """Change members of a stored session, or write other bytes in its place."""
-    key, sessions = peers.key_of(session.id), engine.memory.sessions
+    key, sessions = key_of(session.id), engine.memory.sessions
     found = await sessions.open(key, "sother")
     assert found is not None
     if isinstance(text, dict) or members:
@@ -1159,7 +1159,7 @@ class TestSessionEnd:
             session = await one.initialize(sampling={})
             async with session.calling("asks") as events:
                 await events.take()
-                await engine.memory.sessions.end(peers.key_of(session.id), 100)
+                await engine.memory.sessions.end(key_of(session.id), 100)
                 engine.failing.add("sessions.open")
                 engine.lose()
                 await until(lambda: "sessions.open" in engine.calls)

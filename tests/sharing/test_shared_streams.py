@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.server.sessions import peers
+from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Event, Events, Session, Site, outcome, serving
@@ -80,15 +80,15 @@ class Workers:
 
     def stream_record(self, session: Session) -> Any:
         """What is stored of a session."""
-        return self._memory.sessions._sessions[peers.key_of(session.id)]
+        return self._memory.sessions._sessions[key_of(session.id)]
 
     def last(self, session: Session, stream: str = "~") -> int:
         """The number of the last event that is stored of a stream."""
-        streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
+        streams = self._memory.events._sessions.get(key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
 
     def forget_events(self, session: Session) -> None:
-        self._memory.events._sessions.pop(peers.key_of(session.id))
+        self._memory.events._sessions.pop(key_of(session.id))
 
     def has_reached(self, session: Session, stream: str, number: int) -> bool:
         """Return whether the event of that number is stored."""
@@ -341,7 +341,7 @@ class TestStoredFirst:
             assert [bool(event.data) for event in await coming] == [False, True, True, True, True]
             assert these.engine.calls.count("events.append") == 1
             name, _, _ = (coming.result()[-1].id or "").rpartition(".")
-            key = peers.key_of(session.id)
+            key = key_of(session.id)
             stored = await these.engine.memory.events.read(key, name, 0)
             assert stored is not None
             assert (len(stored.events), stored.ended) == (4, True)
@@ -497,7 +497,7 @@ class TestTakingOver:
                     session = await these.sites[0].initialize()
                     name = f"sgonegone-{'0' * 16}"
                     events = these.engine.memory.events
-                    key = peers.key_of(session.id)
+                    key = key_of(session.id)
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']

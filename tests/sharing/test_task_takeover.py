@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mcp_protogen.runtime.features.tasks.board import TaskOptions, TaskRegistry, UnknownTask
 from mcp_protogen.runtime.features.tasks.lifecycle import complete
+from mcp_protogen.runtime.features.tasks.registry import TaskOptions, TaskRegistry, UnknownTask
 from mcp_protogen.runtime.features.tasks.task import Status
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines
@@ -21,12 +21,12 @@ LEASE = 0.6
 
 WORKER = """
 import asyncio, sys
-from mcp_protogen.runtime.features.tasks.board import TaskBoard, TaskOptions
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry, TaskOptions
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 
 async def main():
-    board = TaskBoard(FileTaskStore(sys.argv[1]), TaskOptions(lease=float(sys.argv[2])))
-    async with board.holding("task", "first"):
+    registry = TaskRegistry(FileTaskStore(sys.argv[1]), TaskOptions(lease=float(sys.argv[2])))
+    async with registry.hold("task", "first"):
         print("held", flush=True)
         await asyncio.sleep(600)
 
@@ -60,7 +60,7 @@ async def test_a_task_of_a_killed_process_is_taken_over_by_one_other(tmp_path: P
         while not waiter.done():
             async for orphan in registry.orphans():
                 assert orphan.worker == "first"
-                async with registry.holding(orphan.id, worker) as lease:
+                async with registry.hold(orphan.id, worker) as lease:
                     await lease.change(lambda one: complete(one, {}, registry.clock()))
                 taken += 1
             await asyncio.sleep(0.05)

@@ -13,10 +13,10 @@ from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from support import tables
-from support.generated import made_up_forms, oracle, spec_examples
+from support.generated import made_up_schemas, oracle, spec_examples
 from support.generated.differential import same
 from support.targets import differential
-from support.targets.forms import made_up_module
+from support.targets.made_up_modules import made_up_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -67,11 +67,11 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
 
 def test_types_accept_what_their_definitions_accept(made_up: ModuleType) -> None:
-    definitions = {**schemas.schema()["$defs"], **made_up_forms.SCHEMAS}
-    for name, schema in made_up_forms.SCHEMAS.items():
+    definitions = {**schemas.schema()["$defs"], **made_up_schemas.SCHEMAS}
+    for name, schema in made_up_schemas.SCHEMAS.items():
         with tables.case(name):
             wanted = schemas.validator({**schema, "$defs": definitions})
-            for value in made_up_forms.values(schema):
+            for value in made_up_schemas.values(schema):
                 assert _reads(made_up, type_name(name), value) == wanted.is_valid(value), value
 
 

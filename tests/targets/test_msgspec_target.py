@@ -16,14 +16,14 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support import tables
-from support.generated import made_up_forms, oracle
+from support.generated import made_up_schemas, oracle
 from support.generated.differential import same
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
 from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference
-from support.targets.forms import made_up_module
+from support.targets.made_up_modules import made_up_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -153,11 +153,11 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
 
 def test_types_accept_what_their_definitions_accept(made_up: ModuleType) -> None:
-    definitions = {**schemas.schema()["$defs"], **made_up_forms.SCHEMAS}
-    for name, schema in made_up_forms.SCHEMAS.items():
+    definitions = {**schemas.schema()["$defs"], **made_up_schemas.SCHEMAS}
+    for name, schema in made_up_schemas.SCHEMAS.items():
         wanted = schemas.validator({**schema, "$defs": definitions})
         decoder = msgspec.json.Decoder(getattr(made_up, type_name(name)), dec_hook=made_up.dec_hook)
-        for value in made_up_forms.values(schema):
+        for value in made_up_schemas.values(schema):
             text = json.dumps(value)
             if "1.0" not in text:  # that integers have no fraction is a known difference
                 with tables.case(f"{name}: {text}"):

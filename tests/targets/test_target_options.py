@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from mcp_protogen.cli import completion
-from support import forms
+from support import formats
 from support.running import Run
 from support.tables import case
 
@@ -113,7 +113,7 @@ def test_options_of_typescript_are_settings_and_in_the_lock(mcp_gen: Run) -> Non
     assert _paths() == ["mcp-gen.lock", "spec.types.2025-06-18.ts"]
     members = {"inline-objects": True, "types-only": True, "quotes": "single"}
     assert members.items() <= _options().items()
-    assert forms.faults("lock", Path("pkg/mcp-gen.lock").read_text()) == []
+    assert formats.faults("lock", Path("pkg/mcp-gen.lock").read_text()) == []
     assert mcp_gen("--check", "--regenerate").code == 0
     checked = mcp_gen("--check", "--quotes", "double", "--no-types-only", "--no-inline-objects")
     assert checked.code == 1
@@ -247,7 +247,7 @@ def test_a_lock_with_target_options_has_the_published_format(mcp_gen: Run) -> No
     assert mcp_gen(*ALONE, "--names", "names.json", "--extra", "allow").code == 0
     lock = Path("pkg/mcp-gen.lock")
     text = lock.read_text()
-    assert forms.faults("lock", text) == []
+    assert formats.faults("lock", text) == []
     faults = ('"capabilities"', '"model"'), ('"single"', '"flat"'), ('"allow"', '"own"')
     for old, new in (*faults, ('"pydantic"', '["pydantic"]')):
         with case(new):

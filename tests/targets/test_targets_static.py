@@ -15,7 +15,7 @@ from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
-from support.targets.forms import made_up_module
+from support.targets.made_up_modules import made_up_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.features.tasks.board import TaskRegistry
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry
 from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import EngineUnavailable

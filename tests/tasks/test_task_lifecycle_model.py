@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mcp_protogen.runtime.core.base64url import base64url
 from mcp_protogen.runtime.features.tasks import lifecycle
-from mcp_protogen.runtime.features.tasks.board import (
+from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step, TaskLease
+from mcp_protogen.runtime.features.tasks.registry import (
     TaskOptions,
     TaskRegistry,
     TooManyTasks,
     UnknownTask,
 )
-from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step, TaskLease
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run

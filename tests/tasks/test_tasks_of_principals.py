@@ -159,7 +159,7 @@ async def test_expired_task_frees_room_and_is_unknown() -> None:
 async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.board")
+    caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.registry")
     async with serving_tasks(max_tasks=1) as site:
         asks = {name: await kinds_of(site, name) for name in PEOPLE}
         id = (await begin_task(asks["ann"]["core"], "core"))["taskId"]

@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.output.drift import DriftKind
 from mcp_protogen.pipeline.reports.severities import severities
 from mcp_protogen.servers.clients.severities import severities as of_tools
 from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
-from support import forms
+from support import formats
 
 CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced but not yet raised.
@@ -60,7 +60,7 @@ def codes_of_problems() -> set[str]:
 
 def codes_of_findings() -> set[str]:
     """Return the codes in the tables of findings of all commands, and of test vectors."""
-    schema = forms.published_schema("vectors")
+    schema = formats.published_schema("vectors")
     tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
     return {*(code for table in tables for code in table), *schema["$defs"]["code"]["enum"]}
 

@@ -12,7 +12,7 @@ from mcp_protogen.cli.console import prepare_streams, say
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.servers.inspect.recording import format_lines
 from support.inspection.broken_rules import tool, tools
-from support.inspection.sessions import transcript
+from support.inspection.transcripts import transcript
 from support.tables import case
 
 TEXT = "Écho → 😀 ∞ "

@@ -21,8 +21,8 @@ from mcp_protogen.instep.update.undecided import SchemaFolder, find_open_decisio
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.pipeline.inputs.rules import translation_of
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO, todos
+from mcp_protogen.pipeline.inputs.translations import translation_of
 from mcp_protogen.pipeline.plans.tables import find_unsettled
 from support import missing
 from support.running import Run

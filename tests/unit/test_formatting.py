@@ -36,7 +36,7 @@ from mcp_protogen.runtime.translation.plans import (
 )
 from support import tables
 from support.generated.golden_package import PACKAGE
-from support.generated.made_up_forms import SCHEMAS
+from support.generated.made_up_schemas import SCHEMAS
 from support.made_once import generated_once
 from support.unit import schemas
 

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     snapshot_file,
 )
 from mcp_protogen.pipeline.reports.report import RunStatus
-from support import forms, missing, tables
+from support import formats, missing, tables
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
@@ -225,9 +225,9 @@ def test_all_known_publications_are_in_the_pins() -> None:
 
 
 def test_the_committed_pins_follow_their_published_format() -> None:
-    assert forms.faults("pins", pins_file().read_bytes()) == []
+    assert formats.faults("pins", pins_file().read_bytes()) == []
 
 
 def test_pins_made_by_the_tool_follow_the_published_format(folder: Path) -> None:
     add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
-    assert forms.faults("pins", pins_file(folder).read_bytes()) == []
+    assert formats.faults("pins", pins_file(folder).read_bytes()) == []

@@ -1,7 +1,7 @@
 """The revisions that a run makes, and those it keeps."""
 
 import pytest
-from mcp_protogen.base.option_rules import OptionConstraint, refuse_conflicts
+from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import load_pins

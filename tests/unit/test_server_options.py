@@ -20,7 +20,7 @@ from mcp_protogen.servers.connect.authorization import (
     authorization,
     user_config,
 )
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from support.running import Ran, Run
 from support.tables import case
 

@@ -12,7 +12,7 @@ from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.inputs.rules import Translation, rules_between
+from mcp_protogen.pipeline.inputs.translations import Translation, rules_between
 from mcp_protogen.pipeline.ir import RevisionIR, TypeExpr, TypeIR
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole

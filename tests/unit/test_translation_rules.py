@@ -16,8 +16,8 @@ from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.emit.rows import lay_out, row
-from mcp_protogen.pipeline.inputs import rules, sources
-from mcp_protogen.pipeline.inputs.rules import StepDirection, Translation
+from mcp_protogen.pipeline.inputs import sources, translations
+from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
@@ -81,7 +81,9 @@ def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOpti
 
 
 def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
-    steps = rules.rules_between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
+    steps = translations.rules_between(
+        schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries))
+    )
     return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
 
 
@@ -274,7 +276,7 @@ def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
 def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
     step = rules_file(rule("Old.x", up={"keep": True}, down={"keep": True}))
     further = rules_file(rule("New", up={"apply": "one_block"}), became={"Old": "New"})
-    steps = rules.rules_between(schema_folder(), OLDEST, NEWEST, options(step, further))
+    steps = translations.rules_between(schema_folder(), OLDEST, NEWEST, options(step, further))
     held = [member("held", ir.OneOf((ref(name), ref("Other")))) for name in ("Old", "New")]
     older = revision(OLDEST, a("Params", held[0]), OTHER, a("Old", NEEDED))
     newer = revision(NEWEST, a("Params", held[1]), OTHER, a("New", replace(COUNT, required=True)))
@@ -289,7 +291,7 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
         return replace(made, methods=(say,))
 
     step = options(rules_file(became={"Old": "New"}))
-    steps = rules.rules_between(schema_folder(), OLDEST, MIDDLE, step)
+    steps = translations.rules_between(schema_folder(), OLDEST, MIDDLE, step)
     older = answering(OLDEST, a("Done"), a("Same", X), a("Old", X), a("Gone", X))
     newer = answering(MIDDLE, a("Done"), a("Same"), a("New"), a("Come"))
     made = getattr(pair_tables(older, newer, steps), way)
@@ -303,7 +305,7 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
 
 @cache
 def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return rules.rules_between(schema_folder(), older, newer, GenerationOptions(()))
+    return translations.rules_between(schema_folder(), older, newer, GenerationOptions(()))
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
@@ -312,7 +314,7 @@ def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
         left = tuple(
             action for action in step.actions if (action.place, action.direction) != (place, way)
         )
-        yield f"{place}/{way}", replace(step, rules=left)
+        yield f"{place}/{way}", replace(step, actions=left)
     for code in step.errors:
         others = tuple(error for error in step.errors if error is not code)
         yield f"{code.direction} {code.was}", replace(step, errors=others)
@@ -361,7 +363,7 @@ def test_rules_of_another_format_are_refused_at_their_place() -> None:
     for name, (file, pointer) in UNFIT.items():
         with tables.case(name):
             with pytest.raises(ProblemError) as caught:
-                rules.rules_between(schema_folder(), OLDEST, MIDDLE, options(file))
+                translations.rules_between(schema_folder(), OLDEST, MIDDLE, options(file))
             found = {
                 (problem.code, problem.place, problem.pointer) for problem in caught.value.problems
             }
@@ -374,7 +376,9 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> Non
         with tables.case(verb):
             entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
             with pytest.raises(ProblemError) as caught:
-                rules.rules_between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
+                translations.rules_between(
+                    schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries))
+                )
             (problem,) = caught.value.problems
             assert problem.code == "bad-rule" and "'one_blok'" in problem.message
             assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint

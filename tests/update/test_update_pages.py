@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.reports.change import (
     Severity,
 )
 from mcp_protogen.pipeline.sources.opening import open_source
-from support import forms
+from support import formats
 from support.update.specifications import NEWEST, OLDER, Spec, reword, with_things
 
 NEXT = "2031-01-01"
@@ -94,9 +94,9 @@ def check_format(text: str) -> list[str]:
     findings = [entry["finding"] for entry in document["revisions"] if entry["finding"]]
     comparisons = [finding["comparison"] for finding in findings if finding["comparison"]]
     inner = [
-        fault for comparison in comparisons for fault in forms.faults("comparison", comparison)
+        fault for comparison in comparisons for fault in formats.faults("comparison", comparison)
     ]
-    return forms.faults("update", document) + inner
+    return formats.faults("update", document) + inner
 
 
 def test_json_always_has_the_published_format(spec: Spec) -> None:

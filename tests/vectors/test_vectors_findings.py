@@ -17,7 +17,7 @@ from mcp_protogen.instep.vectors.outcome import (
 from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, item_of
 from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
-from support import forms, tables
+from support import formats, tables
 from support.vectors.vector_sets import find_vector, vectors
 
 REVISION = "2025-11-25"
@@ -341,7 +341,7 @@ def test_findings_look_like_any_comparison() -> None:
             assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
             if format is PageFormat.JSON:
                 document = json.loads(page)
-                assert forms.faults("comparison", document) == []
+                assert formats.faults("comparison", document) == []
                 (change,) = document["changes"]
                 assert (change["pointer"], change["places"]) == ("/$defs/Tool/type", names)
 

@@ -7,7 +7,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
 from mcp_protogen.instep.vectors.writing import document, lines
-from support import forms, tables
+from support import formats, tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run
 from support.vectors.vector_sets import vectors
@@ -17,12 +17,12 @@ def test_a_document_has_the_published_format() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             value = json.loads(document(vectors(revision)))
-            assert forms.faults("vectors", value) == []
+            assert formats.faults("vectors", value) == []
             assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
-    one = {"$ref": "#/$defs/vector", "$defs": forms.published_schema("vectors")["$defs"]}
+    one = {"$ref": "#/$defs/vector", "$defs": formats.published_schema("vectors")["$defs"]}
     validator: Any = Draft202012Validator(one)
     rows = [json.loads(line) for line in lines(vectors(REVISIONS[0]))]
     assert all(validator.is_valid(row) and row["revision"] == REVISIONS[0] for row in rows)
@@ -31,7 +31,7 @@ def test_lines_are_the_same_vectors_with_their_revision() -> None:
 
 def test_the_format_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     """A draft may have keywords that no revision has, and those come in pairs of bounds."""
-    known = set(forms.published_schema("vectors")["$defs"]["code"]["enum"])
+    known = set(formats.published_schema("vectors")["$defs"]["code"]["enum"])
     used = {vector.code for revision in REVISIONS for vector in vectors(revision).vectors}
     only_in_drafts = {
         "additional",

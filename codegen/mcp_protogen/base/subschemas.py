@@ -9,7 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 
 if TYPE_CHECKING:
-    from mcp_protogen.base.reference_scopes import ReferenceResolver
+    from mcp_protogen.base.reference_resolver import ReferenceResolver
 
 Json = dict[str, Any]
 
@@ -63,7 +63,7 @@ def with_pointers(schema: Json) -> Json:
         inner.keys() & _BASES for inner in islice(subschemas(schema), 1, None)
     ):
         return schema
-    from mcp_protogen.base.reference_scopes import ReferenceResolver
+    from mcp_protogen.base.reference_resolver import ReferenceResolver
 
     pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
 

@@ -15,7 +15,7 @@ from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 if TYPE_CHECKING:
     from mcp_protogen.servers.bridge.process import HttpSide
     from mcp_protogen.servers.bridge.recorder import RecordOptions
-    from mcp_protogen.servers.connect.server_target import NamedServer
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 _MIB = 1024 * 1024
 

@@ -100,7 +100,7 @@ def call(
     )
     stdin = ""
     if words == ("-",):
-        stdin, questions = sys.stdin.read(), replace(questions, person=None)
+        stdin, questions = sys.stdin.read(), replace(questions, user=None)
     calling = _Calling(tool, words, stdin, options, terminal, questions, limit)
     abilities = questions.abilities(hears={LOGGED: terminal.show_log})
     options.converse(server, terminal, questions.tell_of_unused(calling.run), abilities)

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.clients.run import ClientJob
-    from mcp_protogen.servers.connect.server_target import NamedServer
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import ConnectionFailure
-    from mcp_protogen.servers.connect.server_target import NamedServer
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 class ResultFormat(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_protogen.base.option_rules import refuse_conflicts
+from mcp_protogen.base.option_constraints import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.options import COMPARED, Debug, Force, NoCache, Quiet, RevisionWords
 from mcp_protogen.cli.run import run

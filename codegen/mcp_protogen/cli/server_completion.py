@@ -14,7 +14,7 @@ from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.call.completing import CompletionWord
-    from mcp_protogen.servers.connect.server_target import NamedServer
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 # Completion must not open a browser.
 _ALONE = ("bearer", "client-credentials")

@@ -15,7 +15,7 @@ from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import SERVER
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.connect.server_target import NamedServer
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 AUTO = "auto"
@@ -109,7 +109,7 @@ class ServerOptions:
         Raise `ProblemError`: `wrong-usage`, or `conflicting-options`.
         """
         from mcp_protogen.servers.connect.authorization import authorization
-        from mcp_protogen.servers.connect.server_target import NamedServer
+        from mcp_protogen.servers.connect.named_server import NamedServer
 
         server = NamedServer(
             name=name,

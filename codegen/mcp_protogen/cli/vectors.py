@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.option_rules import OptionConstraint, refuse_conflicts
+from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination

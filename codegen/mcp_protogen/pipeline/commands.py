@@ -25,7 +25,7 @@ from mcp_protogen.pipeline.selection import (
 from mcp_protogen.pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from mcp_protogen.pipeline.output.plan import OutputChanges
+    from mcp_protogen.pipeline.output.changes import OutputChanges
 
 
 class PackageState(NamedTuple):
@@ -90,7 +90,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     if run.pruned_lock != run.lock:
         causes = (*find_unlisted(run.lock, inputs.revisions), *causes)
     if regenerate and run.lock and OF_FILES.issuperset(cause.kind for cause in causes):
-        from mcp_protogen.pipeline.output.plan import files_to_keep
+        from mcp_protogen.pipeline.output.changes import files_to_keep
 
         package = _generate(run)
         new_lock = lock_of(package, files_to_keep(package, run.lock.files))

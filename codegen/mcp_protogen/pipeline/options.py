@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from mcp_protogen.base.canonical import digest, parse_json
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.base.option_rules import OptionConstraint
+from mcp_protogen.base.option_constraints import OptionConstraint
 from mcp_protogen.pipeline import setting_readers as readers
 from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT, read_parts, record_parts

@@ -195,7 +195,7 @@ CONTENTS: Final = (
         {
             "client": (
                 *("base", "cache", "checked_results", "config", "connect"),
-                *("targets", "tool_results"),
+                *("servers", "tool_results"),
             ),
             "core": (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
@@ -209,7 +209,7 @@ CONTENTS: Final = (
             ("client.checked_results", ("CheckedResults",)),
             ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
             ("client.tool_results", ("ToolFailed",)),
-            ("client.targets", ("Connect",)),
+            ("client.servers", ("Connect",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
@@ -282,9 +282,25 @@ CONTENTS: Final = (
                 "uri_templates",
             ),
             "toolkit": (
-                *("app", "call_scope", "catalogue", "completions", "decorators", "dependencies"),
-                *("docstrings", "failures", "functions", "items", "links", "lookup", "media"),
-                *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
+                *("app", "catalogue", "completions", "decorators", "dependencies"),
+                *(
+                    "docstrings",
+                    "failures",
+                    "functions",
+                    "injector",
+                    "items",
+                    "links",
+                    "lookup",
+                    "media",
+                ),
+                *(
+                    "media",
+                    "middleware",
+                    "mounting",
+                    "mounts",
+                    "prompts_and_resources",
+                    "request_items",
+                ),
                 *("results", "revision_models", "server", "switching", "task_options", "threads"),
                 *("toolkit_runtime", "uri_templates", "visibility"),
             ),
@@ -308,7 +324,7 @@ CONTENTS: Final = (
         {
             "client": ("listen_stream",),
             "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
-            "rules": ("task_forms", "task_methods"),
+            "rules": ("task_kinds", "task_methods"),
         },
         modules=("bridge",),
     ),
@@ -340,15 +356,15 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "files"),
             "features.tasks": (
-                *("board", "core_form", "leases", "lifecycle", "on_wire", "remote_tasks"),
+                *("core_wire", "leases", "lifecycle", "on_wire", "registry", "remote_tasks"),
                 *("task", "watch"),
             ),
-            "rules": ("task_forms", "task_methods"),
+            "rules": ("task_kinds", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("features.tasks.remote_tasks", ("TaskCancelled", "TaskState")),
-            ("features.tasks.board", ("TaskOptions",)),
+            ("features.tasks.registry", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
@@ -472,8 +488,8 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("record", "relay", "session_messages", "shared"),
-                    *("shared_sessions", "stored_sessions", "worker_messages", "worker_peers"),
+                    *("record", "relay", "session_messages", "shared", "shared_sessions"),
+                    *("shared_worker", "stored_sessions", "worker_messages"),
                 )
             },
             (("features.sharing.shared", ("Shared",)),),

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
-from mcp_protogen.base.option_rules import refuse_conflicts
+from mcp_protogen.base.option_constraints import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import (
     COPY,

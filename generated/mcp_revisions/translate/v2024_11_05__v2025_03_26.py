@@ -31,12 +31,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", undefined=("message",), emptied=("_meta",)
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", target_only=("completions",), add={"completions": {}}
+        "ServerCapabilities", undefined=("completions",), add={"completions": {}}
     ),
-    "Tool": Members("Tool", target_only=("annotations",)),
+    "Tool": Members("Tool", undefined=("annotations",)),
 }
 
 UP: Final = Direction(

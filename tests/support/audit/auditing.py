@@ -5,7 +5,7 @@ from textwrap import dedent
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import Sdk, find
+from mcp_protogen.instep.audit.sdk import Sdk, find
 from mcp_protogen.pipeline.reports.change import ReportedChange
 
 from support.peers.places import python_with as python_with

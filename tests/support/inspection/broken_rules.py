@@ -14,7 +14,7 @@ from mcp_protogen.servers.inspect.transcript import (
     Transcript,
 )
 
-from support.inspection.sessions import (
+from support.inspection.transcripts import (
     ID,
     error,
     exchange,

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.derive.revision import (
     derive_revision,
     normalise_revision,
 )
-from mcp_protogen.pipeline.inputs import rules, sources
+from mcp_protogen.pipeline.inputs import sources, translations
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
@@ -119,7 +119,7 @@ class Step:
 def steps() -> Iterator[tuple[str, Step]]:
     """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
-        known = rules.load(SCHEMA, newer)
+        known = translations.load(SCHEMA, newer)
         assert known is not None
         first, second = derive_pinned(older).ir, derive_pinned(newer).ir
         tables = pair_tables(first, second, (known,))

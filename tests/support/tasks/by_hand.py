@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
 from mcp_protogen.runtime.features.tasks.client.handle import PollTiming
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 

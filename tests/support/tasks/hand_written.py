@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
 
 from support.json_types import Json, JsonObject

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
+from mcp_protogen.instep.audit.sdk import find
 from mcp_protogen.instep.audit.severities import SEVERITIES
-from mcp_protogen.instep.audit.target import find
 from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
 from mcp_protogen.pipeline.reports.findings import FindingOptions
 from mcp_protogen.pipeline.reports.pages import PageFormat

@@ -22,8 +22,8 @@ from mcp_protogen.instep.audit.other_revisions import (
     extensions_of,
     methods_by_message,
 )
+from mcp_protogen.instep.audit.sdk import PATIENCE, Sdk, describe, find, responder
 from mcp_protogen.instep.audit.severities import rate
-from mcp_protogen.instep.audit.target import PATIENCE, Sdk, describe, find, responder
 from mcp_protogen.pipeline.inputs.named_extensions import extended_revision
 from mcp_protogen.pipeline.inputs.pins import load_pins, pin_of
 from mcp_protogen.pipeline.ir import ObjectIR

@@ -19,7 +19,7 @@ from mcp_protogen.instep.drafts.translation import RevisionPair, translation_fil
 from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
-from mcp_protogen.pipeline.inputs.forms import check_format
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of

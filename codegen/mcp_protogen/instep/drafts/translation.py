@@ -10,7 +10,8 @@ from typing import Any
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.revision import DerivedRevision
-from mcp_protogen.pipeline.inputs.rules import (
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
+from mcp_protogen.pipeline.inputs.translations import (
     DIRECTIONS,
     StepDirection,
     Translation,
@@ -18,7 +19,6 @@ from mcp_protogen.pipeline.inputs.rules import (
     Verb,
     translation_of,
 )
-from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
 from mcp_protogen.pipeline.plans.tables import find_unsettled
 
@@ -94,7 +94,7 @@ def _find_settled(
     tried = tuple(
         TranslationAction(at, direction, do, None, (), False, "", "#") for direction, at in missing
     )
-    rest = step.open(replace(translation, rules=(*translation.actions, *tried)))
+    rest = step.open(replace(translation, actions=(*translation.actions, *tried)))
     return missing.keys() - rest.keys()
 
 

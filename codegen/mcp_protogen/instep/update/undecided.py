@@ -26,8 +26,8 @@ from mcp_protogen.pipeline.inputs.pins import (
     extensions_folder,
     pinned_structure,
 )
-from mcp_protogen.pipeline.inputs.rules import rules_between
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.inputs.translations import rules_between
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.plans.tables import pair_tables
 

@@ -17,7 +17,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs import forms, metacheck, patches
+from mcp_protogen.pipeline.inputs import file_formats, metacheck, patches
 from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -123,7 +123,7 @@ def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionS
     """
     home, facts_place = extensions_folder(folder), extension_place(name)
     facts = _read(home / name / "facts.json", facts_place)
-    raise_errors(forms.check_format(facts, "extension-facts", facts_place))
+    raise_errors(file_formats.check_format(facts, "extension-facts", facts_place))
     descriptions: Mapping[str, str] = {}
     if source is not None:
         schema_place = source.name

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.output.changes import OutputChanges, find_changes
 from mcp_protogen.pipeline.output.lock import read_lock
-from mcp_protogen.pipeline.output.plan import OutputChanges, find_changes
 from mcp_protogen.pipeline.output.tree import Tree, read_tree
 from mcp_protogen.pipeline.output.workspace import Workspace
 from mcp_protogen.pipeline.package import Package

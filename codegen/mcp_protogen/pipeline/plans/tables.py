@@ -9,7 +9,7 @@ from typing import Any
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.inputs.rules import (
+from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
     Translation,
     TranslationAction,
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.inputs.rules import (
     rules_between,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
-from mcp_protogen.pipeline.plans.ruling import StepActions
+from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.walk import Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (

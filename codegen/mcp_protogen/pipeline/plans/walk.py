@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen.pipeline.inputs.rules import StepDirection, TranslationAction
+from mcp_protogen.pipeline.inputs.translations import StepDirection, TranslationAction
 from mcp_protogen.pipeline.ir import (
     Anything,
     FieldIR,
@@ -40,7 +40,7 @@ from mcp_protogen.pipeline.plans.expressions import (
     resolve_alias,
     usual,
 )
-from mcp_protogen.pipeline.plans.ruling import StepActions
+from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Apply,

@@ -19,7 +19,7 @@ from ..rpc.peer import Omitted as Omitted
 from ..rpc.peer import present
 from ..transports.base import ServerLike
 from .base import ClientBase, ReadAs
-from .targets import Connect
+from .servers import Connect
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")

@@ -194,8 +194,8 @@ class ServerState:
 
 class ServerConnection:
     __slots__ = (
-        *("_begun", "_listeners", "_streams", "answer_to", "audience", "bound_server", "endpoint"),
-        *("handlers", "is_owner", "level", "server", "settle", "state", "strategies"),
+        *("_begun", "_listeners", "_streams", "answer_to", "bound_server", "class_id", "endpoint"),
+        *("handlers", "is_owner", "level", "save", "server", "state", "strategies"),
     )
 
     def __init__(

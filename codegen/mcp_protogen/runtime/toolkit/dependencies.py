@@ -14,8 +14,8 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from .call_scope import Injector, Step, Steps
 from .functions import Depends, Function, Signature, function_name, signature_of, split_dependencies
+from .injector import Injector, Step, Steps
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 

@@ -19,8 +19,8 @@ from mcp_protogen.runtime.transports.replaying import replaying
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_target import NamedServer
 from mcp_protogen.servers.connect.traffic import TappedEnd
 
 _log: Final = getLogger("mcp_protogen.bridge")

@@ -21,7 +21,7 @@ from mcp_protogen.servers.call.input_schemas import read_schema
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.list_cache import recall, remember
 from mcp_protogen.servers.call.listing import listing
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.reference_scopes import ReferenceResolver
+from mcp_protogen.base.reference_resolver import ReferenceResolver
 
 Schema: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = frozenset[str]
@@ -81,7 +81,7 @@ class _Node:
             if isinstance(reference, str):
                 found, resolver = self.resolver.lookup(reference) or (None, self.resolver)
                 schema: Any = _NONE if found is True else found
-                yield replace(self, schema=schema, scope=resolver) if is_object(schema) else None
+                yield replace(self, schema=schema, resolver=resolver) if is_object(schema) else None
 
     def groups(self) -> Iterator[list["_Node"]]:
         """Yield groups of schemas for the same value; one schema of each group holds."""

@@ -13,7 +13,7 @@ from mcp_protogen.base.cache_entries import read_entry, write_entry
 from mcp_protogen.base.canonical import digest, sha256
 from mcp_protogen.servers.call.connections import JSON
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 _FOLDER: Final = "listing"
 _LARGEST: Final = 512 * 1024

@@ -124,13 +124,13 @@ class Contract:
         self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
         return replace(
-            self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in ITEM_KINDS}
+            self, items_by_kind={kind: tools if kind is Kind.TOOLS else {} for kind in ITEM_KINDS}
         )
 
     def without(self, names: Collection[str]) -> "Contract":
         """Return the contract without these tools."""
         tools = {name: tool for name, tool in self.tools.items() if name not in names}
-        return replace(self, offers={**self.items_by_kind, Kind.TOOLS: tools})
+        return replace(self, items_by_kind={**self.items_by_kind, Kind.TOOLS: tools})
 
     def require(self, names: Iterable[str]) -> None:
         """Raise `ProblemError` (`no-such-tool`) for names that no tool has."""

@@ -18,7 +18,7 @@ from mcp_protogen.servers.clients.making import causes, write
 from mcp_protogen.servers.clients.module import class_of
 from mcp_protogen.servers.clients.naming import RESERVED_METHODS
 from mcp_protogen.servers.clients.server_contract import listed_contract
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,14 +14,14 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.clients.contract import ITEM_KINDS, MOST_ITEMS, Contract, contract
 from mcp_protogen.servers.connect.failures import ERRORS, mended_problems, problem_error
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_target import NamedServer
 
 
 def listed_contract(server: NamedServer, timeout: float) -> Contract:
     """Return the contract of a server; `timeout` is for each answer, in seconds.
 
-    Raise `ProblemError`: those of `ServerTarget.opener` and of `connecting.failures`, and
+    Raise `ProblemError`: those of `NamedServer.opener` and of `connecting.failures`, and
     `bad-contract`.
     """
     opener = server.opener()

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_protogen.servers.inspect.http_plan import PROBES, UNAUTHORIZED
-from mcp_protogen.servers.inspect.plan import OPENING
+from mcp_protogen.servers.inspect.http_probes import PROBES, UNAUTHORIZED
+from mcp_protogen.servers.inspect.probes import OPENING
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import (

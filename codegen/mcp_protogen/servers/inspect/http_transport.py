@@ -16,10 +16,10 @@ from mcp_protogen.runtime.http.client.transport import HttpTransport, LegacySseT
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2, trust
 from mcp_protogen.runtime.transports.base import Paused, Received, Transport, Unanswered
 from mcp_protogen.servers.connect.authorization import FixedFields
-from mcp_protogen.servers.inspect.http_plan import GET, session_id
+from mcp_protogen.servers.inspect.http_probes import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
 from mcp_protogen.servers.inspect.intake import LONGEST, Intake
-from mcp_protogen.servers.inspect.plan import cancellation
+from mcp_protogen.servers.inspect.probes import cancellation
 from mcp_protogen.servers.inspect.raw_door import RawDoor, names
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.steps import Probe, ProbeStep
@@ -77,7 +77,7 @@ class HttpProbing(StreamProbing):
         self._timeout, self._error = timeout, None
         # The end of an exchange of HTTP says that nothing more comes.
         last = step.last["id"] if step.last else None
-        alone = replace(step, barrier=None, waits=tuple(id for id in step.waits if id != last))
+        alone = replace(step, last=None, waits=tuple(id for id in step.waits if id != last))
         held = await super().exchange(probe, alone, timeout)
         self._client.only_posts = False
         outcome = CLOSED if self._client.is_broken and self._error else held.outcome

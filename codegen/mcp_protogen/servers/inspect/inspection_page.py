@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.reports.findings import FindingOptions, Findings
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.traffic import bad_recording
 from mcp_protogen.servers.inspect import recording
 from mcp_protogen.servers.inspect.comparison import comparison_of

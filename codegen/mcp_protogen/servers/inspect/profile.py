@@ -9,7 +9,7 @@ from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.plan import LISTS, listing
+from mcp_protogen.servers.inspect.probes import LISTS, listing
 from mcp_protogen.servers.inspect.revision_facts import is_inspected
 from mcp_protogen.servers.inspect.rule_faults import members
 from mcp_protogen.servers.inspect.transcript import (

@@ -12,7 +12,7 @@ from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
-from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
+from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import Intake
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.revision_facts import rules_revision

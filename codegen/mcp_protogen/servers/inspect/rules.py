@@ -15,7 +15,7 @@ from mcp_protogen.servers.inspect.checks import (
     behaviour,
     envelopes,
     extensions,
-    offers,
+    items,
     over_http,
     over_stdio,
     subscriptions,
@@ -32,7 +32,7 @@ _EXTENSIONS: Final = "https://github.com/modelcontextprotocol"
 CHECKS: Final[tuple[Check, ...]] = (
     *envelopes.CHECKS,
     *behaviour.CHECKS,
-    *offers.CHECKS,
+    *items.CHECKS,
     *subscriptions.CHECKS,
     *extensions.CHECKS,
     *over_http.CHECKS,

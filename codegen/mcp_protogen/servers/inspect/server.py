@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.runtime.client.config import ConnectConfig
-from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.client.servers import program_words
 from mcp_protogen.runtime.http.client.authorization import Authorizer, HttpAuthorization
 from mcp_protogen.runtime.http.client.connect import open_http
 from mcp_protogen.runtime.transports.base import Opener, Transport
-from mcp_protogen.servers.connect.server_target import NamedServer
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Server:
 
 
 def server_of(server: NamedServer) -> Server:
-    """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
+    """Return the server that a user names; raise `ProblemError` as `NamedServer.opener` does."""
     with server.convert_errors():
         if server.config is not None:
             described = _ServerReader(__name__)

@@ -31,7 +31,7 @@ from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
 from ...rules.server_negotiation import Offer
-from ...rules.task_forms import without_tasks
+from ...rules.task_kinds import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews

@@ -43,7 +43,7 @@ from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Job
 from ...rpc.send_queue import MessageSink
 from ...rules.server_negotiation import DISCOVER, INITIALIZE
-from ...rules.task_forms import RELATED_TASK
+from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 

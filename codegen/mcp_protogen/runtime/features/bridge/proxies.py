@@ -29,7 +29,7 @@ from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_forms import (
+from ...rules.task_kinds import (
     RELATED_TASK,
     TASKS_EXTENSION,
     task_kind,

@@ -15,11 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Tasks, call_in
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import faults_in
+from ...http.server.sessions.worker import faults_in
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
-from .worker_peers import SharedWorker
+from .shared_worker import SharedWorker
 
 _log: Final = getLogger(__name__)
 

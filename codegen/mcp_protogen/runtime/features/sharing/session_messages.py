@@ -9,17 +9,17 @@ from ...core.errors import InvalidAnswer, RequestId
 from ...core.json import JSONObject, json_text
 from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
-from ...http.server.sessions.peers import StreamClaimed, StreamTaken
 from ...http.server.sessions.registry import CHOICES
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken
 from ...messages import jsonrpc, reading
 from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
 from .record import SharedSession
+from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
 from .worker_messages import ClientAnswered, ClientNotified
-from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 

@@ -6,8 +6,8 @@ from ...http.server.sessions.servers import HttpServers
 from ...storage.engine import DEFAULT_LEASE, Engine
 from .relay import ChangeRelay
 from .shared_sessions import SharedSessions
+from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
-from .worker_peers import SharedWorker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

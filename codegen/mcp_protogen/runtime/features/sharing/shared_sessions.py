@@ -15,9 +15,9 @@ from typing import Final
 
 from ...core.http_request import Principal
 from ...http.server.asgi import HttpRefusal
-from ...http.server.sessions.peers import key_of
 from ...http.server.sessions.registry import NewSession, SessionRegistry
 from ...http.server.sessions.servers import HttpServers
+from ...http.server.sessions.worker import key_of
 from ...messages.jsonrpc import Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
@@ -25,9 +25,9 @@ from ...storage.engine import EngineUnavailable
 from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession
 from .relay import ChangeRelay
 from .session_messages import SessionMessages
+from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
 from .worker_messages import SessionChanged, SessionEnded
-from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 

@@ -9,12 +9,12 @@ from weakref import WeakValueDictionary
 
 from ...core.errors import ProtocolError
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import faults_in
 from ...http.server.sessions.servers import HttpServers
+from ...http.server.sessions.worker import faults_in
 from ...storage.engine import EngineUnavailable
 from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession, read_record
+from .shared_worker import SharedWorker
 from .worker_messages import SessionChanged
-from .worker_peers import SharedWorker
 
 _log: Final = getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, TypeAdapter
 
 from ...core.json import JSONObject
-from ...http.server.sessions.peers import StreamClaimed, StreamTaken
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

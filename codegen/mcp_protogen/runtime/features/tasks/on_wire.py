@@ -8,7 +8,7 @@ from ...core.json import JSONObject, is_object
 from ...core.models.base import has_failed
 from ...core.spec import Role
 from ...messages.method_table import MethodTable
-from ...rules.task_forms import TASK_MEMBERS, TaskKind, task_kind, tasks_declared, without_tasks
+from ...rules.task_kinds import TASK_MEMBERS, TaskKind, task_kind, tasks_declared, without_tasks
 from ...rules.task_methods import CALL, TOOLS
 from ...rules.wire_features import NOTHING, Untranslated
 from .lifecycle import beginning_of

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject, json_text
-from ...rules.task_forms import TaskKind
+from ...rules.task_kinds import TaskKind
 
 LAPSED_FOR: Final = 60.0
 """The seconds that an expired task of the extension is kept."""

@@ -5,7 +5,7 @@ from typing import Final, Unpack, overload
 
 from ...client.base import ClientBase
 from ...client.connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
-from ...client.targets import C1, C2, C3
+from ...client.servers import C1, C2, C3
 from ...transports.base import Opener, Transport
 from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST

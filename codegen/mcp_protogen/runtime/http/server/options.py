@@ -8,7 +8,7 @@ from typing import Final, Literal
 from ...core.quotas import Quota
 from .authentication import Authentication
 from .cors import Cors
-from .sessions.peers import Sharing
+from .sessions.worker import Sharing
 
 _MAY_BE_0: Final = ("retry", "header_lifetime")
 

@@ -15,7 +15,7 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
-from mcp_protogen.servers.inspect.plan import LISTS, NONE, PAGES, SET_LEVEL
+from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
 from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript

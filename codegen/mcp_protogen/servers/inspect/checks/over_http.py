@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, SESSION_ID, media_type
-from mcp_protogen.servers.inspect.http_plan import session_id
+from mcp_protogen.servers.inspect.http_probes import session_id
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, same_id
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
-from mcp_protogen.servers.inspect.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
+from mcp_protogen.servers.inspect.feature_probes import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault, members
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, same_id
 

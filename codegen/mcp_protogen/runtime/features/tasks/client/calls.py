@@ -13,7 +13,7 @@ from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
 from ....rpc.peer import all_items
-from ....rules.task_forms import TASK_IDS
+from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled

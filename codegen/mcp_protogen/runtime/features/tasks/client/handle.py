@@ -26,7 +26,7 @@ from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
-from ....rules.task_forms import task_kind
+from ....rules.task_kinds import task_kind
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status

@@ -19,10 +19,10 @@ from ....rpc.jobs import Job, Serve
 from ....rules.handlers import made_once, merge_objects
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
-from .. import core_form, lifecycle
-from ..board import TaskOptions, TaskRegistry, UnknownTask, new_task_id
+from .. import core_wire, lifecycle
 from ..lifecycle import Outcome, error_object
 from ..on_wire import wire_task
+from ..registry import TaskOptions, TaskRegistry, UnknownTask, new_task_id
 from ..task import Task
 
 P = TypeVar("P")
@@ -75,7 +75,7 @@ class TaskReceiverRuntime(ClientRuntime):
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
         has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
-        return methods | core_form.ANSWERS.keys() if has_tasks else methods
+        return methods | core_wire.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
@@ -87,12 +87,12 @@ class TaskReceiverRuntime(ClientRuntime):
 
     def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         methods = self.answered_methods(connection.negotiated.revision)
-        if not methods >= core_form.ANSWERS.keys():
+        if not methods >= core_wire.ANSWERS.keys():
             return {}
         tasks = _ConnectionTasks(connection, self._registry)
         return {
             **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
-            **dict.fromkeys(core_form.ANSWERS, tasks.answer),
+            **dict.fromkeys(core_wire.ANSWERS, tasks.answer),
             CANCEL: tasks.cancel,
         }
 
@@ -101,7 +101,7 @@ class TaskReceiverRuntime(ClientRuntime):
         if id is not None:
             given: Any = params
             wire: JSONObject = {} if given is None else given.to_wire()
-            params = validator_of(spec.params)(core_form.with_related(wire, id))
+            params = validator_of(spec.params)(core_wire.with_related(wire, id))
         await super().notify(spec, params)
 
 
@@ -122,7 +122,7 @@ class _ConnectionTasks:
             "core",
             self._connection.negotiated.revision,
             request.spec.method,
-            core_form.ttl_asked(metadata, self._registry.options),
+            core_wire.ttl_asked(metadata, self._registry.options),
             params=dict(request.raw),
             principal_id=self._owner,
         )
@@ -131,12 +131,12 @@ class _ConnectionTasks:
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_form.creation_result(task))
+        return accepted.from_wire(core_wire.creation_result(task))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has expired
-            async with self._registry.holding(task.id, self._owner) as lease:
+            async with self._registry.hold(task.id, self._owner) as lease:
                 try:
                     # Nobody can fetch the result later.
                     async with timeout(task.ttl):
@@ -171,7 +171,7 @@ class _ConnectionTasks:
 
     async def answer(self, job: Job) -> Any:
         request = job.request
-        answer = core_form.ANSWERS[request.spec.method]
+        answer = core_wire.ANSWERS[request.spec.method]
         result: type[WireModel] = request.spec.results[0]
         return result.from_wire(await answer(self._registry, request.raw, self._owner))
 

@@ -18,10 +18,10 @@ from ....rules.task_methods import CORE_CHANGED, RESULT
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.engine import EngineUnavailable
-from .. import core_form
-from ..board import TaskRegistry, UnknownTask
+from .. import core_wire
 from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
 from .hosting import find_task, registry_of
 
@@ -86,7 +86,7 @@ async def _put_question(
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
     context = session.__mcp_runtime__
-    answer = core_form.ANSWERS[method]
+    answer = core_wire.ANSWERS[method]
     return _model(
         context, method, await answer(registry_of(session), context.raw, context.principal_id)
     )
@@ -100,7 +100,7 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
     task = await until_ended(registry, task, session_id, partial(ask, context, task.id))
-    return _model(context, RESULT, core_form.outcome(task))
+    return _model(context, RESULT, core_wire.outcome(task))
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -113,7 +113,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
-    meta = members(core_form.related_meta(id))
+    meta = members(core_wire.related_meta(id))
     try:
         # No timeout: it waits as long as its task, even if the stream ends before.
         answer: WireModel = await context.endpoint.request(
@@ -122,7 +122,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     except (LocalError, Disconnected):
         raise
     except ProtocolError as error:
-        return core_form.refusal(error)
+        return core_wire.refusal(error)
     return answer.to_wire()
 
 
@@ -139,7 +139,7 @@ async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> N
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
     {
-        **{method: partial(_answer, method) for method in core_form.ANSWERS},
+        **{method: partial(_answer, method) for method in core_wire.ANSWERS},
         RESULT: result,
     }
 )

@@ -13,14 +13,14 @@ from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_forms import TaskKind, task_kind
+from ....rules.task_kinds import TaskKind, task_kind
 from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.serve import enter_lifespans
 from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
-from ..board import TaskOptions, TaskRegistry
 from ..lifecycle import Outcome
+from ..registry import TaskOptions, TaskRegistry
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply

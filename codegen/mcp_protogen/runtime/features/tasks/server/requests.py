@@ -25,7 +25,7 @@ from ....core.json import JSONObject, is_object, json_text
 from ....messages.codec import Request
 from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
-from ....rules.task_forms import TASK_IDS, TaskKind, declares_tasks, needs_extension, task_kind
+from ....rules.task_kinds import TASK_IDS, TaskKind, declares_tasks, needs_extension, task_kind
 from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
@@ -35,12 +35,12 @@ from ....storage.engine import EngineUnavailable
 from ....toolkit.request_items import find_items
 from ....toolkit.task_options import TaskMode
 from ....toolkit.toolkit_runtime import ToolkitRuntime
-from ..board import UnknownTask
-from ..core_form import creation_result, ttl_asked
+from ..core_wire import creation_result, ttl_asked
 from ..lifecycle import Outcome
 from ..on_wire import ServersTasks, wire_task
+from ..registry import UnknownTask
 from ..task import Task
-from . import core_handlers, extension_form
+from . import core_handlers, extension_wire
 from .hosting import answer_request, begin, check_tasks, outcome_of
 from .task_context import TaskConnection, TaskReply
 
@@ -48,7 +48,7 @@ _log: Final = getLogger(__name__)
 
 _HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
     "core": core_handlers.HANDLERS,
-    "extension": extension_form.HANDLERS,
+    "extension": extension_wire.HANDLERS,
     None: {},
 }
 
@@ -111,7 +111,7 @@ class TaskRequests(Layer):
         for id in sorted(ids):
             with suppress(UnknownTask):
                 task = await registry.get(id, "extension", principal)
-                found[id] = partial(extension_form.follow, connection, request, registry, task)
+                found[id] = partial(extension_wire.follow, connection, request, registry, task)
         return found
 
     def _kind_of(self, request: Request[Any]) -> TaskKind | None:

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 from ....core.tasks import Tasks
 from ....storage.engine import EngineUnavailable
 from .. import lifecycle
-from ..board import TaskRegistry, UnknownTask
 from ..leases import LeaseLost, TaskLease
 from ..lifecycle import Outcome, TaskEnded
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
@@ -59,7 +59,7 @@ class TaskRunner:
 
     async def _run(self, task: Task, work: Work, stop: Stop | None) -> None:
         try:
-            async with self.registry.holding(task.id, self.worker) as lease:
+            async with self.registry.hold(task.id, self.worker) as lease:
                 stop = None
                 await self._work(lease, work)
         except (TaskEnded, UnknownTask):
@@ -133,7 +133,7 @@ class TaskRunner:
             self._begin(task, self._again)
             return
         with suppress(TaskEnded, UnknownTask):
-            async with self.registry.holding(task.id, self.worker) as lease:
+            async with self.registry.hold(task.id, self.worker) as lease:
                 await self._end(lease, None if task.cancel_asked else _GONE)
 
     async def close(self, within: float) -> None:

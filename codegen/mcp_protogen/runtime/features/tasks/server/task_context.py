@@ -23,14 +23,14 @@ from ....rpc.jobs import Reply, Serve, Work
 from ....rpc.null_sink import NullSink
 from ....rpc.send_queue import MessageSink
 from ....rules.lifecycle import check
-from ....rules.task_forms import TaskKind
+from ....rules.task_kinds import TaskKind
 from ....server.connection import BoundServer, ServerConnection, ServerState
 from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
-from .. import core_form, lifecycle
-from ..board import TaskRegistry, UnknownTask
+from .. import core_wire, lifecycle
 from ..leases import Step
 from ..lifecycle import TaskEnded, has_ended
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
 
 P = TypeVar("P")
@@ -171,7 +171,7 @@ class TaskContext(RequestContext):
         if self.id is None:
             await origin.notify(spec, params)
         else:
-            meta = members(core_form.related_meta(self.id))
+            meta = members(core_wire.related_meta(self.id))
             await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
 
     async def close_stream(self) -> None:
@@ -229,7 +229,7 @@ class TaskContext(RequestContext):
         task = await self._change(ask)
         while key not in task.answers:
             task = await registry.wait_for_change(task)
-        return core_form.answer_of(task.answers[key])
+        return core_wire.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
         # Ended tasks do not run again.

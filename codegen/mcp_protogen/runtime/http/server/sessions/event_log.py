@@ -17,7 +17,7 @@ from ....core.throttle import Throttle
 from ....storage.engine import Appended, EngineUnavailable, Event, Events
 from ...sse import write_event
 from ..event_stream import EventResponse
-from .peers import Worker
+from .worker import Worker
 
 _log: Final = getLogger(__name__)
 

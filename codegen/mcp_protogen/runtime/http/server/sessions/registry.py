@@ -22,9 +22,9 @@ from ....server.lifespan import LifespanError
 from ....storage.memory import MemoryEvents
 from ..options import quota_of
 from .event_log import StreamContext
-from .peers import key_of
 from .servers import HttpServers
 from .streams import SessionStreams, StandaloneStream
+from .worker import key_of
 
 _log: Final = getLogger(__name__)
 

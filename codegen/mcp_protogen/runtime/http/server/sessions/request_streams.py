@@ -26,7 +26,7 @@ from ....storage.engine import Event as StoredEvent
 from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .peers import StreamTaken, faults_in
+from .worker import StreamTaken, faults_in
 
 WAITING: Final = 1000
 """The most messages waiting for one stream."""

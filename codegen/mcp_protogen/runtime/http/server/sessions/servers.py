@@ -20,7 +20,7 @@ from ....translation.revision_view import RevisionViews
 from ....transports.base import Transport
 from ..asgi import HttpExchange, HttpRefusal
 from ..options import HttpOptions
-from .peers import Worker
+from .worker import Worker
 
 _log: Final = getLogger(__name__)
 

@@ -22,8 +22,8 @@ from ....storage.engine import EngineUnavailable, StoredSession
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
-from .peers import StreamClaimed, StreamTaken, key_of
 from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
+from .worker import StreamClaimed, StreamTaken, key_of
 
 NO_SESSION: Final = "There is no such session; begin anew with initialize"
 

@@ -18,13 +18,6 @@ from typing import cast
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.features.tasks.board import (
-    TaskOptions,
-    TaskRegistry,
-    TooManyTasks,
-    UnknownTask,
-    new_task_id,
-)
 from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.lifecycle import (
     TaskEnded,
@@ -34,6 +27,13 @@ from mcp_protogen.runtime.features.tasks.lifecycle import (
     cancel,
     cancel_asked,
     complete,
+)
+from mcp_protogen.runtime.features.tasks.registry import (
+    TaskOptions,
+    TaskRegistry,
+    TooManyTasks,
+    UnknownTask,
+    new_task_id,
 )
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
@@ -228,7 +228,7 @@ def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
         store = Store()
         registry, other = registry_of(store), registry_of(store)
         await registry.create(a_task())
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             before = await other.find("task")
             waiter = create_task(other.wait_for_change(before))
             await sleep(10 * LEASE)
@@ -258,7 +258,7 @@ def test_worker_of_task_learns_that_it_must_stop() -> None:
         registry = registry_of(store)
         other = registry if own else registry_of(store)
         await registry.create(a_task())
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             await sleep(LEASE)
             await other.change("task", step)
             await lease.over.wait()
@@ -282,7 +282,7 @@ def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
         store = Store()
         registry = registry_of(store)
         await registry.create(a_task())
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             store.away = True
             await sleep(LEASE * 2 / 3)
             assert not lease.over.is_set()
@@ -294,7 +294,7 @@ def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
             with pytest.raises(LeaseLost):
                 await lease.change(complete_task)
             # The same worker may take it over while its old handler still ends.
-            async with registry.holding("task", "worker") as again:
+            async with registry.hold("task", "worker") as again:
                 assert (await again.change(complete_task)).status is Status.COMPLETED
 
     play(script)
@@ -315,7 +315,7 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
         async def take_orphans(registry: TaskRegistry, worker: str) -> list[str]:
             found = list[str]()
             async for orphan in registry.orphans():
-                async with registry.holding(orphan.id, worker) as lease:
+                async with registry.hold(orphan.id, worker) as lease:
                     await sleep(0.1)
                     await lease.change(complete_task)
                 found.append(orphan.id)
@@ -337,7 +337,7 @@ def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> N
         vars(store)["clock"] = lambda: now() + stood_still
         registry = registry_of(store)
         task = await registry.create(a_task())
-        async with registry.exclusive(task, "asking"), registry.holding("task", "worker") as lease:
+        async with registry.exclusive(task, "asking"), registry.hold("task", "worker") as lease:
             stood_still = LEASE * 2
             assert [task async for task in registry.orphans()] == []
             # By that, it has them still.
@@ -353,7 +353,7 @@ def test_released_task_is_orphan_at_once() -> None:
         store = Store()
         registry = registry_of(store)
         await registry.create(a_task())
-        async with registry.holding("task", "worker"):
+        async with registry.hold("task", "worker"):
             pass
         assert [task.id async for task in registry_of(store).orphans()] == ["task"]
         assert [task.id async for task in registry_of(store).orphans()] == []
@@ -376,7 +376,7 @@ def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
         registry = registry_of(Store())
         task = await registry.create(a_task(ttl=30.0))
         waiter = create_task(registry.wait_for_end(task))
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             await sleep(29.9)
             assert not waiter.done() and not lease.over.is_set()
             failed = await waiter
@@ -397,7 +397,7 @@ def test_a_core_task_that_lapses_is_gone() -> None:
     async def script() -> None:
         registry = registry_of(Store())
         task = await registry.create(a_task(form="core", ttl=30.0))
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             with pytest.raises(UnknownTask):
                 await registry.wait_for_end(task)
             assert now() == pytest.approx(30, abs=0.1)
@@ -417,7 +417,7 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
             return {str(jump[0]): {}}
 
         await registry.create(a_task(ttl=3600.0))
-        async with registry.holding("task", "worker") as lease:
+        async with registry.hold("task", "worker") as lease:
             for jump[0] in (1e6, -1e6):
                 assert [task async for task in jumping.orphans()] == []
                 assert (await jumping.find("task")).status is Status.WORKING
@@ -430,7 +430,7 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
                 await sleep(LEASE)
             assert not lease.over.is_set()
         # A task of a worker with a wrong clock still becomes an orphan in time.
-        async with jumping.holding("task", "other"):
+        async with jumping.hold("task", "other"):
             await sleep(LEASE * 2)
             assert [task async for task in registry.orphans()] == []
 
@@ -577,7 +577,7 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
         second = create_task(do(registry, asyncio.Event()))
         await sleep(LEASE)
         assert not taken.is_set()
-        async with registry.holding("task", "worker"):
+        async with registry.hold("task", "worker"):
             assert [task async for task in registry.orphans()] == []
             await sleep(1)
             assert taken.is_set()

@@ -41,7 +41,7 @@ class Injector:
 
     __slots__ = (
         *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
-        *("_session", "_threads", "_turn", "values"),
+        *("_mark", "_session", "_threads", "values"),
     )
 
     def __init__(self, threads: Threads, session: Any) -> None:

@@ -5,7 +5,7 @@ from mcp_protogen.pipeline.package import GeneratedFile
 from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.pipeline.target_registry import find_target
 
-from support.generated.made_up_forms import SCHEMAS
+from support.generated.made_up_schemas import SCHEMAS
 from support.unit import schemas
 
 

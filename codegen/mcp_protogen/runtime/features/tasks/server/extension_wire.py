@@ -15,9 +15,9 @@ from ....server.base import SessionBase
 from ....server.connection import ServerConnection
 from ....server.rounds import read_answer
 from .. import lifecycle
-from ..board import TaskRegistry, UnknownTask
 from ..lifecycle import TaskEnded, has_ended
 from ..on_wire import wire_task
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Status, Task
 from .hosting import find_task, registry_of
 

@@ -11,7 +11,7 @@ import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.audit.probe.importing import ImportedModules, last_line, take
 from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
-from mcp_protogen.instep.audit.target import find
+from mcp_protogen.instep.audit.sdk import find
 from support import tables
 from support.audit.auditing import PYDANTIC, REVISION, run_audit, write_sdk
 from support.running import Run

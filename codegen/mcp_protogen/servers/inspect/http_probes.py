@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.messages.method_table import HANDSHAKE_ERA
-from mcp_protogen.servers.inspect.feature_plan import EXTENSIONS, SUBSCRIPTIONS
-from mcp_protogen.servers.inspect.plan import MISTAKES, NONE, OPENING, READING, SETTING
+from mcp_protogen.servers.inspect.feature_probes import EXTENSIONS, SUBSCRIPTIONS
+from mcp_protogen.servers.inspect.probes import MISTAKES, NONE, OPENING, READING, SETTING
 from mcp_protogen.servers.inspect.revision_facts import (
     HTTP,
     has_http_sessions,

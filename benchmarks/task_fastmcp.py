@@ -1,4 +1,4 @@
-"""The same server with fastmcp: `python -m benchmarks.task_peer [URL]`."""
+"""The same server with fastmcp: `python -m benchmarks.task_fastmcp [URL]`."""
 
 import asyncio
 import logging

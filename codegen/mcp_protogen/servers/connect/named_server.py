@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.client.servers import program_words
 from mcp_protogen.runtime.transports.base import Opener, StandardError
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES
 from mcp_protogen.servers.connect.protocol import protocol

@@ -1,6 +1,6 @@
 """The choice of a task carrier, by the forms of client and server."""
 
-from ....rules.task_forms import task_kind
+from ....rules.task_kinds import task_kind
 from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients

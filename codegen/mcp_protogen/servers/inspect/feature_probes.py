@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
-from mcp_protogen.servers.inspect.plan import NONE, cancellation, first_uri, of_first
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
+from mcp_protogen.servers.inspect.probes import NONE, cancellation, first_uri, of_first
 from mcp_protogen.servers.inspect.revision_facts import STDIO, has_core_tasks, is_stateless
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, ProbeStep, awaiting, request_step
 
@@ -28,7 +28,7 @@ SKILLS: Final = "io.modelcontextprotocol/skills"
 def _listen(client: PlanClient, wanted: Mapping[str, Any], **about: Any) -> ProbeStep:
     request = {**client.request(LISTEN, {"notifications": wanted}), **about}
     last = client.request(client.harmless)
-    return awaiting(request, barrier=last, until=ACKNOWLEDGED)
+    return awaiting(request, last=last, until=ACKNOWLEDGED)
 
 
 def _listen_to_all(client: PlanClient) -> ProbeStep | None:

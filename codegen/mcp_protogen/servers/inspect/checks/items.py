@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.schema_validation import checker
-from mcp_protogen.servers.inspect.plan import LISTS, listing
+from mcp_protogen.servers.inspect.probes import LISTS, listing
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, list_items
 

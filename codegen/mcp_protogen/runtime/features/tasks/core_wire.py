@@ -8,12 +8,12 @@ from typing import Any, Final, TypeAlias
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolError
 from ...core.json import JSONObject
 from ...messages.envelope import meta_in
-from ...rules.task_forms import RELATED_TASK
+from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
-from .board import TaskOptions, TaskRegistry
 from .lifecycle import error_object, error_of
 from .on_wire import wire_task
+from .registry import TaskOptions, TaskRegistry
 from .task import Task
 
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"

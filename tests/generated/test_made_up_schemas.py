@@ -11,7 +11,7 @@ from mcp_protogen.base.names import type_name
 from mcp_protogen.pipeline.package import Package
 from support import tables
 from support.generated.differential import Reader, difference, reader_of
-from support.generated.made_up_forms import SCHEMAS, schemas, values
+from support.generated.made_up_schemas import SCHEMAS, schemas, values
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
-from ...rules.task_forms import TaskKind
+from ...rules.task_kinds import TaskKind
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
 from .leases import LeaseLost, Leases, SharedLocks, Step, TaskLease, is_lock
@@ -222,7 +222,7 @@ class TaskRegistry:
         return self._locks.acquire(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
-    async def holding(self, id: str, worker: str) -> "AsyncGenerator[TaskLease, None]":
+    async def hold(self, id: str, worker: str) -> "AsyncGenerator[TaskLease, None]":
         """Hold a task that `worker` runs from now on; raise `UnknownTask`, `TaskEnded`.
 
         If it has not ended afterwards, it becomes an orphan at once.

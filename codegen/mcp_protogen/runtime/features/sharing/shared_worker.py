@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import StreamClaimed, StreamTaken, Worker, faults_in
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in
 from ...storage.engine import (
     GAP,
     Appended,

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.runtime.http import headers
-from mcp_protogen.servers.inspect.http_plan import OF_HTTP
-from mcp_protogen.servers.inspect.plan import MISTAKES, READING
+from mcp_protogen.servers.inspect.http_probes import OF_HTTP
+from mcp_protogen.servers.inspect.probes import MISTAKES, READING
 from mcp_protogen.servers.inspect.steps import PlanClient
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION
-from support.inspection.sessions import exchange, request, result, transcript
+from support.inspection.transcripts import exchange, request, result, transcript
 from support.revisions import OLD, STATELESS
 from support.tables import case
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.features.tasks import core_form, lifecycle
-from mcp_protogen.runtime.features.tasks.board import TaskRegistry
+from mcp_protogen.runtime.features.tasks import core_wire, lifecycle
 from mcp_protogen.runtime.features.tasks.lifecycle import Outcome, error_object
 from mcp_protogen.runtime.features.tasks.on_wire import wire_task
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
 from mcp_revisions.v2025_11_25 import models as m
@@ -61,7 +61,7 @@ def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
 
 @pytest.mark.shows("TC-05", "TC-13", "TC-22")
 def test_a_new_task_is_nested_and_may_say_something_to_the_model() -> None:
-    plain, told = core_form.creation_result(TASK), core_form.creation_result(TASK, "Counting.")
+    plain, told = core_wire.creation_result(TASK), core_wire.creation_result(TASK, "Counting.")
     assert plain == {"task": wire_task(TASK), "_meta": RELATED}
     assert told["_meta"] == {
         **RELATED,
@@ -83,7 +83,7 @@ def test_a_time_to_live_is_kept_within_limits() -> None:
     ]
     for metadata, seconds in rows:
         with case(metadata):
-            assert core_form.ttl_asked(metadata, options) == seconds
+            assert core_wire.ttl_asked(metadata, options) == seconds
 
 
 @pytest.mark.shows("TC-12", "TC-13", "TC-18")
@@ -91,28 +91,28 @@ def test_a_task_ends_as_its_request_would_have() -> None:
     result: dict[str, Any] = {"content": [{"type": "text", "text": "3"}], "_meta": {"a": 1}}
     ended = Outcome(result=result).of(TASK, NOW)
     assert ended.status == "completed"
-    assert core_form.outcome(ended) == {**result, "_meta": {"a": 1, **RELATED}}
+    assert core_wire.outcome(ended) == {**result, "_meta": {"a": 1, **RELATED}}
 
     wrong = {"content": [{"type": "text", "text": "No disk"}], "isError": True}
     ended = Outcome(result=wrong).of(TASK, NOW)
     assert (ended.status, ended.status_message) == ("failed", "No disk")
-    assert core_form.outcome(ended) == {**wrong, "_meta": RELATED}
+    assert core_wire.outcome(ended) == {**wrong, "_meta": RELATED}
 
     ended = Outcome(error=error_object(McpError(-5, "No luck", [1]))).of(TASK, NOW)
     assert (ended.status, ended.status_message) == ("failed", "No luck")
     with pytest.raises(McpError) as raised:
-        core_form.outcome(ended)
+        core_wire.outcome(ended)
     assert (raised.value.code, raised.value.message, raised.value.data) == (-5, "No luck", [1])
 
     with pytest.raises(McpError, match="cancelled"):
-        core_form.outcome(lifecycle.cancel(TASK, NOW))
+        core_wire.outcome(lifecycle.cancel(TASK, NOW))
 
 
 @pytest.mark.shows("TC-16", "TC-19", "TC-20")
 async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(core_form, "PAGE_SIZE", 2)
+    monkeypatch.setattr(core_wire, "PAGE_SIZE", 2)
     kept = registry(Clock())
     ids = {f"t-{number}" for number in range(5)}
     for id in ids:
@@ -124,7 +124,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     sizes: list[int] = []
     while True:
         page = m.ListTasksResult.from_wire(
-            await core_form.ANSWERS["tasks/list"](kept, params, "ann")
+            await core_wire.ANSWERS["tasks/list"](kept, params, "ann")
         )
         seen += (task.task_id for task in page.tasks)
         sizes.append(len(page.tasks))
@@ -133,7 +133,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
         params = {"cursor": page.next_cursor}
     assert (sorted(seen), sizes) == (sorted(ids), [2, 2, 1])
     with pytest.raises(InvalidParams):
-        await core_form.ANSWERS["tasks/list"](kept, {"cursor": "made up"}, "ann")
+        await core_wire.ANSWERS["tasks/list"](kept, {"cursor": "made up"}, "ann")
 
 
 @pytest.mark.shows("TC-19", "TC-20")
@@ -148,13 +148,13 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
     for method in ("tasks/get", "tasks/cancel", "tasks/result"):
         for id, principal in rows:
             with case((method, id, principal)), pytest.raises(InvalidParams) as raised:
-                await core_form.ANSWERS[method](kept, {"taskId": id}, principal)
+                await core_wire.ANSWERS[method](kept, {"taskId": id}, principal)
             told.add(str(raised.value))
-    found = await core_form.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+    found = await core_wire.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
     assert found["status"] == "working"
     clock.now += 60
     with pytest.raises(InvalidParams) as lapsed:
-        await core_form.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+        await core_wire.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
     assert told == {str(lapsed.value)}, "who may not see a task learns nothing of it"
 
 
@@ -162,11 +162,11 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
 async def test_only_a_task_that_goes_on_can_be_cancelled() -> None:
     kept = registry(Clock())
     await kept.create(TASK)
-    gone = await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+    gone = await core_wire.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
     assert gone["status"] == "cancelled"
     assert gone["statusMessage"]
     with pytest.raises(InvalidParams):
-        await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+        await core_wire.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
     with pytest.raises(lifecycle.TaskEnded):
         await kept.change("t-1", lambda task: Outcome(result={"content": []}).of(task, NOW))
     assert (await kept.find("t-1")).status == "cancelled"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mcp_protogen.pipeline.inputs.rules import (
+from mcp_protogen.pipeline.inputs.translations import (
     CodeChange,
     StepDirection,
     Translation,
