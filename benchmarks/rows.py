@@ -8,7 +8,7 @@ Unit: TypeAlias = Literal["ms", "µs", "MiB", ""]
 
 # Units in a second or in a byte; counts have no unit.
 _FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
-_HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
+_HEAD = ("what", "ours", "other", "", "ratio", "goal", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
 # Columns of figures line up at their right edge.
 _RIGHT = {1, 3, 4, 5}

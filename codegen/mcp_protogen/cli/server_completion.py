@@ -94,7 +94,7 @@ def _list_items(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
 def _server(ctx: typer.Context) -> "NamedServer | None":
     """Return the server on the line so far; None if it has none."""
     params = ctx.params
-    if not params.get("target"):
+    if not params.get("server_name"):
         return None
     config, cwd, auth = params.get("config"), params.get("cwd"), str(params.get("auth") or AUTO)
     options = ServerOptions(
@@ -106,7 +106,7 @@ def _server(ctx: typer.Context) -> "NamedServer | None":
         inherit=bool(params.get("inherit")),
     )
     try:
-        return options.named_server(str(params["target"]))
+        return options.named_server(str(params["server_name"]))
     except ProblemError:
         return None
 
