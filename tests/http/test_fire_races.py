@@ -65,11 +65,11 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
         for _ in range(steps):
             await asyncio.sleep(0)
         if tool in ("wait", "talk") and id % 2:
-            site.target.go.set()
+            site.attacked.go.set()
         assert (await site.ask(http(cancellation(id), **mine))).status == 202
         if tool != "echo":
             # The first may have come too late to count as the first.
-            await until(lambda: site.target.begun >= 1)
+            await until(lambda: site.attacked.begun >= 1)
             await site.ask(http(cancellation(id), **mine))
         answer = await asked
         assert answer.status == 200
