@@ -1,4 +1,4 @@
-"""Rules about the shape of the code that can be read from the code."""
+"""Constraints on the shape of the code that can be read from the code."""
 
 import ast
 import re

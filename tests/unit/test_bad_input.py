@@ -49,7 +49,7 @@ REFERENCES = {
         "/$defs/A/properties/x",
         define(A=record(x=ref("B/properties/text")), B=ref("TextBlock")),
     ),
-    "reference to nowhere inside of a target": refusal(
+    "reference to nowhere inside of a definition": refusal(
         "dangling-ref",
         "/$defs/A/properties/x/properties/y",
         define(A=record(x=record(y=ref("Nowhere"))), B=ref("A/properties/x")),

@@ -1,4 +1,4 @@
-"""Forms of JSON Schema that published schemas lack: read correctly, or with a warning."""
+"""Shapes of JSON Schema that published schemas lack: read correctly, or with a warning."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 ARRAY: Json = {"type": "array"}
 
-# Forms whose meaning survives: the models accept what the schema accepts.
+# Shapes whose meaning survives: the models accept what the schema accepts.
 FAITHFUL: dict[str, Json] = {
     "TrueDefinition": record(x=ref("Anything")),
     "TrueMember": record(x=True),

@@ -33,7 +33,7 @@ def constants(node: ast.AST) -> Iterator[str]:
 
 
 def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
-    """What is handed to one of `makers` as a code."""
+    """Yield the codes that calls of `makers` get."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
             named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
@@ -42,7 +42,7 @@ def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
 
 
 def problems_in(tree: ast.AST) -> Iterator[str]:
-    """The codes of `Problem`s, and first items of the tuples that are made into one."""
+    """Yield the codes of `Problem`s, and of yielded tuples, which become problems."""
     yield from codes_in(tree, "Problem")
     for node in ast.walk(tree):
         if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):

@@ -21,7 +21,7 @@ ENCODINGS = ("ascii", "latin-1", "cp1252", "cp437", "cp932", "utf-8")
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A recording of a session with one fault, and characters of several code pages."""
+    """A transcript with one fault, and characters of several code pages."""
     file = tmp_path / "made-up.jsonl"
     lines = "".join(format_lines([transcript(tools(tool(name=TEXT)))], {"target": TEXT}))
     file.write_text(lines, "utf-8")

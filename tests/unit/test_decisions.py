@@ -377,7 +377,7 @@ def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_ou
     assert draft_document(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
 
 
-# Rules of translation.
+# Translation rules.
 
 
 def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tuple[str, str]]:

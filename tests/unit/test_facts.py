@@ -67,18 +67,18 @@ def test_a_revision_has_what_its_chain_says(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("revision", "basis"), [("draft", "3"), ("25", "2"), ("2", "2"), ("28", "2"), ("0", "1")]
+    ("revision", "origin"), [("draft", "3"), ("25", "2"), ("2", "2"), ("28", "2"), ("0", "1")]
 )
 def test_a_revision_without_facts_lives_on_those_of_the_nearest_that_has_any(
-    folder: Path, revision: str, basis: str
+    folder: Path, revision: str, origin: str
 ) -> None:
     for pinned in ("1", "2", "25", "3", "draft"):
         content = b'{"$defs": {}}'
         add(pinned, content, Origin(), "a.json", folder)
     found = facts.facts_for(folder, revision, {"$defs": {}})
-    assert (found.revision, found.origin) == (revision, basis)
-    assert found.inherited == (revision != basis)
-    assert found.methods == facts.load(folder, basis).methods
+    assert (found.revision, found.origin) == (revision, origin)
+    assert found.inherited == (revision != origin)
+    assert found.methods == facts.load(folder, origin).methods
 
 
 def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:

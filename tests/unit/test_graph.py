@@ -6,7 +6,7 @@ from mcp_protogen.base import graph
 
 
 class Counted(dict[str, list[str]]):
-    """A graph that counts how often the targets of a node are looked up."""
+    """A graph that counts how often the dependencies of a node are looked up."""
 
     looked_up = 0
 

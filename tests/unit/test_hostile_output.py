@@ -66,7 +66,7 @@ def hostile_files() -> None:
     Path("responder").write_text(f"import sys\nsys.stderr.buffer.write({HARM.encode()!r})\n")
 
 
-# Each runs as text, as annotations, and in turn in one of its other forms; none gets to slow work.
+# Each runs as text, as annotations, and in one other format; none gets to slow work.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("--revision", "draft", "--schema", "evil.json", "--out", "pkg"),
     ("--revision", "draft", "--schema", f"{FILE}.json", "--out", "pkg", "--diff"),

@@ -1,4 +1,4 @@
-"""References: targets, aliases, and cycles."""
+"""References: definitions, aliases, and cycles."""
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.normalise import references

@@ -1,4 +1,4 @@
-"""Patches of the user: their sources, their targets, and their faults."""
+"""Patches of the user: their sources, their places, and their faults."""
 
 import json
 from pathlib import Path

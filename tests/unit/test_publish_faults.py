@@ -152,7 +152,7 @@ def test_leftovers_that_cannot_be_removed_are_a_warning(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system that holds one package and not two."""
+    """A file system with room for one package and not for two."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(

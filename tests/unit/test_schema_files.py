@@ -1,4 +1,4 @@
-"""Our own data files: of their promised form, complete, and without useless entries."""
+"""Our own data files: of their promised format, complete, and without useless entries."""
 
 import copy
 import json

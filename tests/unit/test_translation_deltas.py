@@ -84,7 +84,7 @@ def tables(older: str, newer: str) -> PairTables:
     return pair_tables(revision(older), revision(newer), steps(older, newer))
 
 
-# The target of a path of the list in a revision.
+# The members at a path of the list in a revision.
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Passage:
         return (bool(gone) and all(gone)) or self._is_translated_alone(spot)
 
     def gives(self, spot: Spot) -> bool:
-        """Return whether a member of the target had no meaning before, and is set if required."""
+        """Return whether a member of the destination is new, and is set if required."""
         plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.parent]
         members = [plan for plan in plans if isinstance(plan, Members)]
         new = [

@@ -1,4 +1,4 @@
-"""Two revisions: decisions by types, by rules, and open ones."""
+"""Two revisions: decisions by types, by translation rules, and open ones."""
 
 import json
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
 
 
 def direction(way: StepDirection, source: Types, destination: Types, *entries: Json) -> Direction:
-    """Return the tables from `source` to `target`, which is newer if the way is up."""
+    """Return the tables from `source` to `destination`, which is newer if the way is up."""
     made: Direction = getattr(both_ways(*order_sides(way, source, destination), *entries), way)
     return made
 
@@ -223,7 +223,7 @@ def test_recursive_type_refers_to_its_own_plan() -> None:
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
 
-# Rules.
+# Translation rules.
 
 FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
@@ -300,7 +300,7 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
     )
 
 
-# Our own rules, and those of a user.
+# Our own translation rules, and those of a user.
 
 
 @cache
@@ -309,7 +309,7 @@ def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
-    """Yield a step without one of its rules in one way, for each rule, and the missing rule."""
+    """Yield a step without one of its rules in one direction, after the name of that rule."""
     for place, way in sorted({(action.place, action.direction) for action in step.actions}):
         left = tuple(
             action for action in step.actions if (action.place, action.direction) != (place, way)

@@ -167,13 +167,13 @@ def hold_files(lead: Path) -> Generator[FileSet, None, None]:
 
 
 def work_folder(folder: Path) -> Path:
-    """Return the folder for preparing changes of `target`."""
+    """Return the work folder of a folder, or of a file that leads others."""
     return folder.with_name(f".{folder.name}.mcp-gen")
 
 
 @contextmanager
 def working(folder: Path) -> Generator[Path, None, None]:
-    """Hold the work folder of `target`, and create the folders around it while they are needed."""
+    """Lock the work folder of `folder`, and create the folders around it while they are needed."""
     from mcp_protogen.base.folder_lock import exclusive_lock  # most runs only read
 
     with ExitStack() as leaving:
@@ -183,8 +183,8 @@ def working(folder: Path) -> Generator[Path, None, None]:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with its content, or a link without its target, if it exists."""
-    if path.is_symlink():  # its target must stay
+    """Remove a folder with its content, or a link alone, if it exists."""
+    if path.is_symlink():  # the linked folder must stay
         path.unlink()
     elif path.exists():
         import shutil

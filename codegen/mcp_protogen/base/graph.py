@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
-"""Each node with the nodes that it refers to; unknown targets are ignored."""
+"""Each node with the nodes that it refers to; unknown ones are ignored."""
 
 
 def dependencies_first(graph: Graph) -> list[str]:
-    """Return all nodes, each after its targets; a cycle is cut at one place."""
+    """Return all nodes, each after those that it refers to; a cycle is cut at one place."""
     done: dict[str, None] = {}
     begun: set[str] = set()
     for node in graph:

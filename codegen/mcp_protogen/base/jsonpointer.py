@@ -15,7 +15,7 @@ class NothingThere(LookupError):
 
 
 def escape(token: str) -> str:
-    """Return one reference token in its escaped form."""
+    """Return one reference token, escaped."""
     return token.replace("~", "~0").replace("/", "~1")
 
 

@@ -1,4 +1,4 @@
-"""Rules about options that go together, as data, and the check that reads them."""
+"""Constraints on options that go together, as data, and the check that reads them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class OptionConstraint(NamedTuple):
 
 
 def refuse_conflicts(given: Mapping[str, object], constraints: Iterable[OptionConstraint]) -> None:
-    """Raise `ProblemError` (`conflicting-options`) for the first rule that given options break."""
+    """Raise `ProblemError` (`conflicting-options`) for the first constraint that `given` breaks."""
     for constraint in constraints:
         if constraint.option not in given:
             continue

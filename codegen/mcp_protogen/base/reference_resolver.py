@@ -1,4 +1,4 @@
-"""Targets of references in a JSON Schema, by its dialect. Nothing is fetched."""
+"""References in a JSON Schema, resolved by its dialect. Nothing is fetched."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ _UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unreso
 
 @dataclass(frozen=True, slots=True)
 class ReferenceResolver:
-    """The base of the references in a schema."""
+    """Resolves the references in a schema, with its base URI."""
 
     _resolver: Any
     _specification: Specification[Any]
 
     @classmethod
     def of(cls, schema: Schema) -> "ReferenceResolver":
-        """Return the scope of a whole schema."""
+        """Return the resolver of a whole schema."""
         try:
             specification: Specification[Any] = specification_with(str(schema.get("$schema")))
         except UnknownDialect:
@@ -43,7 +43,7 @@ class ReferenceResolver:
         return cls(registry.resolver(resource.id() or ""), specification)
 
     def inside(self, schema: Schema) -> "ReferenceResolver | None":
-        """Return the scope of an inner schema; None if its `$id` is not a URI."""
+        """Return the resolver of an inner schema; None if its `$id` is not a URI."""
         if not isinstance(schema.get("$id"), str):
             return self
         try:
@@ -53,7 +53,7 @@ class ReferenceResolver:
             return None
 
     def lookup(self, reference: str) -> "tuple[Any, ReferenceResolver] | None":
-        """Return the target of a reference, with its scope; None if there is no target."""
+        """Return the schema that a reference leads to, with its resolver; None if there is none."""
         try:
             found = self._resolver.lookup(reference)
         except _UNREADABLE:

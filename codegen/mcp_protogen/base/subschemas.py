@@ -21,7 +21,7 @@ NAMED: Final = frozenset(
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 """The keywords whose values are not schemas, even if they look like one."""
 _BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})
-"""The keywords that decide the targets of references that are not pointers from the root."""
+"""The keywords that decide where references lead that are not pointers from the root."""
 
 
 def map_schemas(value: Any, change: Callable[[Json], Json]) -> Any:
@@ -96,7 +96,7 @@ def _has_pointer(schema: Json) -> bool:
 def _pointer(
     reference: str, resolver: "ReferenceResolver", pointers: Mapping[int, str]
 ) -> str | None:
-    """Return the pointer to the target of a reference; None if it is not in the schema."""
+    """Return the pointer that a reference stands for; None if it does not lead into the schema."""
     base, fragment = urldefrag(reference)
     found = resolver.lookup(reference)
     if found is None or not fragment.startswith("/"):

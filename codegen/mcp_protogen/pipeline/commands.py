@@ -85,8 +85,8 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     run = prepare(settings)
     inputs = read_inputs(run.options)
     tree = read_tree(run.out)
-    names = settings.own or ()
-    causes = drift(run.pruned_lock, inputs, tree, names)
+    patterns = settings.own or ()
+    causes = drift(run.pruned_lock, inputs, tree, patterns)
     if run.pruned_lock != run.lock:
         causes = (*find_unlisted(run.lock, inputs.revisions), *causes)
     if regenerate and run.lock and OF_FILES.issuperset(cause.kind for cause in causes):
@@ -94,7 +94,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
 
         package = _generate(run)
         new_lock = lock_of(package, files_to_keep(package, run.lock.files))
-        causes = drift(run.lock, inputs, tree, names, new_lock.files)
+        causes = drift(run.lock, inputs, tree, patterns, new_lock.files)
     return PackageState(run, tree, inputs, causes)
 
 
@@ -182,7 +182,7 @@ def _actions(changes: "OutputChanges", tree: Tree) -> Iterator[tuple[str, Action
 
 
 def _read_file(out: Path, path: str, tree: Tree) -> bytes | None:
-    # The target of a link is not in the folder, and a named pipe may never end.
+    # The file behind a link is not in the folder, and a named pipe may never end.
     if tree.files.get(path) == NOT_A_FILE:
         return NOT_A_FILE.encode()
     return (out / path).read_bytes() if path in tree.files else None

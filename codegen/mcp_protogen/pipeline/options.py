@@ -58,7 +58,7 @@ class Option(NamedTuple):
     same one. `record` makes the value for the lock of the package; `unlock` reads it again for a
     run without the option. A list is added to that of the package, or replaces it with --prune. An
     option with `belongs_to_revisions` is dropped when a run names other revisions. `of` names the
-    packages that have the option, if not all. `rule` has the options that it needs.
+    packages that have the option, if not all. `constraint` has the options that it needs.
     """
 
     field: str
@@ -99,9 +99,9 @@ def _alone_option(field: str, kind: ValueKind, help: str, name: str = "") -> Opt
         value = getattr(options.target, field, None)
         return [*value] if isinstance(value, tuple) else value or None
 
-    def unlock(said: Any) -> Any:
+    def unlock(value: Any) -> Any:
         try:
-            return None if said is None else kind.read(said, Path())
+            return None if value is None else kind.read(value, Path())
         except ValueError as error:
             raise TypeError(f"its {name} {error}") from error
 
@@ -109,7 +109,7 @@ def _alone_option(field: str, kind: ValueKind, help: str, name: str = "") -> Opt
     default = kind is not _SWITCH
     read = _unlock_layers if field == "layers" else unlock
     needs = () if field in MAIN_FIELDS else ("--target", "--only")
-    constraint = OptionConstraint(f"--{name}", needs, why="a whole package has one form")
+    constraint = OptionConstraint(f"--{name}", needs, why="it is for types and tables alone")
     return Option(
         field,
         kind,
@@ -125,10 +125,10 @@ def _alone_option(field: str, kind: ValueKind, help: str, name: str = "") -> Opt
     )
 
 
-def _unlock_layers(said: Any) -> tuple[str, ...] | None:
-    if said is not None and not (is_array(said) and {*LAYERS}.issuperset(said)):
-        raise TypeError(f"its layers are {said!r:.80}")
-    return None if said is None else tuple(said)
+def _unlock_layers(value: Any) -> tuple[str, ...] | None:
+    if value is not None and not (is_array(value) and {*LAYERS}.issuperset(value)):
+        raise TypeError(f"its layers are {value!r:.80}")
+    return None if value is None else tuple(value)
 
 
 def _record_parts(options: GenerationOptions) -> list[str] | None:
@@ -139,12 +139,12 @@ def _record_docstrings(options: GenerationOptions) -> str | None:
     return None if options.docstrings is Docstrings.OURS else str(options.docstrings)
 
 
-def _unlock_docstrings(said: Any) -> Docstrings | None:
-    return None if said is None else Docstrings(said)
+def _unlock_docstrings(value: Any) -> Docstrings | None:
+    return None if value is None else Docstrings(value)
 
 
-def _unlock_runtime(said: Any) -> Any:
-    return said
+def _unlock_runtime(value: Any) -> Any:
+    return value
 
 
 def _record_own(field: str) -> Callable[[GenerationOptions], str | None]:
@@ -221,8 +221,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
         constraint=OptionConstraint(
             "--rules",
             needs=("--schema",),
-            why="rules belong to your own schema",
-            hint="rules of pinned revisions are built in; name the schema with --schema",
+            why="translation rules belong to your own schema",
+            hint="those of pinned revisions are built in; name the schema with --schema",
             is_file=True,
         ),
     ),
@@ -267,7 +267,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "only",
     ),
     _alone_option(
-        "target", _text("NAME"), "Form of types and tables alone; by default only models."
+        "target", _text("NAME"), "Kind of types and tables alone; by default only models."
     ),
     _alone_option(
         "layout",
@@ -302,7 +302,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         heading=ALONE,
         record=_record_names,
     ),
-    Option("format", _choice_kind(Format), "Form of the report.", "--format", heading=None),
+    Option("format", _choice_kind(Format), "Format of the report.", "--format", heading=None),
     Option(
         "own",
         ValueKind(None, readers.read_texts),

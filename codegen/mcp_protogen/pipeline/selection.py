@@ -2,8 +2,8 @@
 
 A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
 ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
-because its schema is not available. A folder also keeps its form: a target or layers replace the
-whole form; without them, single options change.
+because its schema is not available. A folder also keeps its options. A target or layers replace all
+those of types and tables alone; without them, single options change.
 """
 
 import re
@@ -53,7 +53,7 @@ class PackageRun(NamedTuple):
 
 
 def prepare(settings: Settings) -> PackageRun:
-    """Read the lock and the named files, and return the task."""
+    """Read the lock and the named files, and return the run."""
     out = output_folder(settings)
     lock = read_lock(out)
     settings = with_locked(settings, lock)
@@ -140,7 +140,8 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
     """Return settings with the values of the lock for options that are not set.
 
     Parts are added to the existing ones, unless --prune removes these. A target or layers replace
-    the whole form. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
+    all options of types and tables alone. Raise `ProblemError`: `unknown-part`,
+    `conflicting-options`.
     """
     locked = locked_options(lock.inputs.options) if lock else {}
     anew = any(getattr(settings, field) is not None for field in MAIN_FIELDS)

@@ -94,7 +94,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
     """Yield settings for each revision from a file that exists unchanged."""
     pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
-        if inputs.rules and not settings.rules:  # the rules are not available
+        if inputs.rules and not settings.rules:  # the translation rules are not available
             continue
         if _is_here(inputs.source, inputs.published):
             others = () if revision in pins else settings.listed.get("revisions", ())

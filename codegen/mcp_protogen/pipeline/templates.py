@@ -42,10 +42,10 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
         raise ProblemError(Problem("not-a-folder", message, str(out), hint="name another one"))
     # A new folder has no statement yet.
     empty = not out.is_dir() or not any(out.iterdir())
-    said = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
+    before = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
     contents = {name: _built_in(name) for name in NAMES if name in names or not names}
-    _refuse_obstacles(contents, out, said.exported, force=force)
-    digests = {**said.exported, **{name: sha256(contents[name]) for name in contents}}
+    _refuse_obstacles(contents, out, before.exported, force=force)
+    digests = {**before.exported, **{name: sha256(contents[name]) for name in contents}}
     statement = statement_content(digests)
     changed = {
         name: content

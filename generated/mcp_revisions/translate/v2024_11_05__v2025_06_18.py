@@ -243,7 +243,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2024-11-05 to 2025-06-18; what has no plan stays as it is."""
+"""From 2024-11-05 to 2025-06-18; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -525,4 +525,4 @@ DOWN: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2024-11-05; what has no plan stays as it is."""
+"""From 2025-06-18 to 2024-11-05; types without a plan stay unchanged."""

@@ -264,7 +264,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2024-11-05 to 2025-11-25; what has no plan stays as it is."""
+"""From 2024-11-05 to 2025-11-25; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -603,4 +603,4 @@ DOWN: Final = Direction(
     },
     {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
-"""From 2025-11-25 to 2024-11-05; what has no plan stays as it is."""
+"""From 2025-11-25 to 2024-11-05; types without a plan stay unchanged."""

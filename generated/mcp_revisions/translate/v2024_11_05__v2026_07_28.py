@@ -434,7 +434,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2024-11-05 to 2026-07-28; what has no plan stays as it is."""
+"""From 2024-11-05 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -948,4 +948,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2024-11-05; what has no plan stays as it is."""
+"""From 2026-07-28 to 2024-11-05; types without a plan stay unchanged."""

@@ -238,7 +238,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2025-03-26 to 2025-06-18; what has no plan stays as it is."""
+"""From 2025-03-26 to 2025-06-18; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -500,4 +500,4 @@ DOWN: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2025-03-26; what has no plan stays as it is."""
+"""From 2025-06-18 to 2025-03-26; types without a plan stay unchanged."""

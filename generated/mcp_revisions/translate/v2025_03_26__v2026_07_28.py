@@ -432,7 +432,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2025-03-26 to 2026-07-28; what has no plan stays as it is."""
+"""From 2025-03-26 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -940,4 +940,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2025-03-26; what has no plan stays as it is."""
+"""From 2026-07-28 to 2025-03-26; types without a plan stay unchanged."""

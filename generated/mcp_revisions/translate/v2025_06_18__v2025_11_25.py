@@ -207,7 +207,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2025-11-25; what has no plan stays as it is."""
+"""From 2025-06-18 to 2025-11-25; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
@@ -488,4 +488,4 @@ DOWN: Final = Direction(
     },
     {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
-"""From 2025-11-25 to 2025-06-18; what has no plan stays as it is."""
+"""From 2025-11-25 to 2025-06-18; types without a plan stay unchanged."""

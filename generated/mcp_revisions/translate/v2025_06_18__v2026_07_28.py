@@ -382,7 +382,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2025-06-18 to 2026-07-28; what has no plan stays as it is."""
+"""From 2025-06-18 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
@@ -842,4 +842,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2025-06-18; what has no plan stays as it is."""
+"""From 2026-07-28 to 2025-06-18; types without a plan stay unchanged."""

@@ -1,6 +1,6 @@
 """Base classes in extensions: they follow from the intersections in the schema.
 
-An `allOf` of a `$ref` and an object is a subclass of the target if it has all members of the target
+An `allOf` of a `$ref` and an object is a subclass of the referenced type if it has all its members
 unchanged; restricted members are its own. A class has one base, the largest: with several, members
 would be in no definition's order.
 """
@@ -40,7 +40,7 @@ def add_bases(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...
 
 
 def _intersections(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield the targets of intersections, each with the type name of its place."""
+    """Yield the types that intersections refer to, each after the type name of its place."""
     if not is_object(schema):
         return
     parts: list[Any] = schema.get("allOf", [])

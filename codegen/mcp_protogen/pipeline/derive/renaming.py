@@ -52,7 +52,7 @@ class OwnNames(NamedTuple):
 def with_own_names(
     ir: RevisionIR, options: GenerationOptions, *, file_names: bool = False
 ) -> RevisionIR:
-    """Return a revision with the user's names, if any; raise as `renamed` does.
+    """Return a revision with the user's names, if any; raise as `rename_revision` does.
 
     With `file_names`, modules need not be identifiers. Also raise `ProblemError`
     (`conflicting-options`) for a module that must keep its name.

@@ -64,7 +64,7 @@ def normalise_revision(
 ) -> tuple[Skeleton, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with warnings about losses.
 
-    `for_target` keeps the form of the published types: aliases of objects stay aliases, and marks
+    `for_target` keeps the published types: aliases of objects stay aliases, and marks
     are as in `normalise`; `x-inline` marks types without a definition in the schema. Raise
     `ProblemError` if its messages cannot be methods.
     """

@@ -27,7 +27,7 @@ def format_module(source: str, *, ours: bool) -> str:
     """Return a module in the layout of black.
 
     Our templates print that layout except for long statements; a test compares the result with
-    black. Modules from a user's templates, and statements of unknown forms, need black itself.
+    black. Modules from a user's templates, and statements of unknown kinds, need black itself.
     """
     source = sort_imports(source)
     if ours:

@@ -197,14 +197,9 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
     for name in dependencies_first(graph):
-        targets = (
-            dependency
-            for dependency in graph[name]
-            if dependency in places and name not in circular
-        )
+        dependencies = [d for d in graph[name] if d in places and name not in circular]
         rounds[name] = max(
-            (rounds[dependency] + (places[dependency] > places[name]) for dependency in targets),
-            default=0,
+            (rounds[d] + (places[d] > places[name]) for d in dependencies), default=0
         )
         if name in circular:
             rounds[name] = inf
@@ -212,7 +207,7 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
 
 
 def _outline(type_: TypeIR, names: Collection[str]) -> Json:
-    """Return the outline of a type; an alias has its references to the types in `known`."""
+    """Return the outline of a type; an alias has its references to the types in `names`."""
     if not isinstance(type_, ObjectIR):
         return _references(name for name in recursion.uses(type_) if name in names)
     return {

@@ -23,7 +23,7 @@ def row(value: Any) -> str:
 def lay_out(value: Any, before: str) -> str:
     """Return the expression on as many lines as needed, after the text `before`.
 
-    Black must break an expression of unknown form, such as one with a name that fills a line.
+    Black must break an expression of an unknown kind, such as one with a name that fills a line.
     """
     try:
         return "\n".join(lines((FixedText(before), *_expression(value)), 0))

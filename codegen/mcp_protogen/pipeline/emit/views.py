@@ -315,10 +315,11 @@ def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
 def _table(name: str, direction: Direction) -> TranslationTable:
     """Return the text of one direction: its plans and the rest."""
     full = replace(direction, plans=cast(Any, FixedText(f"_{name}")))
+    way = f"From {direction.source} to {direction.destination}"
     return TranslationTable(
         plans=rows.lay_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
         direction=rows.lay_out(full, f"{name}: Final = "),
-        doc=f"From {direction.source} to {direction.destination}; what has no plan stays as it is.",
+        doc=f"{way}; types without a plan stay unchanged.",
     )
 
 

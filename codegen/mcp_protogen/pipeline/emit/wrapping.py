@@ -1,7 +1,7 @@
 """Line breaks in long statements, as black puts them.
 
 Templates print a statement on one line, or on several where black always does so. This module knows
-only the statement forms of generated modules; a test compares them with black.
+only the kinds of statements in generated modules; a test compares them with black.
 """
 
 import re
@@ -26,7 +26,7 @@ _OR = " | "
 
 
 class UnknownStatement(Exception):
-    """Raised for a long statement of an unknown form."""
+    """Raised for a long statement of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _is_split(item: Iterable[Part]) -> bool:
 
 
 def wrap_module(source: str) -> str:
-    """Return a module with long statements on several lines; raise `UnknownForm`."""
+    """Return a module with long statements on several lines; raise `UnknownStatement`."""
     pattern = _TOO_LONG if source.isascii() else _TOO_LONG_OR_UNEVEN
     too_long = [found.start() for found in pattern.finditer(source)]
     if not too_long:
@@ -222,7 +222,7 @@ def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterato
 
 
 def _check_width(line: str) -> str:
-    """Return a line; raise `UnknownForm` if it is too long."""
+    """Return a line; raise `UnknownStatement` if it is too long."""
     if len(line) > WIDTH:
         raise UnknownStatement(line)
     return line

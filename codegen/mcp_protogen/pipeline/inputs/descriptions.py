@@ -123,7 +123,7 @@ def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
 def _plain(text: str, definitions: Json) -> str:
     """Return a text without `{@link …}` marks, and with whole URLs in other links.
 
-    A label that is joined to its target begins after the longest type name.
+    A label that is joined to its type begins after the longest type name.
     """
 
     def link_text(link: re.Match[str]) -> str:

@@ -87,7 +87,7 @@ class ExtensionSource:
 
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
-        """Texts by kind and key, in the form of `schema/descriptions.json`."""
+        """Texts by kind and key, in the format of `schema/descriptions.json`."""
         texts: Mapping[str, Mapping[str, str]] = self.facts.get("descriptions", {})
         return texts
 
@@ -117,7 +117,7 @@ def _refuse_missing_texts(options: GenerationOptions, folder: Path) -> Iterator[
 
 
 def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionSource:
-    """Return the inputs of the extension `name`; `given` replaces its schema.
+    """Return the inputs of the extension `name`; `source` replaces its schema.
 
     Raise `ProblemError` if a file is missing, malformed, or does not match its pin.
     """

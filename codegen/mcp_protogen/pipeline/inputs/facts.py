@@ -3,8 +3,8 @@
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.
 
-A schema without facts takes those of a known revision, its basis. The basis must open sessions in
-the same way, which the methods of a schema show. Among these candidates, the best one differs in
+A schema without facts takes those of a known revision, its origin. The origin must open sessions
+in the same way, which the methods of a schema show. Among these candidates, the best one differs in
 the fewest types and methods. The name of the revision decides only between equals, because a draft
 may have any name, and for a schema without methods that open sessions.
 """
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Facts:
-    """The merged facts of one revision; `document` has the form of `formats/facts.schema.json`."""
+    """The merged facts of one revision, with the format of `formats/facts.schema.json`."""
 
     revision: str
     document: Json
@@ -137,7 +137,7 @@ def load(folder: Path, revision: str) -> Facts:
 def origin_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
     """Return the revision whose facts apply to this one: itself, or another one.
 
-    `schema` is its snapshot. A newly pinned revision has no facts yet, and cannot be a basis.
+    `schema` is its snapshot. A newly pinned revision has no facts yet, and cannot be an origin.
     """
     if _file(folder, revision).is_file():
         return revision
@@ -161,7 +161,7 @@ def facts_for(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     """Return facts of another schema, replaced where this schema itself shows them.
 
-    If results name their type, every message must, so that the basis must have a rule for it. The
+    If results name their type, every message must, so that the origin must have a rule for it. The
     same is true for members that senders of other revisions fill in.
     """
     documents = [load(folder, name).document for name in revisions_with_facts(folder)]
@@ -219,7 +219,7 @@ def era_of(schema: Mapping[str, Any]) -> Era | None:
 def _best_origin(
     revision: str, schema: Mapping[str, Any], eras: Mapping[str, Era], folder: Path, pins: Pins
 ) -> str | None:
-    """Return the best basis for a schema called `revision`; None without candidates.
+    """Return the best origin for a schema called `revision`; None without candidates.
 
     `eras` has the era of each candidate.
     """

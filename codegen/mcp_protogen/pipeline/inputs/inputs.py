@@ -135,7 +135,7 @@ class _SchemaFolder:
         )
 
     def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
-        """Return the facts and patches that apply to a revision: its own, or its basis's."""
+        """Return the facts and patches of a revision: its own, or those of its origin."""
         document = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), document

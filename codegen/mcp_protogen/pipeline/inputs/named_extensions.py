@@ -70,7 +70,7 @@ def _refuse_unfit(
     names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for each name that is not an extension of one of the revisions."""
-    wanted_names = ", ".join(sorted(revisions))
+    revision_names = ", ".join(sorted(revisions))
     for name in names:
         extension = pinned.get(name)
         if name in (ALL, NONE):
@@ -89,7 +89,7 @@ def _refuse_unfit(
             yield Problem("missing-facts", message, place, hint=hint)
         elif not {*extension.revisions} & {*revisions}:
             message = (
-                f"extension {name!r} extends none of these revisions: {wanted_names or 'none'}"
+                f"extension {name!r} extends none of these revisions: {revision_names or 'none'}"
             )
             hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"
             yield Problem("unbound-extension", message, hint=hint)

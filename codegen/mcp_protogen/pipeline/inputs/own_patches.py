@@ -1,6 +1,6 @@
 """The user's patches from files and pyproject.toml, read and checked.
 
-They have the form of `schema/<revision>/patches.json`; `reason` and `source` are optional.
+They have the format of `schema/<revision>/patches.json`; `reason` and `source` are optional.
 """
 
 from collections.abc import Callable, Iterable, Iterator

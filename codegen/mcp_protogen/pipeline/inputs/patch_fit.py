@@ -1,6 +1,6 @@
 """The fit of our patches to another schema than they were written for.
 
-The schema has changed since, or has no patches and takes those of its basis.
+The schema has changed since, or has no patches and takes those of its origin.
 """
 
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ def apply_fitting(
 
 @raising
 def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """Raise `ProblemError` for each reference of an entry without a target."""
+    """Raise `ProblemError` for each reference of an entry that leads nowhere."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:
@@ -89,7 +89,7 @@ def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem
 
 
 def apply_inherited(schema: Json, folder: Path, revision: str, origin: str) -> PatchedSchema:
-    """Return `schema`, called `revision`, with the patches of its basis that fit it.
+    """Return `schema`, called `revision`, with the patches of its origin that fit it.
 
     `notes` warn of each patch that is applied or no longer fits, at the place for the revision's
     own patches. A correction that the schema has already needs no note.

@@ -65,7 +65,7 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     identifier, revisions = facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension must have its identifier and the revisions that it extends"
-        hint = "schema/formats/extension-facts.schema.json describes the form"
+        hint = "schema/formats/extension-facts.schema.json describes the format"
         raise ProblemError(Problem("bad-form", message, place, hint=hint))
     if pin is not None and TYPES in facts:
         message = f"the schema of {name} is pinned, so its facts must not have types"

@@ -204,7 +204,7 @@ def save(
     folder = files.folder
     pins: dict[str, Pin] = dict(load_pins(folder, kind)) if pins_file(folder).exists() else {}
     pins[revision] = pin
-    entries = {name: _plain(kept) for name, kept in pins.items()}
+    entries = {name: _plain(entry) for name, entry in pins.items()}
     data = pretty({"format": FORMAT, kind.member: entries})
     files.write({snapshot_file(revision, folder): snapshot, pins_file(folder): data})
 

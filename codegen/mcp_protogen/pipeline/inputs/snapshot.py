@@ -58,7 +58,7 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
         message = "its schemas are nested too deeply to be read"
         raise ProblemError(Problem("not-a-schema", message, place)) from None
     except TypeError as error:
-        message = f"a keyword holds something that is not a schema: {error}"
+        message = f"a keyword has a value that is not a schema: {error}"
         raise ProblemError(Problem("not-a-schema", message, place)) from error
     if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
         snapshot["$schema"] = DIALECT

@@ -110,7 +110,7 @@ def _todo_warnings(revision: str, folder: Path) -> Iterator[Problem]:
 def of_snapshot(
     revision: str, folder: Path, schema: Json, place: str, texts: Mapping[str, str]
 ) -> RevisionSource:
-    """Return the inputs of a revision with this schema and its descriptions `own`."""
+    """Return the inputs of a revision with this schema and its descriptions `texts`."""
     merged = facts.facts_for(folder, revision, schema)
     entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(

@@ -1,7 +1,8 @@
-"""The rules of translation between adjacent revisions, each with its reason.
+"""The translation rules between adjacent revisions, each with its reason, as actions.
 
-The `translation.json` of a revision has the rules of the step from the one before it. A rule names
-a type, a member (`Type.member`) or an arm of a union (`Type[tag]`) of the newer revision.
+The `translation.json` of a revision has the rules of the step from the one before it. A rule has
+places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
+arm of a union (`Type[tag]`) of the newer revision.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ class TranslationAction:
     """The action at one place in one direction.
 
     `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
-    target path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
+    new path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
     after all other steps). `settles` are members whose differences the function handles; `whole`
     means all.
     """
@@ -42,7 +43,7 @@ class TranslationAction:
     whole: bool
     reason: str
     place: str
-    """The place of the rule: file and JSON pointer."""
+    """The place of the translation rule: file and JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class UndecidedAction:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The rules of one step, from `older` to `newer`; `became` are the renamed types."""
+    """The actions of one step, from `older` to `newer`; `became` are the renamed types."""
 
     older: str
     newer: str
@@ -79,12 +80,12 @@ class Translation:
 
 
 def place_of(revision: str) -> str:
-    """Return the rules file of a revision, as problems name it."""
+    """Return the file of translation rules of a revision, as problems name it."""
     return f"schema/{revision}/translation.json"
 
 
 def load(folder: Path, revision: str) -> Translation | None:
-    """Return the rules of the step to `revision`; None without a file."""
+    """Return the translation of the step to `revision`; None without a file."""
     file = folder / revision / "translation.json"
     if not file.is_file():
         return None
@@ -93,7 +94,7 @@ def load(folder: Path, revision: str) -> Translation | None:
 
 
 def translation_of(document: Json, revision: str, place: str) -> Translation:
-    """Return the rules of a document in the form of a rules file."""
+    """Return the translation in a document with the format of `translation.json`."""
     actions = tuple(
         action
         for number, entry in enumerate(document["rules"])
@@ -138,9 +139,9 @@ def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
 def rules_between(
     folder: Path, older: str, newer: str, options: GenerationOptions
 ) -> tuple[Translation, ...]:
-    """Return the rules of all steps from `older` to `newer`, oldest first.
+    """Return the translations of all steps from `older` to `newer`, oldest first.
 
-    Raise `ProblemError` for malformed rules of the user.
+    Raise `ProblemError` for malformed translation rules of the user.
     """
     translations: list[Translation] = []
     revisions, at = sorted(load_pins(folder)), newer
@@ -148,7 +149,7 @@ def rules_between(
         file = options.rules.get(at)
         step = load(folder, at) if file is None else _user_translation(file, at, folder)
         translations += [] if step is None else [step]
-        # A revision without rules follows the one before it.
+        # A revision without translation rules follows the one before it.
         before = max((revision for revision in revisions if revision < at), default="")
         at = step.older if step is not None and step.older < at else before
     return tuple(reversed(translations))

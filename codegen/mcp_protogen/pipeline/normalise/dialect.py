@@ -92,7 +92,7 @@ class _PlainSchemas:
         self.problems: list[Problem] = []
 
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
-        """Return one schema in plain form; only a `member` may have bounds."""
+        """Return one schema, normalised; only a `member` may have bounds."""
         if not is_object(value):
             if value is False:
                 self._refuse("no value is valid here", pointer, "remove the definition or member")

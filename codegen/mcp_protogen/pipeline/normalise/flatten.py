@@ -1,4 +1,4 @@
-"""Intersections as single schemas, and rules about required members as data."""
+"""Intersections as single schemas, and conditions on required members as data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -49,7 +49,7 @@ def flatten_definitions(definitions: Json, place: str) -> tuple[Json, tuple[Prob
     count = sum(1 for _ in subschemas([*definitions.values()]))
     room = _MOST_SCHEMAS + _MOST_FOR_EACH * count
     flat: Json = {}
-    # The targets of a definition come first, so that they are joined already.
+    # The definitions that one refers to come first, so that they are joined already.
     joined = dict(definitions)
     for name in dependencies_first(definitions):
         schema = definitions[name]
@@ -96,7 +96,7 @@ class _Flattening:
         return Problem("bad-intersection", message, self.place, pointer, hint)
 
     def flat(self, schema: Json, steps: str = "") -> Json:
-        """Return a schema and its inner schemas in flat form; `steps` lead to it."""
+        """Return a schema, flattened with its inner schemas; `steps` lead to it."""
         self.intersection.count()
         if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
             return self._flat(schema, steps)

@@ -87,11 +87,11 @@ class _Lifting:
 
     def _add(self, name: str, kind: str, schema: Json) -> str:
         """Make an inline object a type, and return its name."""
-        wanted = names.type_name(name)
-        called = wanted
+        type_name = names.type_name(name)
+        called = type_name
         number = 1
         while not self._is_free(called, schema):
-            called = f"{wanted}{kind}{number if number > 1 else ''}"
+            called = f"{type_name}{kind}{number if number > 1 else ''}"
             number += 1
         if called not in self._contents:
             self._contents[called] = schema

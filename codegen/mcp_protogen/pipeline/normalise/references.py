@@ -1,4 +1,4 @@
-"""Targets of `$ref`s: inner schemas, cycles, and aliases."""
+"""Definitions of `$ref`s: inner schemas, cycles, and aliases."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -25,10 +25,10 @@ def to(name: str) -> Json:
 
 
 def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
-    """Return `schema` with only definitions as targets, and the origins of new definitions.
+    """Return `schema` with references only to definitions, and the origins of new definitions.
 
-    A target inside a definition becomes a definition, named after its path; the reference may be
-    escaped as in a URI. References without a target stay.
+    A schema inside a definition that is referred to becomes a definition, named after its path; the
+    reference may be escaped as in a URI. References that lead nowhere stay.
     """
     hoisting = _Hoisting(schema)
     return hoisting.document(), hoisting.origins
@@ -40,7 +40,7 @@ _OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
 
 
 class _Hoisting:
-    """The names of the targets of references, by pointers into the schema."""
+    """The names of the definitions of references, by pointers into the schema."""
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
@@ -91,7 +91,7 @@ class _Hoisting:
         return self._inside(value, pointer) if name is None else to(name)
 
     def _name(self, ref: str) -> str | None:
-        """Return the name of the target of a reference, or None; chains are followed."""
+        """Return the name of the definition of a reference, or None; chains are followed."""
         pointers: dict[str, None] = {}
         while (ref == "#" or ref.startswith("#/")) and unquote(ref[1:]) not in pointers:
             pointer = unquote(ref[1:])
@@ -144,12 +144,12 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def dependencies_first(definitions: Json) -> list[str]:
-    """Return all names, each after the targets of its definition; see `direct`."""
+    """Return all names, each after those that its definition refers to; see `direct`."""
     return graph.dependencies_first(direct(definitions))
 
 
 def direct(definitions: Json) -> Graph:
-    """Return the graph of definitions and their targets without an array or object in between."""
+    """Return the graph of references between definitions, without those in arrays or objects."""
     return {
         name: [
             definition_name(part["$ref"])

@@ -1,4 +1,4 @@
-"""The plan of publishing a package into a folder: changes and obstacles.
+"""The changes of a folder when a package is published into it, and obstacles to them.
 
 There are three kinds of files. Generated ones are in the folder's lock with their digests. Kept
 ones belong to a revision that this run does not generate. All others belong to the user and stay.
@@ -28,7 +28,7 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True)
 class OutputChanges:
-    """The steps of one publication; all paths are relative to the folder.
+    """The changes of one publication; all paths are relative to the folder.
 
     `written` maps each new or different path to its bytes, including the lock; `unchanged` are
     generated files that are already right; `removed` are those no longer generated; `carried` are
@@ -52,7 +52,7 @@ class OutputChanges:
 def find_changes(
     package: Package, before: Lock | None, tree: Tree, *, force: bool = False
 ) -> OutputChanges:
-    """Return the steps from `tree` with the lock `before` to `package`.
+    """Return the changes from `tree` with the lock `before` to `package`.
 
     `force` overwrites edited files and files in the way, and removes edited files of removed
     revisions, parts, or copies of the runtime.
@@ -231,7 +231,6 @@ def _find_foreign_files(
 
 def _find_other_files(unchanged: set[str], tree: Tree) -> Iterator[Problem]:
     if names := sorted(tree.files.keys() - unchanged):
-        message = (
-            f"the folder has no lock and holds other files: {summarize_list(names, _MOST_NAMES)}"
-        )
+        listed = summarize_list(names, _MOST_NAMES)
+        message = f"the folder has no lock and contains other files: {listed}"
         yield Problem("foreign-file", message, hint=_FOREIGN_HINT)

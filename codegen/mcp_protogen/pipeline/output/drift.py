@@ -68,13 +68,13 @@ def drift(
     lock: Lock | None,
     inputs: GenerationInputs,
     tree: Tree,
-    names: tuple[str, ...] = (),
+    patterns: tuple[str, ...] = (),
     lock_files: Mapping[str, LockedFile] | None = None,
 ) -> tuple[Cause, ...]:
     """Return all causes, inputs before files; empty if the package is up to date.
 
-    `own` are patterns of the user's files. `made` are newly generated files from `inputs`, in place
-    of those in the lock.
+    `patterns` are those of the user's files. `lock_files` are newly generated files from `inputs`,
+    in place of those in the lock.
     """
     if lock is None:
         message = "the folder has no lock: nothing was generated here"
@@ -86,7 +86,7 @@ def drift(
         *_tool(lock.inputs, inputs),
         *_lock(lock, files),
         *_files(files, tree),
-        *(() if inputs.beside_others else _foreign(files, tree, names)),
+        *(() if inputs.beside_others else _foreign(files, tree, patterns)),
     )
 
 
@@ -217,11 +217,11 @@ def _absent(path: str, tree: Tree) -> Cause:
 
 
 def _foreign(
-    files: Mapping[str, LockedFile], tree: Tree, names: tuple[str, ...]
+    files: Mapping[str, LockedFile], tree: Tree, patterns: tuple[str, ...]
 ) -> Iterator[Cause]:
     expected = {LOCK_NAME, *files, *(folder for path in files for folder in parents(path))}
     for path in sorted(tree.files.keys() - expected):
-        if not any(fnmatchcase(path, pattern) for pattern in names):
+        if not any(fnmatchcase(path, pattern) for pattern in patterns):
             yield Cause(DriftKind.FOREIGN, path, "mcp-gen did not write this file")
 
 

@@ -72,8 +72,8 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
             with self._noting(name):
                 module = importlib.import_module(name)
                 if name != _PACKAGE:
-                    offered = _exported_values(module)
-                    for model in offered if name.endswith(".models") else ():
+                    exported = _exported_values(module)
+                    for model in exported if name.endswith(".models") else ():
                         # A class builds itself; an adapter of it would be built as well.
                         build = getattr(model, "model_rebuild", None)
                         (build or TypeAdapter(model).rebuild)()
@@ -81,7 +81,7 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
     def failures(self, names: list[str]) -> dict[str, str]:
         """Return the error of each module that cannot be imported, by path.
 
-        The package also exports `kept` revisions, which are not here.
+        The package also exports the revisions in `names`, which are not here.
         """
         if package := sys.modules.get(_PACKAGE):
             with self._noting(_PACKAGE):

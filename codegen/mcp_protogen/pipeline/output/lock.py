@@ -45,7 +45,7 @@ class Lock(NamedTuple):
 
 
 def lock_of(package: Package, kept_files: Mapping[str, LockedFile]) -> Lock:
-    """Return the lock of a package, with the `kept` files of other revisions."""
+    """Return the lock of a package, with the `kept_files` of other revisions."""
     files = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
     return Lock(package.inputs, dict(sorted({**kept_files, **files}.items())))
 

@@ -1,18 +1,18 @@
 """The replacement of a whole folder: all or nothing, one process at a time.
 
-The complete new tree is staged in a work folder beside the target (`.NAME.mcp-gen`), flushed to
-the disk, and takes the place of the old one in a single step. A process killed at any moment
-leaves the old tree or the new one.
+The complete new tree is staged in a work folder beside the output folder (`.NAME.mcp-gen`),
+flushed to the disk, and takes the place of the old one in a single step. A process killed at any
+moment leaves the old tree or the new one.
 
 1. `lock` is held through the operating system: a second run waits, and a kill releases it.
 2. `new/` is filled. Files that stay are hard links, so they keep their identity and times. Until
    step 3 a failure or a kill costs nothing but this folder.
-3. Target and `new/` are exchanged atomically. Systems without that (Windows, some network file
-   systems) need two renames, target to `old/` and `new/` to target; a kill between them leaves no
-   target, and the next run finishes the step. A target that cannot be renamed, such as a mount
-   point, is refused.
+3. The output folder and `new/` are exchanged atomically. Systems without that (Windows, some
+   network file systems) need two renames, the folder to `old/` and `new/` to the folder; a kill
+   between them leaves no folder, and the next run finishes the step. A folder that cannot be
+   renamed, such as a mount point, is refused.
 4. A user's file that was saved during step 3 is moved across; the rest of the old tree is dropped.
-   A kill here leaves only rubbish, which the next run on the target clears.
+   A kill here leaves only rubbish, which the next run in the folder clears.
 """
 
 import os
@@ -34,7 +34,7 @@ _HINT = "the folder around the output folder must be writable, and on the same d
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Exclusive hold of `target`, which the user calls `named`; `folder` is the work folder."""
+    """The folder `output` locked for a run; the user calls it `named`; `folder` is for the work."""
 
     output: Path
     named: Path
@@ -57,7 +57,7 @@ class Workspace:
     def stage(
         self, contents: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
     ) -> None:
-        """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
+        """Build the new tree: `contents` anew, `linked` files and `folders` from the old tree."""
         needed = {parent for path in (*contents, *linked, *folders) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
@@ -97,7 +97,7 @@ class Workspace:
         If trees differ, the one in place is newer.
         """
         for leftover in (self._new, self._old):
-            if leftover.is_symlink():  # not ours: this program must not move its target
+            if leftover.is_symlink():  # not ours: this program must not move the linked folder
                 leftover.unlink()
         if self._old.exists() and self._new.exists() and not self.output.exists():
             os.rename(self._new, self.output)  # killed between the two renames
@@ -120,7 +120,7 @@ class Workspace:
 
 @contextmanager
 def exclusive(output: Path) -> Generator[Workspace, None, None]:
-    """Hold `target` for this process: wait for other runs, and repair after a killed one.
+    """Lock `output` for this process: wait for other runs, and repair after a killed one.
 
     Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """

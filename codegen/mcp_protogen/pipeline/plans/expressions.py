@@ -113,7 +113,7 @@ def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:
 
 
 def accepts(destination: TypeExpr, source: TypeExpr) -> bool:
-    """Return whether the target accepts every value of a scalar source."""
+    """Return whether the destination accepts every value of a scalar source."""
     match source, destination:
         case LiteralOf(ours), LiteralOf(theirs):
             return set(ours) <= set(theirs)
@@ -163,7 +163,7 @@ def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
     return {inner.wire: usual(inner, types) for inner in members if inner.required}
 
 
-def goes_when_empty(source: FieldIR, target: FieldIR | None) -> bool:
+def goes_when_empty(source: FieldIR, destination: FieldIR | None) -> bool:
     """Return whether a member may be dropped once all members inside it are dropped."""
     beside = source.wire == "_meta" or isinstance(source.default, FilledObject)
-    return beside and target is not None and not target.required
+    return beside and destination is not None and not destination.required

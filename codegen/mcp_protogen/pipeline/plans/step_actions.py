@@ -1,6 +1,6 @@
-"""The rules between two revisions, with any number of steps.
+"""The translation actions between two revisions, with any number of steps.
 
-A rule of one step uses the names of its newer end. A later revision may have renamed a type, so
+An action of one step uses the names of its newer end. A later revision may have renamed a type, so
 each name is translated to the newest one.
 """
 
@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.inputs.translations import (
 
 @dataclass(frozen=True)
 class StepActions:
-    """The rules of some steps, oldest first, in one direction."""
+    """The actions of some steps, oldest first, in one direction."""
 
     steps: Sequence[Translation]
     direction: StepDirection
@@ -28,7 +28,7 @@ class StepActions:
     @cached_property
     def _by_place(self) -> Mapping[str, tuple[TranslationAction, ...]]:
         found: dict[str, list[TranslationAction]] = {}
-        # Rules apply in the order of the steps.
+        # Actions apply in the order of the steps.
         numbered = list(enumerate(self.steps))
         for number, step in numbered if self.direction == "up" else reversed(numbered):
             for action in step.actions:
@@ -46,7 +46,7 @@ class StepActions:
 
     @cached_property
     def settled_members(self) -> frozenset[str]:
-        """The members whose differences a rule handles."""
+        """The members whose differences an action handles."""
         return frozenset(
             self._translate_place(
                 member if member[:1].isupper() else f"{action.at}.{member}", number
@@ -58,7 +58,7 @@ class StepActions:
         )
 
     def at(self, place: str, *inside: str) -> tuple[TranslationAction, ...]:
-        """Return the rules at a place, in the order of application.
+        """Return the actions at a place, in the order of application.
 
         The caller also handles the members or arms `inside`.
         """
@@ -66,11 +66,11 @@ class StepActions:
         return self._by_place.get(place, ())
 
     def of(self, place: str, verb: str) -> TranslationAction | None:
-        """Return the first rule with this verb at a member."""
+        """Return the first action with this verb at a member."""
         return next((action for action in self.at(place) if action.do == verb), None)
 
     def idle(self) -> Iterator[TranslationAction]:
-        """Yield the rules at places that a complete walk has not looked up."""
+        """Yield the actions at places that a complete walk has not looked up."""
         for place, actions in self._by_place.items():
             if place not in self.looked_up:
                 yield from actions

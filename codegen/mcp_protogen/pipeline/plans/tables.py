@@ -55,8 +55,8 @@ def all_tables(
 ) -> tuple[PairTables, ...]:
     """Return the tables of each pair of revisions, adjacent or not.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor rules
-    decide.
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor
+    translation rules decide.
     """
     tables: list[PairTables] = []
     problems: list[Problem] = []
@@ -83,9 +83,9 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 def find_unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
 ) -> Mapping[tuple[StepDirection, str], str]:
-    """Return the places that no rule decides, and those of rules without effect.
+    """Return the places that no action decides, and those of actions without effect.
 
-    The keys are the direction and a place for a rule; the values are reasons.
+    The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
     for walk, _ in (_walk(older, newer, "up", steps), _walk(newer, older, "down", steps)):
@@ -136,7 +136,7 @@ def _direction(
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
     if [step.newer for step in steps] == [newer]:
-        # Between distant revisions, the place of a rule may exist only in between.
+        # Between distant revisions, the place of an action may exist only in between.
         problems += [_idle(action) for action in walk.actions.idle()]
     return table, problems
 
@@ -145,17 +145,17 @@ def _has(revision: RevisionIR, name: str) -> bool:
     return any(str(type_.name) == name for type_ in revision.types)
 
 
-def _problem(at: str, noun: str, walk: Walk, newer: str) -> Problem:
+def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     choices = {
         (choice.direction, choice.at): choice.place
         for step in walk.actions.steps
         for choice in step.choices
     }
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
-    hint = "write a rule that decides it: here, or in a file given with --rules"
+    hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
-        f"from {walk.source.id} to {walk.destination.id}, {at}: {noun}",
+        f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}",
         place or place_of(newer),
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,
@@ -165,16 +165,15 @@ def _problem(at: str, noun: str, walk: Walk, newer: str) -> Problem:
 def _idle(action: TranslationAction) -> Problem:
     place, _, pointer = action.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    message = (
-        f"this rule has no effect: in direction {action.direction}, {action.at} does not exist"
-    )
+    why = f"in direction {action.direction}, {action.at} does not exist"
+    message = f"this translation rule has no effect: {why}"
     return Problem("bad-rule", message, place, pointer, hint)
 
 
 def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
-    theirs = {method.method: method for method in walk.destination.methods}
+    destinations = {method.method: method for method in walk.destination.methods}
     for method in walk.source.methods:
-        other = theirs.get(method.method)
+        other = destinations.get(method.method)
         if other is not None:
             yield method.method, Method(
                 walk.find_step(Ref(method.params), Ref(other.params), method.method),
@@ -182,14 +181,14 @@ def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
             )
 
 
-def _result(walk: Walk, source: MethodIR, target: MethodIR) -> Step | None:
-    if not source.results or not target.results:
+def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
+    if not source.results or not destination.results:
         return None
     for kind in source.results[1:]:
         for name in walk.actions.other_names(str(kind), walk.direction):
-            if name in target.results[1:]:
+            if name in destination.results[1:]:
                 walk.find_step(Ref(kind), Ref(name), source.method)
-    return walk.find_step(Ref(source.results[0]), Ref(target.results[0]), source.method)
+    return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
 
 
 def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
@@ -241,10 +240,12 @@ def _rewrite(part: Any, names: Mapping[str, str]) -> Any:
             made = Either(_rewrite(of_object, names), _rewrite(of_array, names))
             return None if made == Either() else made
         case When(cases, otherwise):
-            kept = tuple((member, value, _rewrite(step, names)) for member, value, step in cases)
+            new_cases = tuple(
+                (member, value, _rewrite(step, names)) for member, value, step in cases
+            )
             last = _rewrite(otherwise, names)
-            idle = last is None and all(step is None for _, _, step in kept)
-            return None if idle else When(kept, last)
+            idle = last is None and all(step is None for _, _, step in new_cases)
+            return None if idle else When(new_cases, last)
         case Method(params, result):
             return Method(_rewrite(params, names), _rewrite(result, names))
         case Members():

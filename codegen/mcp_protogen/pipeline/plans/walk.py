@@ -1,9 +1,9 @@
 """A walk through two revisions that makes a translation plan for each pair of types.
 
-Values go from a source to a target; each direction has its own walk. Most of a plan follows from
-the two types: a member that the target lacks is dropped, a member that it requires is added with
-its usual value. Other differences need a rule; without one, the difference is undecided and
-reported.
+Values go from a source to a destination; each direction has its own walk. Most of a plan follows
+from the two types: a member that the destination lacks is dropped, a member that it requires is
+added with its usual value. Other differences need a translation action; without one, the
+difference is undecided and reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ from mcp_protogen.runtime.translation.plans import (
 
 @dataclass(frozen=True, slots=True)
 class UndecidedDifference:
-    """A difference that neither the types nor a rule decide."""
+    """A difference that neither the types nor an action decide."""
 
     at: str
     what: str
@@ -82,21 +82,20 @@ class Walk:
         self._destinations = {str(type_.name): type_ for type_ in self.destination.types}
 
     def find_step(self, source: TypeExpr, destination: TypeExpr, at: str) -> Step | None:
-        """Return the step from a value of `source` to one of `target`; None if not needed."""
-        source, destination = resolve_alias(source, self._sources), resolve_alias(
-            destination, self._destinations
-        )
+        """Return the step from a value of `source` to one of `destination`; None if not needed."""
+        source = resolve_alias(source, self._sources)
+        destination = resolve_alias(destination, self._destinations)
         match source, destination:
             case _, Anything():
                 return None
-            case Ref(s), Ref(t):
-                return self._reference_step(str(s), str(t))
+            case Ref(s), Ref(d):
+                return self._reference_step(str(s), str(d))
             case (OneOf(), _) | (_, OneOf()):
                 return self._choice(arms_of(source), arms_of(destination), at)
-            case ListOf(s), ListOf(t):
-                return _each(self.find_step(s, t, f"{at}[]"))
-            case MapOf(s), MapOf(t):
-                return _each(self.find_step(s, t, f"{at}{{}}"))
+            case ListOf(s), ListOf(d):
+                return _each(self.find_step(s, d, f"{at}[]"))
+            case MapOf(s), MapOf(d):
+                return _each(self.find_step(s, d, f"{at}{{}}"))
             case (MapOf(), Ref()) | (Ref(), MapOf()):
                 return self._free(source, destination)
             case _:
@@ -122,16 +121,11 @@ class Walk:
             return Whole(str(destination.name), apply=_functions(actions, "apply"))
         match source, destination:
             case ObjectIR(), ObjectIR():
-                if (
-                    destination.any_of_required
-                    and destination.any_of_required != source.any_of_required
-                ):
-                    self._undecide(
-                        newer, f"requires one of {', '.join(destination.any_of_required)}"
-                    )
-                return self._members(
-                    source.fields, destination.fields, newer, str(destination.name)
-                )
+                required = destination.any_of_required
+                if required and required != source.any_of_required:
+                    self._undecide(newer, f"requires one of {', '.join(required)}")
+                name = str(destination.name)
+                return self._members(source.fields, destination.fields, newer, name)
             case UnionIR(), UnionIR():
                 return self._union(source, destination, newer)
             case _:
@@ -149,64 +143,55 @@ class Walk:
         )
         pair = TypePair(name if isinstance(source, Ref) else f"an object as {name}", "")
         if pair not in self.plans:
-            source_object, target_object = object_fields(source, self._sources), object_fields(
-                destination, self._destinations
-            )
-            self.plans[pair] = self._members(source_object, target_object, name, "")
+            source_fields = object_fields(source, self._sources)
+            destination_fields = object_fields(destination, self._destinations)
+            self.plans[pair] = self._members(source_fields, destination_fields, name, "")
         return To(key_of(pair))
 
     def _members(
         self, source: Sequence[FieldIR], destination: Sequence[FieldIR], at: str, becomes: str
     ) -> Members:
-        source_fields, target_fields = by_name(source), by_name(destination)
-        actions = self.actions.at(
-            at, *(f"{at}.{name}" for name in (*source_fields, *target_fields))
-        )
+        sources, destinations = by_name(source), by_name(destination)
+        actions = self.actions.at(at, *(f"{at}.{name}" for name in (*sources, *destinations)))
         settled = self.actions.settled_members
+        common = [name for name in sources if name in destinations]
         inside: dict[str, Step] = {}
-        for name in (name for name in source_fields if name in target_fields):
-            step = self._member(
-                source_fields[name], target_fields[name], f"{at}.{name}", f"{at}.{name}" in settled
-            )
+        for name in common:
+            place = f"{at}.{name}"
+            step = self._member(sources[name], destinations[name], place, place in settled)
             if step is not None:
                 inside[name] = step
         ids = (self.source.id, self.destination.id)  # the values of members that name the revision
-        named = [
-            n
-            for n in source_fields
-            if n in target_fields and (source_fields[n].default, target_fields[n].default) == ids
-        ]
-        going = [
-            name
-            for name in source_fields
-            if name not in target_fields and f"{at}.{name}" not in settled
-        ]
+        named = [n for n in common if (sources[n].default, destinations[n].default) == ids]
+        going = [n for n in sources if n not in destinations and f"{at}.{n}" not in settled]
         moved = {name: move for name in going if (move := self._find_move(at, name, becomes))}
         return Members(
             becomes,
             apply=_functions(actions, "apply"),
-            drop={name: self._drop(at, source_fields[name]) for name in going if name not in moved}
+            drop={name: self._drop(at, sources[name]) for name in going if name not in moved}
             | {name: Drop(f"The value becomes {ids[1]}.", harmless=True) for name in named},
             move=moved,
-            undefined=tuple(name for name in target_fields if name not in source_fields),
-            inside={name: inside[name] for name in source_fields if name in inside},
-            add=dict(self._members_to_add(source_fields, target_fields, at, settled))
+            undefined=tuple(name for name in destinations if name not in sources),
+            inside=inside,
+            add=dict(self._members_to_add(sources, destinations, at, settled))
             | dict.fromkeys(named, ids[1]),
             emptied=tuple(
                 name
-                for name in source_fields
-                if goes_when_empty(source_fields[name], target_fields.get(name))
+                for name, member in sources.items()
+                if goes_when_empty(member, destinations.get(name))
             ),
             finish=_functions(actions, "finish"),
         )
 
-    def _member(self, source: FieldIR, target: FieldIR, at: str, settled: bool) -> Step | None:
+    def _member(self, source: FieldIR, destination: FieldIR, at: str, settled: bool) -> Step | None:
         count = len(self.undecided)
-        if source.nullable and not target.nullable and not isinstance(target.type, Anything):
+        accepts_null = destination.nullable or isinstance(destination.type, Anything)
+        if source.nullable and not accepts_null:
             self._undecide(at, f"may be null, which {self.destination.id} does not allow")
-        if not set(target.constraints) <= set(source.constraints):
-            self._undecide(at, f"must satisfy {dict(target.constraints)} in {self.destination.id}")
-        step = self.find_step(source.type, target.type, at)
+        constraints = destination.constraints
+        if not set(constraints) <= set(source.constraints):
+            self._undecide(at, f"must satisfy {dict(constraints)} in {self.destination.id}")
+        step = self.find_step(source.type, destination.type, at)
         if settled:
             # Differences inside another type are decided there.
             inside = [
@@ -247,16 +232,16 @@ class Walk:
 
     def _members_to_add(
         self,
-        ours: Mapping[str, FieldIR],
-        theirs: Mapping[str, FieldIR],
+        sources: Mapping[str, FieldIR],
+        destinations: Mapping[str, FieldIR],
         at: str,
         settled: frozenset[str],
     ) -> Iterator[tuple[str, Any]]:
-        for name, member in theirs.items():
+        for name, member in destinations.items():
             action = self.actions.of(f"{at}.{name}", "add")
-            if action is not None and name not in ours:
+            if action is not None and name not in sources:
                 yield name, action.value
-            elif member.required and not (name in ours and ours[name].required):
+            elif member.required and not (name in sources and sources[name].required):
                 if member.default is not None:
                     yield name, usual(member, self._destinations)
                 elif f"{at}.{name}" not in settled:
@@ -265,9 +250,8 @@ class Walk:
     # Unions.
 
     def _union(self, source: UnionIR, destination: UnionIR, at: str) -> Plan:
-        ours, theirs = self._arms_by_tag(source, self._sources), self._arms_by_tag(
-            destination, self._destinations
-        )
+        ours = self._arms_by_tag(source, self._sources)
+        theirs = self._arms_by_tag(destination, self._destinations)
         if ours is None or theirs is None or source.tag != destination.tag or source.tag is None:
             step = self._choice(source.arms, destination.arms, at)
             return Whole(
@@ -325,7 +309,7 @@ class Walk:
         if theirs.arrays:
             return self.find_step(ours[0], theirs.arrays[0], at)
         self._undecide(at, f"an array is not allowed here in {self.destination.id}")
-        # If a rule handles that, the items of the array may still be allowed.
+        # If an action handles that, the items of the array may still be allowed.
         array = ours[0]
         inner = flat([array.item], self._sources) if isinstance(array, ListOf) else ()
         objects = by_kind(tuple(inner), self._sources).objects
@@ -341,7 +325,7 @@ class Walk:
         for arm in ours:
             match_ = self._counterpart(arm, theirs)
             if match_ is None:
-                # Without one, a rule at the union must exclude such values.
+                # Without one, an action at the union must exclude such values.
                 if not self.actions.at(at):
                     self._undecide(
                         at, f"{describe(arm)} is not allowed here in {self.destination.id}"

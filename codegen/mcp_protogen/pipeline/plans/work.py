@@ -9,7 +9,7 @@ from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To
 
 @dataclass(frozen=True, slots=True)
 class TypePair:
-    """A source type and the target type of its values."""
+    """A source type and the destination type of its values."""
 
     source: str
     destination: str

@@ -5,7 +5,7 @@ entry for each of them, so that it stays known when some are fixed. If several f
 same code and item, the file has their number: with one more, all of them are shown, because the new
 one cannot be identified. The file is sorted, so that it can be reviewed line by line. An entry may
 have a note, which is kept when the file is written again. `schema/formats/baseline.schema.json`
-describes the form.
+describes the format.
 """
 
 import re
@@ -92,7 +92,7 @@ def keys_of(change: ReportedChange) -> Iterator[Key]:
 def sort(
     changes: Sequence[ReportedChange], baseline: Baseline, ignore: Iterable[IgnoreEntry] = ()
 ) -> SortedFindings:
-    """Sort findings by a baseline and rules to ignore some."""
+    """Sort findings by a baseline and entries that ignore some."""
     ignored = tuple(ignore)
     covered = [any(pattern.covers(change) for pattern in ignored) for change in changes]
     left = tuple(compress(changes, map(not_, covered)))

@@ -7,7 +7,7 @@ from mcp_protogen.base.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The form of a page; for text, also its colours and columns."""
+    """The format of a page; for text, also its colours and columns."""
 
     format: str
     colour: bool = False

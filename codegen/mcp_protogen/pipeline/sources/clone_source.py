@@ -79,11 +79,11 @@ class CloneSource:
         """Return the commit that last changed the file, and its day."""
         option = "--format=%H %cI %P"
         try:
-            said = self._git("rev-list", "-1", option, self.commit, "--", path).decode()
+            output = self._git("rev-list", "-1", option, self.commit, "--", path).decode()
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == b"true"
         except _GitError:  # a clone without older trees; the current commit is also right
             return self.commit, None
-        commit, moment, *parents = said.splitlines()[-1].split(" ")
+        commit, moment, *parents = output.splitlines()[-1].split(" ")
         # At the end of a shallow clone, git reports every file as new.
         return (self.commit, None) if shallow and not any(parents) else (commit, moment[:10])
 

@@ -69,7 +69,7 @@ def _read_index(content: bytes, place: str) -> list[str]:
     revisions = index.get("revisions") if is_object(index) else None
     if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
         message = f"this is not an index of revisions of format {_FORMAT}"
-        hint = "schema/formats/index.schema.json in the project describes the form"
+        hint = "schema/formats/index.schema.json in the project describes the format"
         raise ProblemError(Problem("bad-index", message, place, hint=hint))
     return [name if isinstance(name, str) else str(name) for name in revisions]
 
@@ -96,6 +96,6 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the target of a link."""
+        """Remember the URL of a link."""
         if tag == "a":
             self.found += [value for name, value in attrs if name == "href" and value]

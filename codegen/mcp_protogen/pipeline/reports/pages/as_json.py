@@ -1,6 +1,6 @@
 """A comparison as JSON, for programs.
 
-The form is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
+The format is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
 every reader, and its texts are not escaped for a terminal.
 """
 
@@ -21,7 +21,7 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
-    """Return the comparison as a JSON value in the public form."""
+    """Return the comparison as a JSON value in the public format."""
     return {
         "format": FORMAT,
         "before": comparison.before,

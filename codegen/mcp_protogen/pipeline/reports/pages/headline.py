@@ -32,8 +32,8 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
     listed = _list_names([statement.text for statement in found], _FEATURES)
     new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
     also = f"; new: {_list_names(new, _FEATURES)}" if new else ""
-    said = f": {listed}" if listed else ""
-    return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
+    features = f": {listed}" if listed else ""
+    return f"{comparison.after} against {comparison.before}: {counts}{features}{also}."
 
 
 def _counts(
@@ -76,14 +76,14 @@ def _features(comparison: Comparison, entries: Sequence[RankedChange]) -> Iterat
 def _describe_changes(name: str, entries: Sequence[RankedChange]) -> _Statement:
     removed = [entry.change.item for entry in entries if entry.change.code == "method-removed"]
     rules = [entry.change.item for entry in entries if entry.change.category is Category.RULE]
-    said = [
+    parts = [
         f"{_list_names(names, _NAMES)} {what}"
         for names, what in ((removed, "removed"), (rules, "changed"))
         if names
     ]
     if more := len(entries) - len(removed) - len(rules):
-        said.append(f"{more} more" if said else f"{more}")
-    return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(said)})")
+        parts.append(f"{more} more" if parts else f"{more}")
+    return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(parts)})")
 
 
 def _list_names(names: Sequence[str], most: int) -> str:
