@@ -110,7 +110,7 @@ def value_at(arguments: object, path: Iterable[str]) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """Return an argument as text for a header field; None if it has no text form.
+    """Return an argument as text for a header field; None if it cannot be one.
 
     Integers must be exact as doubles; 42.0 counts as an integer.
     """

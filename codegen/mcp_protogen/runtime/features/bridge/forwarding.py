@@ -51,11 +51,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
-_ALWAYS: Final[Mapping[str, Any]] = {
-    "senders": _BOTH,
-    "phase": "any",
-    "params_required": False,
-}
+_ALWAYS: Final[Mapping[str, Any]] = {"senders": _BOTH, "phase": "any", "params_required": False}
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
 LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
@@ -335,11 +331,9 @@ class Forwarding:
         request = _ForwardedCall(call.id, token, endpoint, sink)
         lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self._asked_client.begin, request)
+        begin = partial(self._asked_client.begin, request)
         try:
-            return await endpoint.request(
-                call.spec, call.params, options, via=sink, on_begin=on_begin
-            )
+            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         except FAILURES as error:
             raise error_for("server", method, error) from error
         finally:

@@ -207,7 +207,7 @@ async def _call_function(function: Any, request: RouteRequest) -> Any:
         try:
             return function(request)
         except StopIteration as error:
-            # A future cannot hold StopIteration.
+            # A future cannot raise StopIteration.
             raise RuntimeError("a route raised StopIteration") from error
 
     is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
@@ -255,7 +255,7 @@ def _binds(endpoint: object, number: int) -> bool:
 
 
 class Routes:
-    """The routes of an application; raise `ValueError` for a place used twice or `taken`."""
+    """The routes of an application; raise `ValueError` for a place used twice or `reserved`."""
 
     def __init__(self, routes: Iterable[Route], reserved: Collection[str]) -> None:
         self._functions: dict[str, dict[str, Route]] = {}
@@ -287,7 +287,5 @@ class Routes:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        prefixes = [
-            prefix for prefix in self._apps if path == prefix or path.startswith(f"{prefix}/")
-        ]
+        prefixes = [prefix for prefix in self._apps if f"{path}/".startswith(f"{prefix}/")]
         return self._apps[max(prefixes, key=len)] if prefixes else None

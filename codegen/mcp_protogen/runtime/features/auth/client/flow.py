@@ -226,9 +226,7 @@ def _get_tokens(
         keep(auth)
         tokens = yield from settings.grant.tokens(replace(request, client=auth.client))
     return replace(
-        auth,
-        tokens=_check_bound(settings, tokens),
-        requested_scopes=auth.requested_scopes | scopes,
+        auth, tokens=_check_bound(settings, tokens), requested_scopes=auth.requested_scopes | scopes
     )
 
 
@@ -251,11 +249,9 @@ def _server(settings: OAuthSettings, auth: Authorization) -> ServerMetadata:
     server = auth.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
-    wanted = settings.issuer
-    if wanted and not same_identifier(
-        wanted, server.issuer, trailing_slash=settings.trailing_slash
-    ):
-        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {wanted}")
+    only, slash = settings.issuer, settings.trailing_slash
+    if only and not same_identifier(only, server.issuer, trailing_slash=slash):
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {only}")
     return server
 
 

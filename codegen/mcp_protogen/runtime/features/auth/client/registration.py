@@ -155,9 +155,7 @@ def _register(
     """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
-    grant_types = [
-        grant_type for grant_type in _GRANT_TYPES if supported is None or grant_type in supported
-    ]
+    grant_types = [name for name in _GRANT_TYPES if supported is None or name in supported]
     request = _describe_client(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
     headers = {"accept": "application/json", "content-type": "application/json"}
     answer = yield from fetch(

@@ -1,4 +1,4 @@
-"""A client that runs servers' requests as tasks, in the form of 2025-11-25."""
+"""A client that runs servers' requests as tasks of 2025-11-25."""
 
 from asyncio import CancelledError, timeout
 from asyncio import Task as Running

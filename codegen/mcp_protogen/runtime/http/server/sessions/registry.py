@@ -86,8 +86,6 @@ _S = TypeVar("_S", bound=HttpSession)
 
 
 class NewSession(NamedTuple):
-    """The data of a new session."""
-
     id: str
     principal: Principal | None
     bound_server: BoundServer
