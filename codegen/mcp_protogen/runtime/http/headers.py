@@ -46,7 +46,7 @@ def encode_value(value: str) -> str:
     """Return the value for `Mcp-Name` or `Mcp-Param-*`, in Base64 if needed.
 
     A plain value that looks encoded is encoded, too (2026-07-28, basic/transports/streamable-http,
-    "Value Encoding"). Raises `UnicodeEncodeError` for a lone surrogate.
+    "Value Encoding"). Raise `UnicodeEncodeError` for a lone surrogate.
     """
     if _PLAIN.fullmatch(value) and not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value

@@ -52,7 +52,6 @@ class DPoP:
 
     @property
     def algorithm(self) -> str:
-        """The signature algorithm."""
         return self._key.algorithm
 
     @property

@@ -281,7 +281,7 @@ class _Upstream:
     async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return the server for a client's call; raise `HttpRefusal` if there is none.
+        """Return the server for a client's call; raise `HttpRefusal` without one.
 
         Call `give_up` if the client leaves before.
         """

@@ -271,7 +271,7 @@ class Forwarding:
             # The runtime asks this, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
-            return self._notify_server(method, context, params)
+            return self._notify(method, context, params)
         if method == DISCOVER:
             return self._answer_discover(context)
         return self.ask_server(method, context, params)
@@ -307,9 +307,7 @@ class Forwarding:
             self._asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
 
-    def _notify_server(
-        self, method: str, context: RequestContext, params: Any
-    ) -> Awaitable[None] | None:
+    def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
         if method == CANCELLED:
             for request in list(self._asked_server.open.values()):

@@ -67,7 +67,7 @@ class Authorizer(Protocol):
 
 class HttpAuthorization(Protocol):
     def authorizer(self, url: str) -> Authorizer:
-        """Return the authorizer for a URL; raise `ValueError` if there can be none."""
+        """Return the authorizer for a URL; raise `ValueError` for an unfit one."""
         ...
 
 

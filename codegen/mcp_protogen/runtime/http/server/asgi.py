@@ -329,8 +329,8 @@ class Bodies:
     """The reader of bodies; a quota of bytes limits their memory.
 
     Small bodies, within the buffer of a connection anyway, do not count, so that they always pass.
-    If there is no room, bodies that are too slow for their time limit are refused: slow clients
-    keep nobody out.
+    Without room, bodies that are too slow for their time limit are refused: slow clients do not
+    keep others out.
     """
 
     def __init__(self, largest: int, quota: Quota, seconds: float) -> None:

@@ -134,10 +134,8 @@ class Route:
             raise ValueError(f"{self}: the path must not have parameters: {advice}")
         if isinstance(self.methods, str):
             raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
-        if unknown := [method for method in self.methods if method not in _METHODS]:
-            raise ValueError(
-                f"{self}: expected methods of {', '.join(_METHODS)}, got {unknown[0]!r}"
-            )
+        if other := [method for method in self.methods if method not in _METHODS]:
+            raise ValueError(f"{self}: expected methods of {', '.join(_METHODS)}, got {other[0]!r}")
         if self.is_app == _binds(self.endpoint, 1):
             noun = "a function of one request, or an ASGI application"
             raise TypeError(f"{self}: expected {noun}, got {self.endpoint!r}")

@@ -21,7 +21,7 @@ from .authentication import Authentication
 
 
 class ScopeCheck:
-    """The check of calls' scopes; without `authentication`, there are none."""
+    """The check of calls' scopes, if there is an `authentication`."""
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
