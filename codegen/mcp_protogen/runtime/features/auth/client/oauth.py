@@ -77,7 +77,7 @@ class OAuth(OAuthSettings):
         has_secret = client is not None and client.client_secret is not None
         if self.issuer or (client is not None and client.issuer) or not (is_fixed or has_secret):
             return
-        if any(origin(urlsplit(other)) != origin(urlsplit(url)) for other in self._authorizers):
+        if any(origin(urlsplit(used)) != origin(urlsplit(url)) for used in self._authorizers):
             raise ValueError(_SEVERAL)
 
     def take_redirect(self, url: str) -> bool:
