@@ -190,7 +190,7 @@ async def wandering(here: Site, there: Site) -> None:
     assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
     level = request("logging/setLevel", 5, level="error")
     assert outcome(await on().post(level)) == (200, None)
-    # Both can replay each other's events, and settings of one hold at the other.
+    # Both can replay each other's events, and settings of one apply at the other.
     ids: list[str | None] = []
     for id in (6, 7):
         async with on().calling("says", id) as events:

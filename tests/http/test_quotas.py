@@ -89,7 +89,7 @@ class TestRequests:
             assert text_in(await call(BEN, "x")) == "x"
             calls += [asyncio.create_task(call(BEN, "wait")) for _ in range(2)]
             await waiting.all_wait(4)
-            # The limit in all holds, too; that of the principal is named first.
+            # The limit in all applies, too; that of the principal is named first.
             check_refused(await call(BEN, "x"), "max_requests_per_principal")
             waiting.go.set()
             assert [text_in(await task) for task in calls] == ["wait"] * 4

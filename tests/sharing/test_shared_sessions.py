@@ -568,7 +568,7 @@ class TestNotifications:
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
             assert await post_status(at(session, two), INITIALIZED) == 202
-            # It is known where it began, and events held back go out.
+            # It is known where it began, and delayed events go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)
                 await servers[0].tools_list_changed()
@@ -1195,7 +1195,7 @@ class TestEngineAway:
             engine.failing.add("mail.send")
             chosen = request("logging/setLevel", level="error")
             assert (await session.post(chosen)).status_code == 503
-            # It is stored, but does not hold there yet.
+            # It is stored, but does not apply there yet.
             assert (await session_record(engine, session))["level"] == "error"
             engine.failing.clear()
             assert outcome(await session.post(chosen)) == (200, None)

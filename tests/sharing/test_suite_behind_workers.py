@@ -1,4 +1,4 @@
-"""What the tests of `tests/http` show of one application holds for several on one engine."""
+"""The tests of `tests/http` for one application also pass for several on one engine."""
 
 import re
 import subprocess

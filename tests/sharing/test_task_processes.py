@@ -30,7 +30,7 @@ class BegunTask(NamedTuple):
 
 
 class Caller:
-    """Ann, who has a session at all workers, and asks them in both forms."""
+    """Ann, who has a session at all workers, and asks them for tasks of both kinds."""
 
     def __init__(self, sites: list[Site], session: Session) -> None:
         self.sites = sites

@@ -8,7 +8,7 @@ from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,
-    FilledObject,
+    Filled,
     Json,
     ListOf,
     MapOf,
@@ -28,7 +28,7 @@ from support.unit import schemas
 
 def member(
     type_: TypeExpr,
-    default: Json | FilledObject = None,
+    default: Json | Filled = None,
     *,
     required: bool = False,
     nullable: bool = False,
@@ -50,7 +50,7 @@ def test_attribute_has_the_value_for_a_member_that_is_not_given() -> None:
         (member(Scalar("string"), "a", required=True), 'ttl: str = "a"'),
         (member(Scalar("boolean"), False, required=True), "ttl: bool = False"),
         (
-            member(mapping, FilledObject(), required=True),
+            member(mapping, Filled(), required=True),
             "ttl: dict[str, str] = field(default_factory=dict[str, str])",
         ),
     ):

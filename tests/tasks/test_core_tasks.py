@@ -1,4 +1,4 @@
-"""Calls of tools as tasks, in the form of 2025-11-25, on servers of functions."""
+"""Calls of tools as tasks of 2025-11-25, on servers of functions."""
 
 from asyncio import Event, create_task, wait_for
 from typing import Any
@@ -205,7 +205,7 @@ async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() ->
     asked, released = Event(), Event()
 
     class Slow(AnsweringClient):
-        """A person that needs time for the first question."""
+        """A user who needs time for the first question."""
 
         async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
             if not asked.is_set():

@@ -1,4 +1,4 @@
-"""Tasks on the wire of 2025-11-25: pure functions from a task to JSON, and answers from a board."""
+"""Tasks on the wire of 2025-11-25: functions from a task to JSON, and answers from a registry."""
 
 from dataclasses import replace
 from typing import Any
@@ -141,8 +141,8 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
     clock = Clock()
     kept = registry(clock)
     await kept.create(replace(TASK, principal_id="ann"))
-    await kept.create(replace(TASK, id="other-form", form="extension", principal_id="ann"))
-    rows = [("t-1", "bob"), ("t-1", None), ("t-2", "ann"), ("other-form", "ann")]
+    await kept.create(replace(TASK, id="other-kind", form="extension", principal_id="ann"))
+    rows = [("t-1", "bob"), ("t-1", None), ("t-2", "ann"), ("other-kind", "ann")]
     clock.now += 1
     told: set[str] = set()
     for method in ("tasks/get", "tasks/cancel", "tasks/result"):

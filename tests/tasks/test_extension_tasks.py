@@ -1,4 +1,4 @@
-"""Tools that are worked on as tasks, in the form of the extension."""
+"""Tools that run as tasks of the extension."""
 
 import asyncio
 from contextvars import ContextVar

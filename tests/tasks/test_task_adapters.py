@@ -1,4 +1,4 @@
-"""What bridges keep of the tasks that they carry, and for how long."""
+"""What bridges keep of the tasks that they adapt, and for how long."""
 
 from asyncio import create_task, sleep, wait
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
 
 
 def halves(**members: Any) -> tuple[Any, Any]:
-    """The two halves of a bridge, as far as what carries tasks needs them."""
+    """The two halves of a bridge, as far as task adapters need them."""
     caller: Any = object.__new__(TaskCaller)
     caller._wire = SimpleNamespace(handles={})
 

@@ -1,4 +1,4 @@
-"""Whatever clients, workers and time do to tasks of both forms: a board agrees with a model."""
+"""Clients, workers and time change tasks of both kinds: the registry agrees with a model."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -108,11 +108,11 @@ class Tasks(RuleBasedStateMachine):
         self.chosen = data.draw(st.sampled_from(sorted(self.known)))
         return self.known[self.chosen]
 
-    @rule(form=st.sampled_from(["core", "extension"]), owner=st.sampled_from(PRINCIPALS))
-    def create(self, form: Kind, owner: str | None) -> None:
+    @rule(kind=st.sampled_from(["core", "extension"]), owner=st.sampled_from(PRINCIPALS))
+    def create(self, kind: Kind, owner: str | None) -> None:
         self.numbers += 1
         id = f"task {self.numbers}"
-        task = a_task(id, form=form, principal_id=owner, created_at=self.now, ttl=100.0)
+        task = a_task(id, form=kind, principal_id=owner, created_at=self.now, ttl=100.0)
         full = sum(entry.owner == owner for entry in self.known.values()) >= MOST
         try:
             assert run_at_once(self.registries[0].create(task)).version == 1
@@ -120,7 +120,7 @@ class Tasks(RuleBasedStateMachine):
             assert full
         else:
             assert not full
-            self.known[id] = Known(form, owner, self.now + 100.0, due=self.now + LEASE)
+            self.known[id] = Known(kind, owner, self.now + 100.0, due=self.now + LEASE)
 
     @rule(seconds=st.sampled_from([1.0, 9.0, 10.0, 30.0, 99.0, 100.0, 1000.0]))
     def wait(self, seconds: float) -> None:
@@ -192,7 +192,7 @@ class Tasks(RuleBasedStateMachine):
 
     @rule(which=st.sampled_from([0, 1]))
     def renew(self, which: int) -> None:
-        """Renew what a worker holds, which it does while it is not stopped."""
+        """Renew the leases of a worker, which it does while it is not stopped."""
         held = {
             id: task for id, task in self.known.items() if task.workers.get(which) and task.live
         }

@@ -1,6 +1,6 @@
-"""Boards of tasks: waiting, leases, orphans, limits, and clocks that are wrong.
+"""Registries of tasks: waiting, leases, orphans, limits, and clocks that are wrong.
 
-Time is that of a loop that skips it, for boards and stores.
+Time is that of a loop that skips it, for registries and stores.
 """
 
 import asyncio
@@ -306,7 +306,7 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
         registries = [registry_of(store) for _ in range(5)]
         names = [str(number) for number in range(50)]
         for name in names:
-            # Its worker dies before it holds it.
+            # Its worker dies before it has the lease.
             await registries[0].create(a_task(name))
         await sleep(LEASE / 2)
         assert [task async for task in registries[0].orphans()] == []

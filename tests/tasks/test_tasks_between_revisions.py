@@ -1,4 +1,4 @@
-"""Tasks of a class of one revision, with peers of another: native on the wire, and declared so."""
+"""Tasks of one revision, for clients and servers of another: native, and declared so."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tasks over HTTP, in both forms: their owners, their number, and their lifetime."""
+"""Tasks of both kinds over HTTP: their owners, their number, and their lifetime."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -27,7 +27,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 
 async def kinds_of(site: Site, name: str) -> dict[str, Ask]:
-    """Return the ways to ask of a principal, by form of tasks."""
+    """Return the ways in which a principal asks, by kind of tasks."""
     session = await site.initialize(OLD, of(name), elicitation={})
 
     async def core(method: str, **params: Any) -> JsonObject:
@@ -73,8 +73,8 @@ async def test_the_task_of_another_is_as_unknown_as_none() -> None:
                 assert unknown["error"]["code"] == -32602
                 rows = (
                     ("somebody else's", "bob", ids[kind]),
-                    ("somebody else's, of the other form", "bob", ids[other]),
-                    ("their own, of the other form", "ann", ids[other]),
+                    ("another principal's, of the other kind", "bob", ids[other]),
+                    ("their own, of the other kind", "ann", ids[other]),
                 )
                 for name, who, id in rows:
                     with case(f"{kind} {method} {name}"):

@@ -1,4 +1,4 @@
-"""Calls of tools as tasks in the form of 2025-11-25."""
+"""Calls of tools as tasks of 2025-11-25."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tasks between a client and a server of the same form, and of different ones, with a bridge."""
+"""Tasks between a client and a server of the same kind, and of different ones, with a bridge."""
 
 from asyncio import create_task, wait_for
 
@@ -68,7 +68,7 @@ async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) ->
         with pytest.raises(TaskCancelled):
             await handle.result()
         assert (await handle.status()).status == "cancelled"
-        # The client's handle sees to what each form says to a second one.
+        # The client's handle handles the answer of each kind to a second one.
         await handle.cancel()
 
 
@@ -112,7 +112,7 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
 
 async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
     class Top(Toolkit, handshake.Server):
-        """A server that mounts another one, of the other form."""
+        """A server that mounts another one, of the other kind."""
 
     top = Top()
     top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_protogen.pipeline.ir import (
     FieldIR,
-    FilledObject,
+    Filled,
     LeniencyIR,
     MethodIR,
     ObjectIR,
@@ -67,7 +67,7 @@ def test_an_object_is_filled_with_what_is_usual_in_it() -> None:
         Meta=record(("version",), version=STRING),
         One=record(("_meta",), _meta=ref("Meta")),
     )
-    assert field(ir, "One", "_meta").default == FilledObject()
+    assert field(ir, "One", "_meta").default == Filled()
 
 
 def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None:

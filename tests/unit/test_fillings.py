@@ -5,7 +5,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp_protogen.pipeline.derive.fillings import fillings, fits, impossible_fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.ir import FieldIR, FilledObject, ObjectIR
+from mcp_protogen.pipeline.ir import FieldIR, Filled, ObjectIR
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref
@@ -44,7 +44,7 @@ def filled_values(definitions: Json, duties: Json = DUTIES) -> dict[str, Any]:
 
 
 def test_objects_are_filled_in_when_what_they_require_is() -> None:
-    filled = {"_meta": FilledObject(), "ttl": 0, "version": schemas.REVISION, "who": FilledObject()}
+    filled = {"_meta": Filled(), "ttl": 0, "version": schemas.REVISION, "who": Filled()}
     assert filled_values(DEFINITIONS) == filled
     assert impossible_fillings(DEFINITIONS, facts(DUTIES)) == []
 
@@ -109,7 +109,7 @@ def test_members_that_cannot_be_filled_are_required() -> None:
 def test_constants_need_nobody() -> None:
     constant = record(("kind",), kind={"const": "a"})
     assert filled_values(DEFINITIONS | {"Meta": constant}, {"meta": DUTIES["meta"]}) == {
-        "_meta": FilledObject()
+        "_meta": Filled()
     }
 
 
@@ -125,7 +125,7 @@ def test_fact_applies_to_every_required_member_with_name_and_schema() -> None:
         return next(field for field in type_.fields if field.wire == wire)
 
     assert field("Other", "ttl").default == 0
-    assert field("Other", "_meta").default == FilledObject()
+    assert field("Other", "_meta").default == Filled()
     assert field("Loose", "ttl").default is None
     assert field("Foreign", "ttl").default is None
     assert field("Other", "name").default is None

@@ -35,7 +35,7 @@ Json = None | bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
-class FilledObject:
+class Filled:
     """The default of an object that may be left out: all its required members have usual values."""
 
 
@@ -107,7 +107,7 @@ class FieldIR:
     name: FieldName
     type: TypeExpr
     required: bool
-    default: Json | FilledObject
+    default: Json | Filled
     nullable: bool
     constraints: tuple[tuple[str, Json], ...]
     known_values: tuple[str, ...]

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.ir import FilledObject
+from mcp_protogen.pipeline.ir import Filled
 from mcp_protogen.pipeline.ir import Json as JsonScalar
 from mcp_protogen.pipeline.normalise.references import definition_name
 
@@ -25,7 +25,7 @@ class Filling:
 
     member: str
     schema: Json
-    value: JsonScalar | FilledObject
+    value: JsonScalar | Filled
     fact: str
     """The place of the fact, as a JSON pointer into the facts."""
 
@@ -72,7 +72,7 @@ def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
         if fact["rule"] == "names_revision":
             yield Filling(member, schema, facts.revision, pointer)
         elif fact["rule"] == "filled_in":
-            value = FilledObject() if fact["value"] == {} else fact["value"]
+            value = Filled() if fact["value"] == {} else fact["value"]
             yield Filling(member, schema, value, pointer)
 
 
@@ -87,7 +87,7 @@ def _possible_fillings(fillings: Sequence[Filling], definitions: Json) -> Sequen
 
 
 def _possible(filling: Filling, fillings: Sequence[Filling], definitions: Json) -> bool:
-    if not isinstance(filling.value, FilledObject):
+    if not isinstance(filling.value, Filled):
         scalar = not is_object(filling.value) and not is_array(filling.value)
         return scalar and fits(filling.value, filling.schema, definitions)
     reference = filling.schema.get("$ref")

@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,
-    FilledObject,
+    Filled,
     ListOf,
     LiteralOf,
     MapOf,
@@ -156,7 +156,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
         )
 
 
-def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | FilledObject:
+def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Filled:
     """Return the value of a required member that Python code may leave out, or None."""
     for filling in around.filled:
         if filling.member == wire and filling.schema == schema:

@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
     FieldIR,
-    FilledObject,
+    Filled,
     Json,
     ListOf,
     LiteralOf,
@@ -176,14 +176,14 @@ def markers(field: FieldIR) -> list[str]:
         names.append("Nullable")
     if field.default is None:
         return names
-    if isinstance(field.default, FilledObject) or field.type != LiteralOf((field.default,)):
+    if isinstance(field.default, Filled) or field.type != LiteralOf((field.default,)):
         names.append("Implied")
     return names
 
 
 def default_text(field: FieldIR) -> str | None:
     """Return the default of a member as an expression; None if callers must give it."""
-    if isinstance(field.default, FilledObject):
+    if isinstance(field.default, Filled):
         return "SUPPLIED"
     if field.default is not None:
         return literal(field.default)

@@ -32,7 +32,7 @@ from mcp_protogen.pipeline.ir import (
     ConditionIR,
     ExtensionIR,
     FieldIR,
-    FilledObject,
+    Filled,
     MethodIR,
     ObjectIR,
     OneOf,
@@ -133,7 +133,7 @@ def _argument(field: FieldIR) -> str:
     """Return the expression for a member; None stands for the usual value of a required one."""
     if is_needed(field) or not field.required:
         return str(field.name)
-    usual = "SUPPLIED" if isinstance(field.default, FilledObject) else literal(field.default)
+    usual = "SUPPLIED" if isinstance(field.default, Filled) else literal(field.default)
     return f"{usual} if {field.name} is None else {field.name}"
 
 

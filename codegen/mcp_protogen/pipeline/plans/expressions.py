@@ -8,7 +8,7 @@ from mcp_protogen.pipeline.derive.recursion import names_in, uses
 from mcp_protogen.pipeline.ir import (
     AliasIR,
     FieldIR,
-    FilledObject,
+    Filled,
     ListOf,
     LiteralOf,
     MapOf,
@@ -157,7 +157,7 @@ def object_fields(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[Fi
 
 def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
     """Return the usual value of a required member, also if it is an object."""
-    if not isinstance(member.default, FilledObject):
+    if not isinstance(member.default, Filled):
         return member.default
     members = object_fields(member.type, types)
     return {inner.wire: usual(inner, types) for inner in members if inner.required}
@@ -165,5 +165,5 @@ def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
 
 def goes_when_empty(source: FieldIR, destination: FieldIR | None) -> bool:
     """Return whether a member may be dropped once all members inside it are dropped."""
-    beside = source.wire == "_meta" or isinstance(source.default, FilledObject)
+    beside = source.wire == "_meta" or isinstance(source.default, Filled)
     return beside and destination is not None and not destination.required

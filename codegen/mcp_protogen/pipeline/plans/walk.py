@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.ir import (
     Anything,
     FieldIR,
-    FilledObject,
+    Filled,
     ListOf,
     MapOf,
     ObjectIR,
@@ -209,7 +209,7 @@ class Walk:
         )
         if action is not None and action.value == "harmless":
             return Drop(why, harmless=True)
-        filled_in = member.required and not isinstance(member.default, FilledObject)
+        filled_in = member.required and not isinstance(member.default, Filled)
         return Drop(why, usual=member.default if filled_in else None)
 
     def _find_move(self, at: str, name: str, becomes: str) -> Move | None:

@@ -76,7 +76,7 @@ class Telemetry:
     Providers default to the global ones. `attributes` are added to everything recorded. Tools'
     `arguments` and `results` may be secret, and are recorded only if enabled.
 
-    Raises `ImportError` if opentelemetry-api is not installed.
+    Raise `ImportError` if opentelemetry-api is not installed.
     """
 
     def __init__(
@@ -128,7 +128,6 @@ class Telemetry:
                 self._durations[call.is_sent].record(monotonic() - start, few)
 
     def on_session_end(self, end: SessionEnd) -> None:
-        """Record the duration of a session."""
         known: dict[str, str] = {"mcp.protocol.version": end.revision}
         if end.error is not None:
             known[ERROR_TYPE] = type(end.error).__qualname__

@@ -52,7 +52,7 @@ class Parser:
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that end in `chunk`; keep an unfinished one.
 
-        Raises `ValueError` if an event is too large.
+        Raise `ValueError` if an event is too large.
         """
         if self._after_return and chunk:
             self._after_return = False
@@ -113,7 +113,7 @@ def write_event(
 ) -> bytes:
     """Return one event as text; `data` is JSON, perhaps with newlines.
 
-    Raises `ValueError` if an id or a type contains a line end.
+    Raise `ValueError` if an id or a type contains a line end.
     """
     if b"\n" in data or b"\r" in data:
         data = b"\ndata: ".join(_ENDS.split(data))

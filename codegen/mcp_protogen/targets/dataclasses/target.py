@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.emit.text import literal, tuple_of
-from mcp_protogen.pipeline.ir import Anything, FieldIR, FilledObject, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.pipeline.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.pipeline.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import either, hint, optional
@@ -119,7 +119,7 @@ def _member(field: FieldIR) -> list[str]:
 
 def _default(field: FieldIR) -> str:
     """Return the default of an attribute; empty if it is required."""
-    if isinstance(field.default, FilledObject):
+    if isinstance(field.default, Filled):
         return f"field(default_factory={hint(field.type)})"
     if field.default is not None:
         return literal(field.default)

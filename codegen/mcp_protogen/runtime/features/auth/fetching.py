@@ -98,10 +98,8 @@ class Fetcher:
                 raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
             if _origin(new_url) != _origin(url):
                 headers = request.headers.items()
-                public = {
-                    name: value for name, value in headers if name.lower() not in _CREDENTIALS
-                }
-                request = replace(request, headers=public)
+                safe = {name: value for name, value in headers if name.lower() not in _CREDENTIALS}
+                request = replace(request, headers=safe)
             url, zone = new_url, found
 
     async def _fetch_once(self, request: Fetch, url: URL, zone: Zone) -> Fetched:

@@ -66,7 +66,7 @@ class BridgeBase:
     ) -> None:
         revisions = self.REVISIONS if client_revisions is None else client_revisions
         self._arrival = Arrival(client_transport, revisions, options.of_client)
-        self._server_opener = server_opener
+        self._opener = server_opener
         self._servers = tuple(self.REVISIONS if server_revisions is None else server_revisions)
         self._options = options
 
@@ -113,11 +113,9 @@ class BridgeBase:
                     limit.reschedule(loop.time() + drain)
 
                 watching.add_done_callback(hurry)
-                connecting = open_proxy(
-                    type(self), caller, self._server_opener, self._servers, self._options
-                )
+                proxy = open_proxy(type(self), caller, self._opener, self._servers, self._options)
                 try:
-                    return await stack.enter_async_context(connecting)
+                    return await stack.enter_async_context(proxy)
                 finally:
                     watching.remove_done_callback(hurry)
         except UnfitCaller:
@@ -142,7 +140,7 @@ class BridgeBase:
         opener: Opener,
         options: Options = USUAL,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
-        """Connect to a server and return a server of `revision` in its place, for mounting.
+        """Return a server of `revision` in place of another one, for mounting.
 
         The other server sees a client with this declaration and info.
         """

@@ -189,10 +189,8 @@ class _BridgeState(HttpState):
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
         """Return the state for the clients of one connection; tasks are not shared with others."""
-        shared = self.shared
-        servers = ServerState(
-            RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
-        )
+        shared, views = self.shared, RevisionViews({server.TABLE.revision: server})
+        servers = ServerState(views, self.tasks, self.options)
         servers.ids, servers.network = shared.ids, shared.network
         servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
         return servers
@@ -283,7 +281,7 @@ class _Upstream:
     async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return the server for a client's call; raise `HttpRefusal` if there is none.
+        """Return the server for a client's call; raise `HttpRefusal` without one.
 
         Call `give_up` if the client leaves before.
         """
@@ -292,10 +290,8 @@ class _Upstream:
                 return await shield(self._server)
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
-            refusal = HttpRefusal(
-                status, error.message, code=error.code, id=call.id, data=error.data
-            )
-            raise refusal from None
+            code, data = error.code, error.data
+            raise HttpRefusal(status, error.message, code=code, id=call.id, data=data) from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
 
@@ -356,9 +352,8 @@ class _BridgedStateless:
             principal_id = key[1]
             state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
-            alike = state.alike[key] = _SharedUpstream(
-                _Upstream(state.way, caller, state.connecting)
-            )
+            upstream = _Upstream(state.way, caller, state.connecting)
+            alike = state.alike[key] = _SharedUpstream(upstream)
             alike.upstream.when_over(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
         alike.used += 1

@@ -51,11 +51,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
-_ALWAYS: Final[Mapping[str, Any]] = {
-    "senders": _BOTH,
-    "phase": "any",
-    "params_required": False,
-}
+_ALWAYS: Final[Mapping[str, Any]] = {"senders": _BOTH, "phase": "any", "params_required": False}
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
 LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
@@ -275,7 +271,7 @@ class Forwarding:
             # The runtime asks this, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
-            return self._notify_server(method, context, params)
+            return self._notify(method, context, params)
         if method == DISCOVER:
             return self._answer_discover(context)
         return self.ask_server(method, context, params)
@@ -311,9 +307,7 @@ class Forwarding:
             self._asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
 
-    def _notify_server(
-        self, method: str, context: RequestContext, params: Any
-    ) -> Awaitable[None] | None:
+    def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
         if method == CANCELLED:
             for request in list(self._asked_server.open.values()):
@@ -335,11 +329,9 @@ class Forwarding:
         request = _ForwardedCall(call.id, token, endpoint, sink)
         lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self._asked_client.begin, request)
+        begin = partial(self._asked_client.begin, request)
         try:
-            return await endpoint.request(
-                call.spec, call.params, options, via=sink, on_begin=on_begin
-            )
+            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         except FAILURES as error:
             raise error_for("server", method, error) from error
         finally:

@@ -108,7 +108,7 @@ class AdaptsTasks(Protocol):
         ...
 
     def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
-        """Return the task carrier between the halves; None if the server has no tasks."""
+        """Return the adapter between the halves; None if the server has no tasks."""
         ...
 
 
@@ -258,11 +258,7 @@ class ProxyClientRuntime(ClientRuntime):
         return members({CLIENT_CAPABILITIES: capabilities})
 
     async def call(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         async def send(params: Any) -> Any:
             return await self.connection.request(spec, params, options, meta)
@@ -358,11 +354,7 @@ class ProxyServerRuntime(ServerRuntime):
         return forwarded
 
     async def _result(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         if self.adapter is not None and spec.method == CALL:
             return await self.adapter.call(context, spec, params, options)
@@ -413,7 +405,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         if self.adapter is not None and spec.method == CHANGED:
-            return  # the carrier looks at tasks of the extension itself
+            return  # the adapter looks at these tasks itself
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,

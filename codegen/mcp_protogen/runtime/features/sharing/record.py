@@ -56,7 +56,7 @@ class Choices(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """All that another worker needs to continue a session, except its id."""
+    """A record; it does not have the id of its session."""
 
     revision: str
     principal_id: str | None
@@ -82,14 +82,11 @@ def read_record(data: bytes) -> SessionRecord:
 
 @cache
 def _records() -> TypeAdapter[SessionRecord]:
-    # Created at the first use.
     return TypeAdapter(SessionRecord)
 
 
 @dataclass(eq=False, slots=True)
 class SessionCopy:
-    """A worker's copy of a shared session."""
-
     key: str
     choices: Choices
     """The stored choices."""
@@ -110,8 +107,6 @@ class SessionCopy:
 
 @dataclass(eq=False, slots=True)
 class SharedSession(HttpSession):
-    """A session with its shared record."""
-
     is_shared: ClassVar[bool] = True
     copy: SessionCopy = field(init=False)
 

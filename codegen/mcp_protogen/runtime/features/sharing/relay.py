@@ -1,4 +1,4 @@
-"""The relay of servers' changes: over the bus to all workers, and from there to clients.
+"""The relay of an application's changes: over the bus to all workers, and from there to clients.
 
 A change tells clients to look again, so duplicates are harmless, and after a gap all lists count as
 changed. The changes that wait for an engine are few, and never outdated.
@@ -38,13 +38,10 @@ _ANYTHING: Final = PublishedChange()
 
 @cache
 def _changes() -> TypeAdapter[PublishedChange]:
-    # Created at the first use.
     return TypeAdapter(PublishedChange)
 
 
 class ChangeRelay:
-    """The relay of one application, which sends changes from the bus to its clients."""
-
     def __init__(self, worker: SharedWorker, engine: object, tasks: Tasks) -> None:
         self.loop: Final = get_running_loop()
         self.engine: Final = engine
@@ -175,8 +172,9 @@ class ChangeRelay:
             runtimes = [] if runtime is None else [runtime]
         else:
             matches = [part for part in self._parts() if part.identity()["name"] == change.server]
+            revision = change.revision
             runtimes = [
-                part for part in matches if part.owner.TABLE.revision == change.revision
+                part for part in matches if part.owner.TABLE.revision == revision
             ] or matches
         return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 

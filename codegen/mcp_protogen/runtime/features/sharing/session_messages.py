@@ -27,16 +27,14 @@ _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
 class SessionMessages:
-    """The messages of clients and streams that one worker sends to another."""
-
-    def __init__(self, peers: SharedWorker, stored: StoredSessions) -> None:
-        self._peers = peers
+    def __init__(self, worker: SharedWorker, stored: StoredSessions) -> None:
+        self._worker = worker
         self._stored = stored
         self._log = Throttle(_log)
-        peers.on(ClientNotified, self._on_notified)
-        peers.on(ClientAnswered, self._on_answered)
-        peers.on(StreamClaimed, self._on_claimed)
-        peers.on(StreamTaken, self._on_taken)
+        worker.on(ClientNotified, self._on_notified)
+        worker.on(ClientAnswered, self._on_answered)
+        worker.on(StreamClaimed, self._on_claimed)
+        worker.on(StreamTaken, self._on_taken)
 
     async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
         """Forward a notification or response; return whether it is for another worker only.
@@ -59,14 +57,13 @@ class SessionMessages:
             return False
         asked = _request_id_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
-        if named is None or named[1] == self._peers.name:
+        if named is None or named[1] == self._worker.name:
             return False
         key, worker = session.copy.key, named[1]
         text, fault = _write_message(message)
-        event = ClientAnswered(
-            session=key, principal_id=session.principal_id, message=text, fault=fault
-        )
-        if await self._peers.tell_or_store([worker], event):
+        owner = session.principal_id
+        event = ClientAnswered(session=key, principal_id=owner, message=text, fault=fault)
+        if await self._worker.tell_or_store([worker], event):
             raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
 
@@ -90,7 +87,7 @@ class SessionMessages:
             # Writing the record returns the workers that have a copy now.
             others = await self._stored.write(session) or ()
         # Do not delay the answer until all know, unlike for choices.
-        await self._peers.tell_or_store(others, event)
+        await self._worker.tell_or_store(others, event)
 
     async def _on_notified(self, event: ClientNotified) -> None:
         self._take_in(event, reading.read(event.message))
@@ -102,10 +99,9 @@ class SessionMessages:
         self._take_in(event, message)
 
     async def _on_claimed(self, event: StreamClaimed) -> JSONObject | None:
-        session = self._stored.copies.get(event.session)
-        return (
-            None if session is None else session.streams.standalone.release_ownership(event.epoch)
-        )
+        if (session := self._stored.copies.get(event.session)) is None:
+            return None
+        return session.streams.standalone.release_ownership(event.epoch)
 
     async def _on_taken(self, event: StreamTaken) -> None:
         if (session := self._stored.copies.get(event.session)) is not None:

@@ -3,7 +3,7 @@
 A copy is valid without asking the engine while this worker receives messages: a worker that changes
 or ends a session waits until all copies are up to date. After a gap, each copy is read again before
 its next use, and messages stored for this worker come before later ones. A client's choices are
-stored before the answer, so they hold at every worker.
+stored before the answer, so every worker knows them.
 """
 
 import re
@@ -38,8 +38,6 @@ _AT_ONCE: Final = 100
 
 
 class SharedSessions(SessionRegistry[SharedSession]):
-    """The copies of sessions in this worker."""
-
     def __init__(
         self, servers: HttpServers, worker: SharedWorker, relay: ChangeRelay, stored: StoredSessions
     ) -> None:

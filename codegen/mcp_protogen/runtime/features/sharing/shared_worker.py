@@ -81,8 +81,6 @@ class _Sent:
 
 
 class SharedWorker(Worker):
-    """The other workers as one of them sees them."""
-
     shared = True
     before_message: Callable[[str], Awaitable[object]]
     """Called with a session's key before each message of its client.
@@ -299,13 +297,7 @@ class SharedWorker(Worker):
     # Streams.
 
     async def append(
-        self,
-        key: str,
-        stream: str,
-        number: int,
-        messages: Sequence[bytes],
-        *,
-        end: bool = False,
+        self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False
     ) -> Appended:
         appended = await super().append(key, stream, number, messages, end=end)
         if appended.accepted and (others := appended.followers - {self.name}):

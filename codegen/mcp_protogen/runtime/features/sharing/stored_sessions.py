@@ -23,10 +23,8 @@ _RECORD_LIFETIME: Final = 1.25
 
 
 class StoredSessions:
-    """The records of sessions in the engine, and the copies that follow them at this worker."""
-
-    def __init__(self, servers: HttpServers, peers: SharedWorker) -> None:
-        self._peers = peers
+    def __init__(self, servers: HttpServers, worker: SharedWorker) -> None:
+        self._worker = worker
         self._tasks = servers.tasks
         self._revisions = servers.offer.handshake
         self.lifetime: Final = servers.http.session_lifetime * _RECORD_LIFETIME
@@ -45,13 +43,13 @@ class StoredSessions:
 
         Return None if it cannot be served. Raise `EngineUnavailable`, and errors of `restore`.
         """
-        peers, as_of = self._peers, self._peers.gaps
-        stored = await peers.engine.sessions.open(key, peers.name)
+        worker, as_of = self._worker, self._worker.gaps
+        stored = await worker.engine.sessions.open(key, worker.name)
         if stored is None:
             return None
         # Only an existing copy can have missed messages.
         old = self.copies.get(key)
-        messages = () if old is None else await peers.read_stored(key, old.copy.last_message)
+        messages = () if old is None else await worker.read_stored(key, old.copy.last_message)
         try:
             record = read_record(stored.record)
             if record.revision not in self._revisions:
@@ -68,15 +66,15 @@ class StoredSessions:
         except (ValueError, ProtocolError) as error:
             self.log.warning("a stored session is not served: %s", faults_in(error))
             return None
-        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == peers.name)
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == worker.name)
         has_new = not connection.subscriptions <= before
-        if has_new and copy.as_of != peers.gaps and connection.is_owner:
+        if has_new and copy.as_of != worker.gaps and connection.is_owner:
             # The notification after the gap did not cover the new ones.
             self._tasks.start(connection.send_all_changes())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         for message in messages:
-            await peers.take_in_stored(message)
+            await worker.take_in_stored(message)
             copy.last_message = message.number
         return session
 
@@ -88,7 +86,7 @@ class StoredSessions:
         Return None if the session cannot be served any more, which its next reader finds, too.
         Raise `EngineUnavailable`.
         """
-        copy, peers = session.copy, self._peers
+        copy, worker = session.copy, self._worker
         async with self.lock(copy.key):
             try:
                 while True:
@@ -96,8 +94,8 @@ class StoredSessions:
                     if confirmed:
                         choices = choices._replace(confirmed=True)
                     record, lifetime = session.record(choices), self.lifetime
-                    saved = await peers.engine.sessions.save(
-                        copy.key, peers.name, record, version=copy.version, lifetime=lifetime
+                    saved = await worker.engine.sessions.save(
+                        copy.key, worker.name, record, version=copy.version, lifetime=lifetime
                     )
                     if saved is not None:
                         break
@@ -111,20 +109,20 @@ class StoredSessions:
             copy.unannounced |= copy.written_elsewhere or choices != copy.choices
             copy.choices, copy.version = choices, saved.version
         if copy.unannounced:
-            await peers.tell(saved.others, SessionChanged(session=copy.key))
+            await worker.tell(saved.others, SessionChanged(session=copy.key))
             copy.unannounced = copy.written_elsewhere = False
         return saved.others
 
     async def refresh(self, copies: Collection[SessionCopy]) -> None:
         with suppress(EngineUnavailable):
             keys = [copy.key for copy in copies]
-            await self._peers.engine.sessions.refresh(keys, self.lifetime)
+            await self._worker.engine.sessions.refresh(keys, self.lifetime)
             for copy in copies:
                 copy.used = False
 
     async def leave(self, key: str) -> None:
         try:
-            if self._peers.current:
-                await self._peers.engine.sessions.leave(key, self._peers.name)
+            if self._worker.current:
+                await self._worker.engine.sessions.leave(key, self._worker.name)
         except EngineUnavailable:
             self.log.info("this worker could not leave a session")

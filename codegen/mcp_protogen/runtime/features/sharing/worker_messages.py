@@ -88,5 +88,4 @@ class Envelope:
 
 @cache
 def envelopes() -> TypeAdapter[Envelope]:
-    # Created at the first use.
     return TypeAdapter(Envelope)

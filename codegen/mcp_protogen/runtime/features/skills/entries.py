@@ -1,4 +1,4 @@
-"""The rules for skill entries and files (ext-skills, specification/stable/skills)."""
+"""Skill entries and files (ext-skills, specification/stable/skills)."""
 
 import re
 from base64 import b64decode
@@ -21,7 +21,7 @@ MOST_FILES: Final = 512
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The limits per skill that every client accepts ("Limits")."""
 
-# The naming rules of the Agent Skills specification, "name field".
+# Agent Skills specification, "name field".
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME: Final = 64
 

@@ -18,14 +18,7 @@ from ...core.errors import INVALID_PARAMS, McpError, MethodNotFound
 from ...core.json import JSONObject
 from ...core.pagination import page
 from ...messages.method_table import MethodTable
-from .entries import (
-    DIRECTORY,
-    MOST_BYTES,
-    MOST_FILES,
-    SKILL_FILE,
-    digest_of,
-    wrong_name,
-)
+from .entries import DIRECTORY, MOST_BYTES, MOST_FILES, SKILL_FILE, digest_of, wrong_name
 from .frontmatter import InvalidFrontmatter, frontmatter_of
 
 _SCHEME: Final = "skill://"

@@ -1,4 +1,4 @@
-"""Tasks of 2025-11-25: their form on the wire, and the answers to its methods."""
+"""Tasks of 2025-11-25 on the wire, and the answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -74,24 +74,18 @@ def already_ended() -> InvalidParams:
     return InvalidParams(why, [("/params/taskId", "The task has ended")])
 
 
-async def _get(
-    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
-) -> JSONObject:
-    return wire_task(await registry.get(params["taskId"], "core", principal_id))
+async def _get(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
+    return wire_task(await registry.get(wire["taskId"], "core", owner))
 
 
-async def _list(
-    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
-) -> JSONObject:
-    page = await registry.page(principal_id, params.get("cursor"), PAGE_SIZE)
+async def _list(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
+    page = await registry.page(owner, wire.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
     return {"tasks": [*map(wire_task, page.tasks)], **more}
 
 
-async def _cancel(
-    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
-) -> JSONObject:
-    task = await registry.get(params["taskId"], "core", principal_id)
+async def _cancel(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
+    task = await registry.get(wire["taskId"], "core", owner)
     step = partial(lifecycle.cancel, now=registry.clock(), message=_STOPPED)
     try:
         return wire_task(await registry.change(task.id, step))
@@ -99,10 +93,8 @@ async def _cancel(
         raise already_ended() from None
 
 
-async def _result(
-    registry: TaskRegistry, params: Mapping[str, Any], principal_id: str | None
-) -> JSONObject:
-    task = await registry.get(params["taskId"], "core", principal_id)
+async def _result(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
+    task = await registry.get(wire["taskId"], "core", owner)
     return outcome(await registry.wait_for_end(task))
 
 

@@ -16,7 +16,7 @@ from .task import Status, Task
 
 _TASK: Final = "task"
 
-# Only the core form has these members.
+# Only core tasks have these members.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
 _DURATIONS: Final[Mapping[TaskKind, tuple[str, str]]] = {
@@ -93,7 +93,7 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension in the form of 2025-11-25.
+    """Return a task of the extension as one of 2025-11-25.
 
     There, a tool result with `isError` is a failure ("Task Execution Errors").
     """

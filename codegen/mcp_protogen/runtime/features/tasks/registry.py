@@ -100,7 +100,7 @@ def new_task_id() -> str:
 
 
 class TaskRegistry:
-    """The tasks in a store, as one worker sees them; an application has one board.
+    """The tasks in a store, as one worker sees them; an application has one registry.
 
     Changes by other workers are found within `poll` seconds, the longest pause between looks.
     `clock` returns seconds since the epoch.
@@ -139,7 +139,7 @@ class TaskRegistry:
         )
 
     async def create(self, task: Task) -> Task:
-        """Store a new task, to be held within one lease; raise `TooManyTasks`."""
+        """Store a new task, with a first lease; raise `TooManyTasks`."""
         record = to_record(task)
         created = await self._store.create(
             _key(task.id),
@@ -202,7 +202,7 @@ class TaskRegistry:
         self._watch.wake(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
-        """Return a page of a principal's tasks in the form that has lists."""
+        """Return a page of a principal's core tasks."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -223,7 +223,7 @@ class TaskRegistry:
 
     @asynccontextmanager
     async def hold(self, id: str, worker: str) -> "AsyncGenerator[TaskLease, None]":
-        """Hold a task that `worker` runs from now on; raise `UnknownTask`, `TaskEnded`.
+        """Lease a task to `worker`, which runs it; raise `UnknownTask`, `TaskEnded`.
 
         If it has not ended afterwards, it becomes an orphan at once.
         """
@@ -305,25 +305,23 @@ class TaskRegistry:
             if (written := await self._replace(task, now)) is not None:
                 return _Read(written, stored.at)
 
-    async def _replace(
-        self, task: Task, changed: Task, *, lease: float | None = None
-    ) -> Task | None:
-        record = to_record(changed)
+    async def _replace(self, task: Task, new: Task, *, lease: float | None = None) -> Task | None:
+        record = to_record(new)
         if not await self._store.replace(
             _key(task.id),
             record,
             version=task.version,
-            ends_at=changed.kept_until,
-            lease=self._lease(changed) if lease is None else lease,
+            ends_at=new.kept_until,
+            lease=self._lease(new) if lease is None else lease,
         ):
             return None
         self.wake_waiters(task.id)
-        if changed.status != task.status:
+        if new.status != task.status:
             _log.info(
                 "task %.10s of %s is %s",
                 _key(task.id),
                 _name_principal(task.principal_id),
-                changed.status,
+                new.status,
             )
         return from_record(record, task.version + 1)
 

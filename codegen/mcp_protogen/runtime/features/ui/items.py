@@ -43,7 +43,7 @@ class UiTool(Tool):
             )
         if "model" not in ui.get("visibility", ("model",)):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
-        super().__init__(_with_meta(marked, options, ui), models)
+        super().__init__(_add_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
         meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
         model = models.entry(self.field)
@@ -70,7 +70,7 @@ class UiResource(Resource):
         if options.get("mime_type", MIME_TYPE) != MIME_TYPE:
             raise ValueError(f"{where}: the mime_type of a {SCHEME} resource must be {MIME_TYPE}")
         self._ui = _members(marked, options[KEY]) if KEY in options else {}
-        super().__init__(_with_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
+        super().__init__(_add_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
 
     async def read(
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
@@ -100,9 +100,7 @@ def _members(marked: MarkedFunction, given: Any) -> JSONObject:
     return given.to_wire()
 
 
-def _with_meta(
-    marked: MarkedFunction, options: Mapping[str, Any], ui: JSONObject
-) -> MarkedFunction:
+def _add_meta(marked: MarkedFunction, options: Mapping[str, Any], ui: JSONObject) -> MarkedFunction:
     meta: Mapping[str, Any] = options.get("meta") or {}
     if KEY in meta:
         raise ValueError(f"{function_name(marked.function)}: ui must not be in meta, too")

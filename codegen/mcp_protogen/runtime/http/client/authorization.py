@@ -39,7 +39,7 @@ class Exchange:
 
     @property
     def operation(self) -> str:
-        """Return the method of the message and its target."""
+        """Return the method of the message, and the name or URI that it is about."""
         if self.body is None:
             return self.verb
         message = message_of(self.body)
@@ -67,7 +67,7 @@ class Authorizer(Protocol):
 
 class HttpAuthorization(Protocol):
     def authorizer(self, url: str) -> Authorizer:
-        """Return the authorizer for a URL; raise `ValueError` if there can be none."""
+        """Return the authorizer for a URL; raise `ValueError` for an unfit one."""
         ...
 
 
@@ -99,31 +99,26 @@ class AuthorizingClient:
         exchanges: list[Exchange] = []
         while True:
             fields = await self._fields(unsent)
-            encoded = {name.encode(): value.encode() for name, value in fields.items()}
+            added = {name.encode(): value.encode() for name, value in fields.items()}
             made = self._client.build_request(
-                unsent.verb,
-                unsent.url,
-                content=unsent.content,
-                headers={**unsent.headers, **encoded},
+                unsent.verb, unsent.url, content=unsent.content, headers={**unsent.headers, **added}
             )
-            response = await self._client.send(
-                made, stream=stream, follow_redirects=follow_redirects
-            )
+            reply = await self._client.send(made, stream=stream, follow_redirects=follow_redirects)
             exchange = Exchange(
                 unsent.verb,
                 str(unsent.url),
                 fields,
-                response.status_code,
-                response.headers.get_list,
+                reply.status_code,
+                reply.headers.get_list,
                 unsent.content,
                 unsent.headers.get(_VERSION, b"").decode(),
             )
             if not self._authorizer.refuses(exchange):
-                return response
+                return reply
             exchanges.append(exchange)
-            if not await self._again(unsent, exchanges, response):
-                return response
-            await response.aclose()
+            if not await self._again(unsent, exchanges, reply):
+                return reply
+            await reply.aclose()
 
     async def _fields(self, unsent: _Unsent) -> Mapping[str, str]:
         fields = self._authorizer.headers(unsent.verb, str(unsent.url))

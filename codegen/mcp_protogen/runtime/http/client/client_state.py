@@ -82,7 +82,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnection:
-    """The rules for reconnecting to a stream that broke. Times are in seconds.
+    """How to reconnect to a stream that broke. Times are in seconds.
 
     The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
     Server"), or one second. It doubles, up to 30 s, after each further connection in a row that

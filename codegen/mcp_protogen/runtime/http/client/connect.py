@@ -48,7 +48,7 @@ def open_http(
     authorizes requests, such as `OAuth`; its errors end requests, and time for a user's login does
     not count for timeouts.
 
-    Raises `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
+    Raise `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
     invalid header, or an Authorization in both `headers` and `auth`.
     """
     endpoint = _parse_url(url)
@@ -109,9 +109,7 @@ class ConnectHttp(Connector[Newest]):
     @overload
     def __call__(self, url: str, /, **settings: Unpack[HttpSettings]) -> Connecting[Newest]: ...
     @overload
-    def __call__(
-        self, url: str, client: C, /, **settings: Unpack[HttpSettings]
-    ) -> Connecting[C]: ...
+    def __call__(self, url: str, one: C, /, **settings: Unpack[HttpSettings]) -> Connecting[C]: ...
     @overload
     def __call__(
         self, url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
@@ -142,7 +140,7 @@ class ConnectHttp(Connector[Newest]):
     ) -> Connecting[ClientBase]:
         """Connect to the server at a URL, with the settings of `connect` and `open_http`.
 
-        The revision is detected, also of an HTTP+SSE server. Raises the errors of `connect` and
+        The revision is detected, also of an HTTP+SSE server. Raise the errors of `connect` and
         `auth`, and `HttpError` if the server answers only with an HTTP status.
         """
         opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)

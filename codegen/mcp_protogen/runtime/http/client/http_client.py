@@ -41,7 +41,7 @@ _LARGEST_REFUSAL: Final = 1024 * 1024
 async def parts_of_body(response: Response, noun: str) -> AsyncGenerator[bytes, None]:
     """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, beginning with `what`, for a body compressed more than once: it may grow a
+    Raise `RemoteError`, about `noun`, for a body compressed more than once: it may grow a
     thousandfold each time.
     """
     if "," in response.headers.get("content-encoding", ""):

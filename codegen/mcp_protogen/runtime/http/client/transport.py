@@ -15,15 +15,7 @@ from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
-from .request import (
-    PostedRequest,
-    RefusedPost,
-    ask,
-    http_error,
-    post_unanswered,
-    posting,
-    relearn,
-)
+from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
 
 _log: Final = getLogger(__name__)
 
@@ -277,7 +269,7 @@ class HttpTransport:
         self._state.time_left = time_left
 
     def pause(self, id: RequestId | None, paused: bool) -> None:
-        """Note that a request is paused or goes on; see `Held`."""
+        """Note that a request is paused or goes on; see `Paused`."""
         if id is None and self._trying is not None:
             # The request waits for the stream of HTTP+SSE.
             legacy, id = self._trying

@@ -96,9 +96,8 @@ class HttpRefusal(Exception):
 
     @staticmethod
     def not_allowed(allowed: Iterable[str]) -> "HttpRefusal":
-        return HttpRefusal(
-            405, "Method not allowed", fields=fields_of({"allow": ", ".join(allowed)})
-        )
+        fields = fields_of({"allow": ", ".join(allowed)})
+        return HttpRefusal(405, "Method not allowed", fields=fields)
 
     @staticmethod
     def for_now(reason: str, seconds: int = 1, *, status: int = 503) -> "HttpRefusal":
@@ -191,7 +190,7 @@ class HttpExchange:
 
     @contextmanager
     def watching(self, on_gone: Callable[[], None]) -> Generator[None, None, None]:
-        """Call `gone` when the client leaves during the block, or soon after."""
+        """Call `on_gone` if the client leaves during the block, or soon after."""
         tasks: list[Task[None]] = []
 
         async def watch() -> None:
@@ -330,8 +329,8 @@ class Bodies:
     """The reader of bodies; a quota of bytes limits their memory.
 
     Small bodies, within the buffer of a connection anyway, do not count, so that they always pass.
-    If there is no room, bodies that are too slow for their time limit are refused: slow clients
-    keep nobody out.
+    Without room, bodies that are too slow for their time limit are refused: slow clients do not
+    keep others out.
     """
 
     def __init__(self, largest: int, quota: Quota, seconds: float) -> None:
@@ -339,7 +338,7 @@ class Bodies:
         self._seconds = seconds
         self._incoming: dict[_Incoming, None] = {}
         self.quota: Final = quota
-        """The bytes of counted bodies, until their requests are `done`."""
+        """The bytes of counted bodies, until `release`."""
 
     async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
         """Return the single message in a body, as by `read_messages`.

@@ -249,8 +249,8 @@ class Authentication:
     def _refusal(self, status: int, reason: str, scheme: str | None, **params: str) -> HttpRefusal:
         """Return a refusal with a challenge per scheme; `scheme` gets the error."""
         fields = [
-            self._challenge(candidate, self.needed, params if candidate == scheme else {})
-            for candidate in self.schemes
+            self._challenge(name, self.needed, params if name == scheme else {})
+            for name in self.schemes
         ]
         return HttpRefusal(status, reason, fields=fields)
 

@@ -67,7 +67,6 @@ class CrossOrigin:
             self._usual.append((b"access-control-allow-credentials", b"true"))
 
     def response_fields(self, scope: Scope, listed: Iterable[Field]) -> Iterable[Field]:
-        """Return the fields to add to a response."""
         origin: bytes | None = dict(scope["headers"]).get(_ORIGIN)
         if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
             return  # An application beside the endpoint handles it.

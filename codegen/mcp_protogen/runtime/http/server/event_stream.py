@@ -10,7 +10,7 @@ from .asgi import Field, HttpExchange
 
 _FIELDS: Final[tuple[Field, ...]] = (
     (b"content-type", headers.EVENTS.encode()),
-    # Caches and proxies must not hold back events (2026-07-28,
+    # Caches and proxies must not delay events (2026-07-28,
     # basic/transports/streamable-http, "Receiving Messages").
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),

@@ -56,7 +56,7 @@ class HttpState(HttpServers):
         """Open listen streams."""
         self.closing = False
         self.ended = Signal()
-        """Rings when a request ends during `close`."""
+        """Set when a request ends during `close`."""
 
     @property
     def working(self) -> int:

@@ -76,9 +76,7 @@ class ProtectedResource:
         label = f"ProtectedResource({self.url!r:.200})"
         servers, parts = self.authorization_servers, urlsplit(self.url)
         if isinstance(servers, str) or not servers:
-            raise ValueError(
-                f"{label}: authorization_servers must be a list of one or more issuers"
-            )
+            raise ValueError(f"{label}: authorization_servers must list one or more issuers")
         for url in (self.url, *servers):
             if not _is_url(url):
                 raise ValueError(f"{label}: {url!r:.200} must be an absolute http(s) URL in ASCII")
@@ -87,7 +85,6 @@ class ProtectedResource:
         checked_scopes(self.scopes, label)
 
     def to_json(self) -> bytes:
-        """Return the document as JSON."""
         members: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": [*self.authorization_servers],

@@ -134,10 +134,8 @@ class Route:
             raise ValueError(f"{self}: the path must not have parameters: {advice}")
         if isinstance(self.methods, str):
             raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
-        if unknown := [method for method in self.methods if method not in _METHODS]:
-            raise ValueError(
-                f"{self}: expected methods of {', '.join(_METHODS)}, got {unknown[0]!r}"
-            )
+        if other := [method for method in self.methods if method not in _METHODS]:
+            raise ValueError(f"{self}: expected methods of {', '.join(_METHODS)}, got {other[0]!r}")
         if self.is_app == _binds(self.endpoint, 1):
             noun = "a function of one request, or an ASGI application"
             raise TypeError(f"{self}: expected {noun}, got {self.endpoint!r}")
@@ -207,7 +205,7 @@ async def _call_function(function: Any, request: RouteRequest) -> Any:
         try:
             return function(request)
         except StopIteration as error:
-            # A future cannot hold StopIteration.
+            # A future cannot raise StopIteration.
             raise RuntimeError("a route raised StopIteration") from error
 
     is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
@@ -255,7 +253,7 @@ def _binds(endpoint: object, number: int) -> bool:
 
 
 class Routes:
-    """The routes of an application; raise `ValueError` for a place used twice or `taken`."""
+    """The routes of an application; raise `ValueError` for a place used twice or `reserved`."""
 
     def __init__(self, routes: Iterable[Route], reserved: Collection[str]) -> None:
         self._functions: dict[str, dict[str, Route]] = {}
@@ -287,7 +285,5 @@ class Routes:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        prefixes = [
-            prefix for prefix in self._apps if path == prefix or path.startswith(f"{prefix}/")
-        ]
+        prefixes = [prefix for prefix in self._apps if f"{path}/".startswith(f"{prefix}/")]
         return self._apps[max(prefixes, key=len)] if prefixes else None

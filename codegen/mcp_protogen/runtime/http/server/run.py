@@ -19,13 +19,7 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    MutableSequence,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from faulthandler import dump_traceback_later
@@ -164,7 +158,7 @@ def _shutdown_seconds(app: HttpApp) -> float:
 def _load_app(name: str, options: AppOptions) -> HttpApp:
     module, _, attribute = name.partition(":")
     if not attribute:
-        raise ValueError(f"{name!r} must have the form 'module:app'")
+        raise ValueError(f"{name!r} must be like 'module:app'")
     try:
         value: Any = attrgetter(attribute)(import_module(module))
     except AttributeError as error:

@@ -28,8 +28,6 @@ _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 
 class StatefulHttp:
-    """The server of the revisions with a handshake."""
-
     def __init__(self, state: HttpState) -> None:
         self._state = state
 
@@ -96,10 +94,8 @@ class StatefulHttp:
         try:
             connection, answer = bound_server.initialize(call, state.options)
             if state.http.sessions:
-                id = new_id()
-                await state.sessions.begin(
-                    NewSession(id, exchange.principal, bound_server, connection)
-                )
+                id, owner = new_id(), exchange.principal
+                await state.sessions.begin(NewSession(id, owner, bound_server, connection))
                 fields.append((_SESSION, id.encode()))
         except EngineUnavailable:
             raise
@@ -142,10 +138,7 @@ class StatefulHttp:
     def _default_version(self) -> str | None:
         """The revision of requests without one (2025-06-18, "Protocol Version Header")."""
         views, offered = self._state.views, self._state.offer.handshake
-        return next(
-            (revision for revision in offered if views[revision].table.rules.unnamed_over_http),
-            None,
-        )
+        return next((id for id in offered if views[id].table.rules.unnamed_over_http), None)
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         state, revision = self._state, exchange.version or self._default_version

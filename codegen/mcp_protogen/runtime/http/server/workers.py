@@ -14,7 +14,7 @@ from typing import Final
 
 _log: Final = getLogger(__name__)
 
-# Seconds between looks at the workers: their forks may hold the sentinel.
+# Seconds between looks at the workers: their forks may keep the sentinel open.
 _LOOK: Final = 0.5
 # Seconds after which a death is not blamed on the work.
 _STEADY: Final = 10.0

@@ -38,9 +38,7 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
     if not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
         other = redact_url(found.resource)
-        raise InvalidMetadata(
-            f"The metadata of {redact_url(url)} belongs to another resource, {other}"
-        )
+        raise InvalidMetadata(f"The metadata of {redact_url(url)} is for another resource, {other}")
     return found
 
 
@@ -114,9 +112,7 @@ class _Missing:
         return all(status == 404 for status in self.answers.values())
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{redact_url(url)} answered {status}" for url, status in self.answers.items()
-        )
+        return ", ".join(f"{redact_url(url)} answered {code}" for url, code in self.answers.items())
 
 
 def _read_first(

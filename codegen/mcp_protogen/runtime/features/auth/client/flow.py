@@ -53,7 +53,7 @@ def scopes_to_ask_for(
     Selection Strategy").
     """
     challenged = challenged_scopes(refusal)
-    scopes = _scopes_of(auth) | challenged
+    scopes = _all_scopes(auth) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
         resource = auth.resource_metadata
         supported = resource.scopes_supported if resource else None
@@ -64,7 +64,7 @@ def scopes_to_ask_for(
     return _with_offline_access(scopes, settings, auth)
 
 
-def _scopes_of(auth: Authorization) -> frozenset[str]:
+def _all_scopes(auth: Authorization) -> frozenset[str]:
     granted = auth.tokens.scopes if auth.tokens else None
     return auth.requested_scopes | (granted or frozenset())
 
@@ -94,7 +94,7 @@ def count_step_up(
     """
     times = auth.step_ups.get(operation, 0)
     challenged = challenged_scopes(refusal)
-    adds = not challenged <= _scopes_of(auth)
+    adds = not challenged <= _all_scopes(auth)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
         wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
         reason = f"{operation or 'a request'}{wanted}"
@@ -226,9 +226,7 @@ def _get_tokens(
         keep(auth)
         tokens = yield from settings.grant.tokens(replace(request, client=auth.client))
     return replace(
-        auth,
-        tokens=_check_bound(settings, tokens),
-        requested_scopes=auth.requested_scopes | scopes,
+        auth, tokens=_check_bound(settings, tokens), requested_scopes=auth.requested_scopes | scopes
     )
 
 
@@ -251,11 +249,9 @@ def _server(settings: OAuthSettings, auth: Authorization) -> ServerMetadata:
     server = auth.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
-    wanted = settings.issuer
-    if wanted and not same_identifier(
-        wanted, server.issuer, trailing_slash=settings.trailing_slash
-    ):
-        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {wanted}")
+    only, slash = settings.issuer, settings.trailing_slash
+    if only and not same_identifier(only, server.issuer, trailing_slash=slash):
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {only}")
     return server
 
 

@@ -18,7 +18,7 @@ class TokenStorage(Protocol):
     """A store of texts by key. Texts are secret, keys are not."""
 
     async def get(self, key: str) -> str | None:
-        """Return the text; None if there is none."""
+        """Return the text; None without one."""
         ...
 
     async def set(self, key: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The stored form of an authorization.
+"""Authorizations as they are stored.
 
 Keys contain the issuer, so that its tokens are never found for another one (2026-07-28,
 basic/authorization/client-registration, "Authorization Server Binding").

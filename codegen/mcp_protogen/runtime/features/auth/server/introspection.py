@@ -112,7 +112,7 @@ class Introspection(ClaimChecks):
 
     async def _server(self) -> ServerMetadata:
         if self.endpoint is not None:
-            return _endpoint_metadata(self.issuer, self.endpoint)
+            return _metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
         return found or await self._discoveries.join(_ENDPOINT, self._discover)
 
@@ -120,7 +120,7 @@ class Introspection(ClaimChecks):
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _endpoint_metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found
@@ -134,9 +134,7 @@ class Introspection(ClaimChecks):
         return self._principal(answer, self._check_times(answer))
 
 
-def _endpoint_metadata(
-    issuer: str, endpoint: str, methods: tuple[str, ...] | None = None
-) -> ServerMetadata:
+def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
         authorization_endpoint=None,

@@ -21,8 +21,6 @@ _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
 class PostgresListener:
-    """Keeps a worker's lease and receives its messages and changes, on its own connection."""
-
     def __init__(self, database: Database, worker: str, lease: Lease, receive: Receive) -> None:
         self.tried: Final = asyncio.Event()
         self._database = database

@@ -163,7 +163,7 @@ def _pack(command: tuple[Argument, ...]) -> bytes:
 
 
 class RedisCalls:
-    """Calls to the server: those of one turn of the event loop are sent together, up to a limit.
+    """Calls to the server: those of one iteration of the event loop go together, up to a limit.
 
     Other calls wait for the answers of these, or fail with them; waiting does not count as late.
     """
@@ -181,7 +181,7 @@ class RedisCalls:
         return await self.put(script, *arguments)
 
     def put(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
-        """Add a call to this turn; return its future reply."""
+        """Queue a call; return its future reply."""
         reply = get_running_loop().create_future()
         self._waiting.append((Command(script, arguments), reply))
         if self._task is None:
@@ -195,14 +195,12 @@ class RedisCalls:
                 some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
                 # Skip cancelled calls.
                 if calls := [call for call in some if not call[1].done()]:
-                    self._set_replies(calls, await self._replies([command for command, _ in calls]))
+                    self._answer(calls, await self._replies([command for command, _ in calls]))
         finally:
             # An ending event loop also cancels this task: fail what is left.
             self._task, queue = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._set_replies(
-                queue, [EngineUnavailable("calls to Redis have ended") for _ in queue]
-            )
+            self._answer(queue, [EngineUnavailable("calls to Redis have ended") for _ in queue])
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:
@@ -212,9 +210,7 @@ class RedisCalls:
             return [EngineUnavailable(*error.args) for _ in commands]
         return replies
 
-    def _set_replies(
-        self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]
-    ) -> None:
+    def _answer(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
         for (_, waiter), reply in zip(calls, replies, strict=True):
             if waiter.done():
                 continue

@@ -17,8 +17,6 @@ _LAST: Final = 2**64 - 1
 
 
 class RedisListener:
-    """Receives messages and changes and keeps the lease, on its own connection."""
-
     def __init__(
         self,
         connection: CommandConnection,

@@ -108,9 +108,7 @@ def _read_session(reply: Sequence[Any]) -> StoredSession:
 
 
 def _names(workers: Iterable[Any]) -> frozenset[str]:
-    return frozenset(
-        worker.decode(errors="replace") for worker in workers if isinstance(worker, bytes)
-    )
+    return frozenset(name.decode(errors="replace") for name in workers if isinstance(name, bytes))
 
 
 class RedisEvents:

@@ -1,4 +1,4 @@
-"""The choice of a task carrier, by the forms of client and server."""
+"""The choice of a task adapter, by the kinds of client and server."""
 
 from ....rules.task_kinds import task_kind
 from ..client.calls import TaskCaller

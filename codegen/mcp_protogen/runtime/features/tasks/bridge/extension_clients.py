@@ -56,7 +56,7 @@ async def follow(
 ) -> None:
     """Send the state of a task, and each change of it, until its end.
 
-    It is polled, and looked at when `news` rings, because servers notify as they like.
+    It is polled, also when `news` is set, because servers notify as they like.
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table

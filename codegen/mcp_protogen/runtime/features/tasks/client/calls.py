@@ -130,10 +130,8 @@ class TaskCaller:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
         for tool in listed.tools:
-            support = (
-                declared_member(declared_member(tool, "execution"), "task_support") or "forbidden"
-            )
-            self._supports.learn(tool.name, support, None)
+            support = declared_member(declared_member(tool, "execution"), "task_support")
+            self._supports.learn(tool.name, support or "forbidden", None)
 
     async def may_be_task(self, name: str) -> bool:
         support = self._support(name) or await self._find_support(name)

@@ -64,12 +64,10 @@ async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
 
 
 class TaskWire:
-    def __init__(
-        self, client: ClientBase, connection: ClientConnection, timing: PollTiming
-    ) -> None:
+    def __init__(self, client: ClientBase, connection: ClientConnection, clock: PollTiming) -> None:
         self.client: Final = client
         self.connection: Final = connection
-        self.timing: Final = timing
+        self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
         self.spec: Final = client.TABLE.requests[CALL]
@@ -227,7 +225,7 @@ class TaskHandle:
         if not isinstance(id, str) or not is_array(answered):
             raise LocalError("expected a value of TaskHandle.to_json")
         if value.get("form") != wire.kind:
-            reason = f"another form of tasks than {wire.table.revision}"
+            reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")
         handle = cls(wire, tool, id=id, began=began, task=None)
         handle._answered.update(map(str, answered))

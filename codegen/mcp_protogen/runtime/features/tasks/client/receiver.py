@@ -1,4 +1,4 @@
-"""A client that runs servers' requests as tasks, in the form of 2025-11-25."""
+"""A client that runs servers' requests as tasks of 2025-11-25."""
 
 from asyncio import CancelledError, timeout
 from asyncio import Task as Running
@@ -138,7 +138,7 @@ class _ConnectionTasks:
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has expired
             async with self._registry.hold(task.id, self._owner) as lease:
                 try:
-                    # Nobody can fetch the result later.
+                    # The result cannot be fetched later.
                     async with timeout(task.ttl):
                         outcome = await self._outcome(job)
                 except TimeoutError:

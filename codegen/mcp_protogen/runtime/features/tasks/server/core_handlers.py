@@ -41,7 +41,7 @@ async def until_ended(registry: TaskRegistry, task: Task, session: str, ask: Ask
         while not has_ended(task):
             # In the order of the questions.
             for key in [question for question in task.questions if question not in asking]:
-                asking[key] = create_task(_put_question(registry, task, key, session, ask))
+                asking[key] = create_task(_ask_one(registry, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
                 # Keys are never reused.
                 asking[key].cancel()
@@ -70,9 +70,7 @@ async def _wait_for_change(registry: TaskRegistry, task: Task, asking: list[Runn
         changed.cancel()
 
 
-async def _put_question(
-    registry: TaskRegistry, task: Task, key: str, session: str, ask: Ask
-) -> None:
+async def _ask_one(registry: TaskRegistry, task: Task, key: str, session: str, ask: Ask) -> None:
     # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
         async with registry.exclusive(task, f"{key} {session}"):
@@ -138,8 +136,5 @@ async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> N
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
-    {
-        **{method: partial(_answer, method) for method in core_wire.ANSWERS},
-        RESULT: result,
-    }
+    {**{method: partial(_answer, method) for method in core_wire.ANSWERS}, RESULT: result}
 )

@@ -96,7 +96,6 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
-    # Its class depends on its status.
     return wire.read_result(wire.requests[method], {"resultType": "complete", **details})
 
 

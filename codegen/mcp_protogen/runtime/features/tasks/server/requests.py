@@ -218,9 +218,8 @@ class TaskCall:
             # Several calls of a handler may want a task at once.
             async with becoming:
                 if not became.done():
-                    became.set_result(
-                        await self._runner.start(self._task_so_far(), rest, handling.cancel)
-                    )
+                    task = self._task_so_far()
+                    became.set_result(await self._runner.start(task, rest, handling.cancel))
             return became.result()
 
         self._context.become = become

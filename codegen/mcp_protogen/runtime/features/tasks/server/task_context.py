@@ -1,7 +1,7 @@
 """The context of a request that runs as a task, and its connection.
 
 The client may be gone, and polls the task. So questions are stored with the task until answered,
-and reports are sent only in the form that has them, while the session lives.
+and reports are sent only for core tasks, while the session lives.
 """
 
 from collections.abc import Awaitable, Callable
@@ -59,7 +59,7 @@ class TaskReply:
 
 
 class TaskConnection(ServerConnection):
-    """A connection for one task, without a peer; it ends with the work."""
+    """A connection of one task, without a peer; it ends with the work."""
 
     __slots__ = ("_switched", "_task_context")
 

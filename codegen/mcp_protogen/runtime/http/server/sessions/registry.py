@@ -86,8 +86,6 @@ _S = TypeVar("_S", bound=HttpSession)
 
 
 class NewSession(NamedTuple):
-    """The data of a new session."""
-
     id: str
     principal: Principal | None
     bound_server: BoundServer
@@ -177,10 +175,9 @@ class SessionRegistry(Generic[_S]):
         self._timer = None
         latest = self._time() - self._http.session_lifetime
         # Sessions in use, whose time stands still, may precede expired ones.
-        for session in [
-            candidate for candidate in self if candidate.used <= latest and not candidate.under_way
-        ]:
-            self._drop(session)
+        for session in [*self]:
+            if session.used <= latest and not session.under_way:
+                self._drop(session)
         if self._sessions:
             self._schedule_expiry()
 

@@ -106,9 +106,7 @@ class HttpServers:
             raise HttpRefusal(404, "This transport needs a handshake revision, and none is served")
         servers, revisions = by_revision(self._servers), self._revisions
         if revisions is None:
-            servers = {
-                revision: server for revision, server in servers.items() if revision in versions
-            }
+            servers = {id: server for id, server in servers.items() if id in versions}
         else:
             revisions = tuple(revision for revision in revisions if revision.id in versions)
         return RevisionViews(servers, revisions, self.options.on_loss)

@@ -43,7 +43,7 @@ class StreamSink:
     flooded = False
 
     async def room(self) -> None:
-        """Return at once: one response must not hold up reading."""
+        """Return at once: one response must not delay reading."""
 
 
 @dataclass(eq=False, slots=True)
@@ -269,9 +269,8 @@ class StandaloneStream(StreamSink):
                 start = priming - 1
         if self._listening is not listening:
             return
-        allowed = (
-            partial(listening.is_owner, self._context) if self._context.worker.shared else None
-        )
+        context = self._context
+        allowed = partial(listening.is_owner, context) if context.worker.shared else None
         delivery = Delivery(log, listening.response, start, None, allowed)
         listening.delivery, listening.noted = delivery, start
         if priming is None:
@@ -304,11 +303,10 @@ class StandaloneStream(StreamSink):
     async def _note(self, listening: _Listening) -> bool:
         assert listening.delivery is not None
         worker, sent = self._context.worker, listening.delivery.sent
-        known = await worker.engine.sessions.deliver(
-            self.log.key, worker.name, listening.epoch, sent
-        )
+        key, epoch = self.log.key, listening.epoch
+        is_owner = await worker.engine.sessions.deliver(key, worker.name, epoch, sent)
         listening.noted = sent
-        return known
+        return is_owner
 
     async def detach(self, response: EventResponse) -> None:
         if self._listening is not None and self._listening.response is response:

@@ -88,13 +88,7 @@ class Worker:
         return worker != self.name
 
     async def append(
-        self,
-        key: str,
-        stream: str,
-        number: int,
-        messages: Sequence[bytes],
-        *,
-        end: bool = False,
+        self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False
     ) -> Appended:
         """Append events to a stream and wake its followers; raise `EngineUnavailable`."""
         return await self.engine.events.append(
@@ -121,5 +115,5 @@ class Sharing(Protocol):
     def engine(self) -> Engine: ...
 
     def sessions(self, servers: Any, /) -> Any:
-        """Return the session registry of some `HttpServers`, and set their `peers`."""
+        """Return the session registry of an `HttpServers`, and set its `worker`."""
         ...
