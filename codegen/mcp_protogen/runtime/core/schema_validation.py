@@ -46,8 +46,7 @@ def checker(
 
     With `of_objects`, the root must have the type object. Raise `ValueError` for an unusable
     schema, and `ImportError` without the package jsonschema. `report` is for schemas from
-    elsewhere: it is called with what is not checked. A check that would not end is reported as a
-    problem.
+    elsewhere: it is called with what is not checked. A check that would not end is a problem.
     """
     validators = library("jsonschema", what)
     dialect = _dialect(schema, what)
@@ -108,7 +107,7 @@ def _check_meta(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> 
 
 
 def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
-    """Return subschemas that only references reach, in places where keywords hold no schema.
+    """Return subschemas that only references reach, in places where keywords have no schema.
 
     Raise `ValueError` for a reference outside the schema, and for a dialect named below the root,
     which would have other rules.

@@ -29,7 +29,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Unsendable(ValueError):
-    """A value without a JSON form."""
+    """A value that JSON cannot express."""
 
     def __init__(self, pointer: str, why: str) -> None:
         super().__init__(f"{pointer or '/'}: {why}")

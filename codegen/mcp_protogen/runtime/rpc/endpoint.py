@@ -147,9 +147,7 @@ class Endpoint:
             self.receive(member, reply)
 
     def check_batch(self, batch: Batch) -> None:
-        """Raise `RemoteError` for an invalid batch, after failing the calls that it tries to
-        answer.
-        """
+        """Raise `RemoteError` for an invalid batch, after failing the calls it tries to answer."""
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
@@ -283,8 +281,6 @@ class Endpoint:
             await self._aborted.wait()
 
     def close(self, within: float) -> Work:
-        """Start no more requests; let open ones end within `within` seconds, then answer with
-        errors.
-        """
+        """Start no more requests; answer those open after `within` seconds with errors."""
         # Not a coroutine function: `break_cycle` may be called before the work begins.
         return self.jobs.close(within, self._single)

@@ -35,19 +35,14 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     later = {name: function for name, function in names.items() if function in late}
     before = {name: function for name, function in names.items() if function not in late}
 
-    async def filling(
-        server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
-    ) -> Any:
+    async def fill(server: Any, session: Any, given: Mapping[str, Any], _: object = None, /) -> Any:
         injector = Injector(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
             for group in groups:
                 await injector.enter(group)
-            given = {
-                **given,
-                **{name: injector.values[function] for name, function in before.items()},
-            }
+            given = {**given, **{name: injector.values[key] for name, key in before.items()}}
             around = partial(injector.around, last, later) if last else None
             result = await run(server, session, given, around)
         except BaseException as error:
@@ -60,7 +55,7 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
         finally:
             del failed  # it keeps this frame alive
 
-    return filling
+    return fill
 
 
 def _order_steps(steps: Mapping[Function, Step]) -> list[Step]:
@@ -127,7 +122,7 @@ def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
     callee: Any = function.__init__ if is_class else function
-    found = replace(signature_of(callee, method=is_class), where=function_name(function))
+    found = replace(signature_of(callee, method=is_class), label=function_name(function))
     kinds = signature(callee).parameters
     parameters = [
         parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC

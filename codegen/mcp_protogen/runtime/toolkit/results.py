@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
 RESULT: Final = "result"
-"""Holds a value other than a JSON object, in revisions that require an object."""
+"""The member for a value other than a JSON object, where an object is required."""
 
 _PLAIN: Final = (bool, int, str)
 
@@ -77,7 +77,7 @@ _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
 
 
 def _is_open(annotation: Any) -> bool:
-    """Return whether values may hold content, which no schema describes."""
+    """Return whether values may contain content, which no schema describes."""
     if annotation is EMPTY:
         return True
     return any(arm in (Any, object) or _lists_anything(arm) for arm in union_types(annotation))
