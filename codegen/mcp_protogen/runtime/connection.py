@@ -187,25 +187,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_asked",
-        "_declared_by_request",
-        "_everything_passes",
-        "_notified_peer",
-        "_open",
-        "declared",
-        "envelope",
-        "identity",
-        "ids",
-        "latest_due",
-        "needs",
-        "peer",
-        "reported",
-        "role",
-        "shared",
-        "signature",
-        "state",
-        "strays",
-        "table",
+        *("_asked", "_declared_by_request", "_everything_passes", "_notified_peer", "_open"),
+        *("declared", "envelope", "identity", "ids", "latest_due", "needs", "peer", "reported"),
+        *("role", "shared", "signature", "state", "strays", "table"),
     )
 
     def __init__(

@@ -112,19 +112,8 @@ class Jobs:
     """
 
     __slots__ = (
-        "_connection",
-        "_limit",
-        "_log",
-        "_queue",
-        "_serve",
-        "_tasks",
-        "changed",
-        "ended",
-        "loop",
-        "notification_tasks",
-        "running",
-        "waiting",
-        "working",
+        *("_connection", "_limit", "_log", "_queue", "_serve", "_tasks", "changed", "ended"),
+        *("loop", "notification_tasks", "running", "waiting", "working"),
     )
 
     def __init__(

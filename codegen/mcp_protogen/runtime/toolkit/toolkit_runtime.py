@@ -240,13 +240,13 @@ class ToolkitRuntime(ServerRuntime):
     def sends(self) -> frozenset[str]:
         has_items = self.catalogue.has_items
         kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
-        found = {
+        methods = {
             _LOG,
             *map(_change_method, kinds),
             *([_UPDATED] if "resources" in kinds else ()),
         }
         # Some revisions may lack such a notification.
-        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+        return self.owner.SENDS | (methods & self.owner.TABLE.notifications.keys())
 
 
 def _change_method(kind: str) -> str:
