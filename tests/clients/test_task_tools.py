@@ -74,7 +74,7 @@ def over(revisions: Any = None) -> Any:
 class InMemory:
     """A target of a command that leads to the server in this process."""
 
-    shown = "the server in memory"
+    safe_text = "the server in memory"
 
     def __init__(self, opener: Any) -> None:
         self.opener = lambda: opener

@@ -344,5 +344,5 @@ class TestWriting:
     def test_unserialisable_value_is_local_error(self) -> None:
         for arguments in ({"a": object()}, {"a": "\ud800"}):
             params = m.CallToolRequestParams(name="x", arguments=arguments)
-            with pytest.raises(LocalError, match="tools/call has no JSON form"):
+            with pytest.raises(LocalError, match="tools/call cannot be JSON"):
                 TABLE.serialise_request(methods.CALL_TOOL, 1, params)

@@ -230,7 +230,9 @@ async def test_cancelled_requests_leave_nothing_behind(proxies: list[Any], revis
         (server,) = proxies
         assert len(server._open_contexts()) == 2
         await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
-        await until(lambda: log.count("stopped") == log.count("run") and not server._open_contexts())
+        await until(
+            lambda: log.count("stopped") == log.count("run") and not server._open_contexts()
+        )
         assert await hand.is_silent()
         assert not server._open_contexts()
         assert not server._forwarded

@@ -1,4 +1,4 @@
-"""Changes: published once, and sent to subscribers in the form of their revision."""
+"""Changes: published once, and sent to subscribers as their revisions write them."""
 
 import asyncio
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Connecting to all kinds of targets: commands, files, URLs, servers, and whole configurations."""
+"""Connecting to all kinds of servers: commands, files, URLs, servers, and whole configurations."""
 
 import json
 import logging
@@ -106,8 +106,8 @@ async def test_a_client_that_is_given_speaks_its_revision_alone() -> None:
 
 
 WRONG: list[tuple[Any, type[Exception], str]] = [
-    ((mcp.Client(), Weather), TypeError, r"connect\(target, client\)"),
-    ((mcp.Client, "server.py"), TypeError, r"connect\(target, client\)"),
+    ((mcp.Client(), Weather), TypeError, r"connect\(server, client\)"),
+    ((mcp.Client, "server.py"), TypeError, r"connect\(server, client\)"),
     ((Weather, mcp.Client), TypeError, "must be objects"),
     ((Weather, "server.py"), TypeError, "must be objects"),
     ((3,), TypeError, "3 is not a command, file, URL, server or opener"),

@@ -37,7 +37,7 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
 
 
 async def check(name: str, once: Callable[[], Awaitable[object]]) -> None:
-    """Fail if each time leaves a ring of references."""
+    """Fail if each time leaves a cycle of references."""
     with case(name):
         await once()
         gc.collect()

@@ -1,4 +1,4 @@
-"""Schemas written by hand: held to their dialect, and checked before and after the call."""
+"""Schemas written by hand: valid in their dialect, and checked before and after the call."""
 
 import socket
 import sys

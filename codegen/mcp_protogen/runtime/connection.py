@@ -187,25 +187,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_asked",
-        "_declared_by_request",
-        "_everything_passes",
-        "_notified_peer",
-        "_open",
-        "declared",
-        "envelope",
-        "identity",
-        "ids",
-        "latest_due",
-        "needs",
-        "peer",
-        "reported",
-        "role",
-        "shared",
-        "signature",
-        "state",
-        "strays",
-        "table",
+        *("_asked", "_declared_by_request", "_everything_passes", "_notified_peer", "_open"),
+        *("declared", "envelope", "identity", "ids", "latest_due", "needs", "peer", "reported"),
+        *("role", "shared", "signature", "state", "strays", "table"),
     )
 
     def __init__(
@@ -312,13 +296,11 @@ class Connection:
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
         """Forget the request `id`, and return the cancellation to send, if any."""
-        pending = self._asked.pop(id, None)
-        if pending is None or self.table.notification(CANCELLED, self.role) is None:
+        call = self._asked.pop(id, None)
+        if call is None or self.table.notification(CANCELLED, self.role) is None:
             return None
         # The first request is never cancelled (basic/utilities/cancellation).
-        return (
-            None if pending.spec.phase == "before_ready" else self._write_cancellation(id, reason)
-        )
+        return None if call.spec.phase == "before_ready" else self._write_cancellation(id, reason)
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
         """Return the cancellation of the peer's open request `id`; its answer follows.
@@ -328,9 +310,8 @@ class Connection:
         return self._write_cancellation(id, reason) if id in self._open else None
 
     def _write_cancellation(self, id: RequestId, reason: str) -> bytes:
-        return jsonrpc.write_call(
-            None, to_json(CANCELLED), to_json({"requestId": id, "reason": reason})
-        )
+        params = to_json({"requestId": id, "reason": reason})
+        return jsonrpc.write_call(None, to_json(CANCELLED), params)
 
     def forget(self, id: RequestId) -> None:
         self._asked.pop(id, None)
@@ -416,7 +397,7 @@ class Connection:
             if id is None:
                 return None
             _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
-            # The data of a handler's error may have no JSON form; the error itself has.
+            # The data of a handler's error may not be JSON; the error itself is.
             return self.table.serialise_error(id, code, error.message)
 
     def check_batch(self, batch: Batch) -> None:

@@ -32,7 +32,7 @@ def in_memory(
 ) -> Opener:
     """Return an opener of connections to servers in this process, for `connect`; see `serve`.
 
-    Raises `TypeError` for an invalid server.
+    Raise `TypeError` for an invalid server.
     """
     given: tuple[Any, ...] = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     for server in given:

@@ -127,11 +127,10 @@ class ClientConnection:
     async def complete(
         self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Answer the questions in `result`, and repeat the request (2026-07-28,
-        basic/patterns/mrtr).
+        """Answer the questions in `result`, and repeat the request.
 
-        Raise `InvalidAnswer` after too many rounds, or for a question that needs an undeclared
-        capability.
+        Raise `InvalidAnswer` after too many rounds, or for a question whose capability is not
+        declared (2026-07-28, basic/patterns/mrtr).
         """
         asking_type: type[Any] = spec.results[-1]
         answers: dict[str, Any]
@@ -212,10 +211,8 @@ def asks(spec: AnyRequest, answer: object) -> bool:
     return "may_require_input" in spec.traits and isinstance(answer, spec.results[-1])
 
 
-def unfit_question(key: str, problem: str) -> InvalidAnswer:
-    return InvalidAnswer(
-        "Invalid question", [(f"/result/inputRequests/{escape_step(key)}", problem)]
-    )
+def unfit_question(key: str, text: str) -> InvalidAnswer:
+    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escape_step(key)}", text)])
 
 
 class Caller(Protocol):

@@ -44,8 +44,7 @@ class Cache:
     """Fresh results, for `client.cache`; the oldest make room for new ones.
 
     Clients of one server may share a cache: they share results that the server calls public. A
-    private result is only for the connection that asked for it. `max_bytes` is the size of all
-    results.
+    private result is only for the connection that asked for it. `max_bytes` is for all results.
     """
 
     def __init__(self, max_bytes: int = _LARGEST) -> None:

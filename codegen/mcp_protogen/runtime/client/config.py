@@ -206,7 +206,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         Each gets its own client, made by `client` or the plain one of the package's newest
         revision, and speaks its own revision. `skip_failed` logs a server that does not start, and
         leaves it out. `inputs` are for values that hosts ask their users, `${input:…}`. `auth`
-        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raises
+        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raise
         `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
         cannot be read.
         """
@@ -228,7 +228,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
     ) -> Opener:
         """Return an opener of connections to one server of a file, or of its decoded JSON.
 
-        `stderr` is that of `stdio_client`, for a server that is a program. Raises `ConfigError` and
+        `stderr` is that of `stdio_client`, for a server that is a program. Raise `ConfigError` and
         `OSError` like `connect_config`, also for an unknown name.
         """
         source = _Source(config, inputs)
@@ -330,9 +330,7 @@ class _Source:
                 continue
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either `command` or `url`")
-            filled = _Entry.model_construct(
-                **self._fill_in(entry.model_dump(by_alias=True), at, name)
-            )
+            filled = _Entry.model_construct(**self._fill(entry.model_dump(by_alias=True), at, name))
             if filled.env_file is not None:
                 filled.env = {**self._read_env_file(filled.env_file, at, name), **filled.env}
             yield name, _LocatedEntry(at, filled)
@@ -344,7 +342,7 @@ class _Source:
             problem = getattr(error, "strerror", None) or error
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
-    def _fill_in(self, value: Any, at: str, server: str) -> Any:
+    def _fill(self, value: Any, at: str, server: str) -> Any:
         def replace(placeholder: re.Match[str]) -> str:
             text = self._values.get(placeholder[0][2:-1])
             if text is None:
@@ -357,13 +355,11 @@ class _Source:
             return _PLACEHOLDER.sub(replace, value)
         if is_object(value):
             return {
-                key: self._fill_in(member, f"{at}/{escape_step(key)}", server)
+                key: self._fill(member, f"{at}/{escape_step(key)}", server)
                 for key, member in value.items()
             }
         if is_array(value):
-            return [
-                self._fill_in(item, f"{at}/{place}", server) for place, item in enumerate(value)
-            ]
+            return [self._fill(item, f"{at}/{place}", server) for place, item in enumerate(value)]
         return value
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:

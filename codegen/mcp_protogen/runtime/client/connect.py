@@ -32,8 +32,15 @@ from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Call, Malformed, Parsed, Response
 from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
-from ..rules import client_negotiation as rules
-from ..rules.client_negotiation import NegotiatedRevision, Outcome
+from ..rules.client_negotiation import (
+    Adopt,
+    Answered,
+    Ask,
+    NegotiatedRevision,
+    Negotiation,
+    Outcome,
+    Restart,
+)
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
@@ -114,7 +121,7 @@ class Connector(Generic[Newest]):
                 revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients after the target must be objects, got {client!r}")
+                raise TypeError(f"clients after the server must be objects, got {client!r}")
         by_revision = {client.TABLE.revision: client for client in clients}
         if len(by_revision) < len(clients):
             raise ValueError("connect takes at most one client for each revision")
@@ -184,26 +191,26 @@ class Negotiator:
         assert self._transport is not None
         return self._transport
 
-    async def run(self, prior: NegotiatedRevision | None) -> rules.Adopt:
+    async def run(self, prior: NegotiatedRevision | None) -> Adopt:
         transport = await self._connect()
-        negotiation = rules.Negotiation(
+        negotiation = Negotiation(
             self._views.offer,
             prior,
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )
         step = negotiation.start()
-        while not isinstance(step, rules.Adopt):
+        while not isinstance(step, Adopt):
             match step:
                 case Exception():
                     raise step
-                case rules.Restart(then):
+                case Restart(then):
                     await self._reconnect()
                     step = then
-                case rules.Ask(method, version) if method == DISCOVER:
+                case Ask(method, version) if method == DISCOVER:
                     outcome = await self._discover(version, negotiation.silence_means_old)
                     step = negotiation.next(outcome)
-                case rules.Ask(_, version):
+                case Ask(_, version):
                     view = self._views[version]
                     params = {
                         "protocolVersion": version,
@@ -307,7 +314,7 @@ class Negotiator:
     def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
         match message:
             case Response(answered, result, None) if answered == id:
-                return rules.Answered(result)
+                return Answered(result)
             case Response(answered, _, dict(refused)):
                 if answered == id or (answered is None and self._answers_current()):
                     return McpError(refused["code"], refused["message"], refused.get("data"))
@@ -317,9 +324,8 @@ class Negotiator:
             case Malformed(error):
                 return self._fault(error, id)
             case Batch(values=values):
-                array = InvalidAnswer(
-                    "an array cannot answer before a revision is agreed on", id=id
-                )
+                text = "an array cannot answer before a revision is agreed on"
+                array = InvalidAnswer(text, id=id)
                 return self._fault(array, id) if id in map(reading.answered_id, values) else None
             case _:
                 self._log.info("ignored a message before a revision was agreed on")
@@ -361,7 +367,7 @@ def _loss_report(options: Options) -> "LossReport | None":
 
 def _build_connection(
     view: RevisionView[ClientBase],
-    adopted: rules.Adopt,
+    adopted: Adopt,
     ids: Iterator[int],
     sink: MessageSink,
     options: Options,

@@ -23,64 +23,64 @@ _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
 class Connect(Connector[Newest]):
-    """Connects to a server by any kind of target; `connect` of a package."""
+    """Connects to a server of any kind; `connect` of a package."""
 
     @overload
     def __call__(
-        self, target: ServerLike, /, **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[Newest]: ...
     @overload
     def __call__(
-        self, target: ServerLike, client: C, /, **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, client: C, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, target: ServerLike, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, target: ServerLike, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C1 | C2]: ...
     @overload
     def __call__(
-        self, target: ServerLike, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
     ) -> Connecting[C1 | C2 | C3]: ...
     @overload
     def __call__(
-        self, target: ServerLike, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
+        self, server: ServerLike, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
     ) -> Connecting[ClientBase]: ...
     def __call__(
         self,
-        target: ServerLike,
+        server: ServerLike,
         /,
         *clients: ClientBase,
         as_: RevisionModule[ClientBase] | None = None,
         **settings: Unpack[ConnectOptions],
     ) -> Connecting[ClientBase]:
-        """Connect to `target`, with the client whose revision is agreed on.
+        """Connect to `server`, with the client whose revision is agreed on.
 
         The default is the plain client of the package's newest revision, speaking all revisions of
-        the package; `as_`, the module of a revision, selects that of another one. The target is a
+        the package; `as_`, the module of a revision, selects that of another one. `server` is a
         command line or a list (a server as a process; a Python file runs with this Python), a URL,
         a server or its class (in memory), or an `Opener`, which may have settings of its own. Only
         the clients' revisions are agreed to, or `revisions` if given. A revision without a client
         is translated for the client of the next newer one, or of the newest; `options.on_loss` gets
         the losses. `negotiated` is the `client.negotiated` of an earlier connection to the same
-        server: it spares the probe, and is dropped if it proves wrong. Raises `NegotiationError`
+        server: it spares the probe, and is dropped if it proves wrong. Raise `NegotiationError`
         without a common revision, `RemoteError` or `McpError` if the server breaks off the
         handshake, `RequestTimeout` if it does not answer, `Disconnected` if it cannot be reached,
         `ValueError` and `TypeError` for wrong arguments, and `ImportError` if the package lacks the
-        part for such a target. On leaving, calls without an answer raise `Disconnected`, and the
+        part for such a server. On leaving, calls without an answer raise `Disconnected`, and the
         transport is closed.
         """
-        opener = self.opener(target, settings.get("options", USUAL))
+        opener = self.opener(server, settings.get("options", USUAL))
         return self.connection_through(opener, clients, as_, **settings)
 
     def opener(self, server: ServerLike, options: Options = USUAL) -> Opener:
-        """Return an opener of connections to `target`; see `connect` for errors."""
+        """Return an opener of connections to `server`; see `connect` for errors."""
         kind = server if isinstance(server, type) else type(server)
         if issubclass(kind, ClientBase):
-            raise TypeError("the target comes first, then the client: connect(target, client)")
+            raise TypeError("the server comes first, then the client: connect(server, client)")
         if issubclass(kind, Handlers):
             return self.make_opener("in_memory", server, options=options)
         value: Any = server

@@ -28,7 +28,7 @@ Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 
 ServerOrConnection: TypeAlias = ServerLike | AbstractAsyncContextManager[ClientBase]
-"""A target of `connect`, or a connection opened by another function."""
+"""A server for `connect`, or a connection opened by another function."""
 
 
 class _Calls:
@@ -88,9 +88,9 @@ class ToolClient(_Calls):
     async def connect(
         cls, server: ServerOrConnection, /, *, options: Options = USUAL
     ) -> AsyncGenerator[Self, None]:
-        """Connect to the server: `async with WeatherClient.connect(target) as weather`.
+        """Connect to the server: `async with WeatherClient.connect(server) as weather`.
 
-        The target is one of `connect` of the package, or a connection opened by another function,
+        The server is one for `connect` of the package, or a connection opened by another function,
         such as `connect_http(url, auth=OAuth())`, with its own options. Errors are those of
         `connect`.
         """
@@ -122,9 +122,9 @@ class SyncToolClient(_Calls):
     def connect(
         cls, server: ServerOrConnection, /, *, options: Options = USUAL
     ) -> Generator[Self, None, None]:
-        """Connect to the server: `with SyncWeatherClient.connect(target) as weather`.
+        """Connect to the server: `with SyncWeatherClient.connect(server) as weather`.
 
-        Targets and errors are those of the class with coroutines. Raise `LocalError` in a thread
+        Servers and errors are those of the class with coroutines. Raise `LocalError` in a thread
         that runs an event loop.
         """
         with _background() as background:

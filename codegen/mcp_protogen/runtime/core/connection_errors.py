@@ -107,11 +107,7 @@ class RequestTimeout(LocalError, TimeoutError):
     """No answer in time; the peer gets a cancellation if the protocol allows one."""
 
     def __init__(
-        self,
-        method: str,
-        seconds: float,
-        strays: Strays = NO_STRAYS,
-        id: RequestId | None = None,
+        self, method: str, seconds: float, strays: Strays = NO_STRAYS, id: RequestId | None = None
     ) -> None:
         super().__init__(strays.explain(f"{method} was not answered within {seconds:g} s", id))
         self.method: Final = method
@@ -191,5 +187,4 @@ CHOSEN: Final = (
     InvalidParams,
     MissingClientCapability,
 )
-"""Errors that a handler may raise as the answer; the text of any other exception goes to the log.
-"""
+"""Errors that a handler may raise as the answer; texts of other exceptions go to the log."""

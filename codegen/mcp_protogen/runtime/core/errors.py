@@ -52,7 +52,7 @@ class LocalError(ProtocolError):
 
 
 class Untranslatable(LocalError):
-    """A value that the target revision cannot express; nothing was sent."""
+    """A value that the other revision cannot express; nothing was sent."""
 
     CODE = INVALID_PARAMS
 

@@ -54,7 +54,7 @@ def faults_of(answer: JSONObject, schema: Schema, at: str) -> list[Problem]:
 
 
 def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
-    """Return the problems of a form's content, each with a pointer that begins with `at`."""
+    """Return the problems of a form's content, with pointers that begin with `at`."""
     if not is_object(content):
         return [Problem(at, "Input should be an object")]
     problems = [

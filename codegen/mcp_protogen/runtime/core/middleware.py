@@ -97,10 +97,8 @@ class MethodCall:
         field: Any = model.__pydantic_fields__.get("meta")
         meta = {**meta_of(self.params), **members}
         # Params without a `meta` field carry it as an undeclared member.
-        update = (
-            {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
-        )
-        params = self.params.model_copy(update=update)
+        added = {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
+        params = self.params.model_copy(update=added)
         return replace(self, params=params, meta={**self.meta, **members})
 
 

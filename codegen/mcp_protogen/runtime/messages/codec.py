@@ -170,11 +170,7 @@ class MessageCodec:
         raise InvalidAnswer(f"Invalid result of {spec.method}", faults, id=id)
 
     def parse(
-        self,
-        data: bytes | str,
-        *,
-        sender: Role,
-        pending: Callable[[RequestId], AnyRequest | None],
+        self, data: bytes | str, *, sender: Role, pending: Callable[[RequestId], AnyRequest | None]
     ) -> TypedCall | Result[Any] | Error:
         """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
         message = _read_one(data)
@@ -225,8 +221,7 @@ class MessageCodec:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        `params` of None are left out if optional. `meta` is JSON text of further members of their
-        `_meta`.
+        `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
         return write_call(id, to_json(spec.method), text)
@@ -262,7 +257,7 @@ class MessageCodec:
         try:
             return write_error(id, code, message, data)
         except (PydanticSerializationError, Unsendable) as error:
-            raise LocalError(f"the data of an error has no JSON form: {error}") from error
+            raise LocalError(f"the data of an error cannot be JSON: {error}") from error
 
 
 def spec_for_sender(spec: SpecT | None, sender: Role) -> SpecT | None:

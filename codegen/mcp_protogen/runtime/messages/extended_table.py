@@ -82,10 +82,8 @@ KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
 
-def _merge(
-    core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]
-) -> Mapping[KeyT, ValueT]:
-    merged = {key: spec for specs in added for key, spec in specs.items()}
+def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
+    merged = {key: spec for specs in more for key, spec in specs.items()}
     return {**merged, **core}
 
 

@@ -25,7 +25,7 @@ _MOST_ROUNDS: Final = 8
 def reinterpret(
     table: MethodTable, call: Call, error: InvalidParams, sender: Role
 ) -> TypedCall | RemoteError:
-    """Return a call with repaired params as a typed value; `refused` if it stays invalid."""
+    """Return a call with repaired params as a typed value; `error` if it stays invalid."""
     problems = error.problems
     # Only the first fault of a list is among the problems.
     for _ in range(_MOST_ROUNDS):

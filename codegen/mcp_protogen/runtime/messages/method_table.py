@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 EXTENSIONS: Final = "extensions"
-"""The capability that holds the declared extensions, by identifier."""
+"""The capability with the declared extensions, by identifier."""
 
 
 class Era(NamedTuple):
@@ -33,7 +33,7 @@ class Era(NamedTuple):
     has_handshake: bool
     """Whether a connection begins with a handshake, before most messages are allowed."""
     remembers_client: bool
-    """Whether a client's capabilities, name and log level hold for its connection.
+    """Whether a client's capabilities, name and log level apply to its connection.
 
     Otherwise the `_meta` of each request has them.
     """
@@ -95,11 +95,7 @@ class MethodTable(MessageCodec):
     @property
     def names(self) -> Mapping[str, str]:
         """The params members that `Mcp-Name` repeats, by the methods of extensions."""
-        return {
-            method: name
-            for extension in self.extensions
-            for method, name in extension.names.items()
-        }
+        return {method: name for added in self.extensions for method, name in added.names.items()}
 
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":

@@ -79,7 +79,7 @@ def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool 
                 raise
             return _splice_meta(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
-        raise LocalError(f"{method} has no JSON form: {error}") from error
+        raise LocalError(f"{method} cannot be JSON: {error}") from error
 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
@@ -88,7 +88,7 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:
-            raise LocalError(f"{method} has no JSON form: {error}") from error
+            raise LocalError(f"{method} cannot be JSON: {error}") from error
 
 
 def write_with_meta(model: WireModel, members: bytes) -> bytes:

@@ -52,18 +52,8 @@ class _Call:
 class PendingCalls:
 
     __slots__ = (
-        "_announce",
-        "_calls",
-        "_connection",
-        "_loop",
-        "_options",
-        "_reports",
-        "_sink",
-        "_tasks",
-        "_timer",
-        "_timer_at",
-        "_usual",
-        "broken",
+        *("_announce", "_calls", "_connection", "_loop", "_options", "_reports", "_sink", "_tasks"),
+        *("_timer", "_timer_at", "_usual", "broken"),
     )
 
     def __init__(

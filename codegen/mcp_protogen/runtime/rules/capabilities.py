@@ -14,14 +14,10 @@ TASK: Final = "task"
 
 
 def require(
-    method: str,
-    requirements: Iterable[Requirement],
-    sender: Role,
-    params: object,
-    declared: Declared,
+    method: str, needs: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> None:
-    """Raise `MissingCapability` unless `method` meets its `requirements`."""
-    need = unmet(requirements, sender, params, declared)
+    """Raise `MissingCapability` unless `method` meets its `needs`."""
+    need = unmet(needs, sender, params, declared)
     if need is not None:
         raise _unmet_error(method, need)
 

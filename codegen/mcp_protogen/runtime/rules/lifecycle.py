@@ -53,7 +53,7 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
 def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
     """Raise `LocalError` unless `sender` may send a message.
 
-    That is `MissingCapability` if a capability is not in `known`, the declarations of both sides.
+    That is `MissingCapability` if one is not in `declared`, the capabilities of both sides.
     """
     if sender not in spec.senders:
         raise LocalError(f"a {sender} must not send {spec.method}")

@@ -16,9 +16,9 @@ _PREFIX: Final = "mcp-param-"
 _TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
-# These keywords hold data, which may look like a schema.
+# These keywords contain data, which may look like a schema.
 _DATA: Final = ("const", "default", "enum", "examples")
-# These keywords hold schemas by name; the names are not keywords.
+# These keywords contain schemas by name; the names are not keywords.
 _NAMED: Final = (
     *("$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"),
     *("patternProperties", "properties"),

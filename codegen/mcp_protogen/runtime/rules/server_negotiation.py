@@ -71,7 +71,7 @@ class UnsupportedInHandshake(UnsupportedVersion):
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
     """Return the revision for a handshake: the requested one, or the newest available.
 
-    Raises `InvalidParams` if none is requested, and `UnsupportedInHandshake` if none is available.
+    Raise `InvalidParams` if none is requested, and `UnsupportedInHandshake` if none is available.
     """
     requested = params.get("protocolVersion")
     if not isinstance(requested, str):
@@ -131,7 +131,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
 def read_revision(call: Call) -> str:
     """Return the revision that a request of the stateless era names in its `_meta`.
 
-    Raises `InvalidParams` if it or the client's capabilities are missing.
+    Raise `InvalidParams` if it or the client's capabilities are missing.
     """
     version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):

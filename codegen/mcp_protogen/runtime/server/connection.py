@@ -199,26 +199,22 @@ class ServerConnection:
     )
 
     def __init__(
-        self,
-        bound_server: BoundServer,
-        connection: Connection,
-        state: ServerState,
-        sink: MessageSink,
+        self, bound: BoundServer, connection: Connection, state: ServerState, sink: MessageSink
     ) -> None:
-        self.server = bound_server.server
-        self.bound_server = bound_server
+        self.server = bound.server
+        self.bound_server = bound
         self.state = state
-        self.class_id = bound_server.class_id
+        self.class_id = bound.class_id
         connection.ids = state.ids
-        self.strategies = bound_server.strategies
+        self.strategies = bound.strategies
         self.answer_to: Serve = self.serve
         """Returns the result of a request, inside the layer."""
         notified: OnNotification = self._on_notification
-        if bound_server.middleware:
+        if bound.middleware:
             self.answer_to, notified = self._serve_through, self._notify_through
             connection.ids = note_ids(state.ids)
         # Only sessions begin with a handshake.
-        measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
+        measured = bound.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(
             connection, sink, state.tasks, state.options, self.outermost(), notified
@@ -227,7 +223,7 @@ class ServerConnection:
         self.is_owner = True
         self.save: Callable[[], Awaitable[None]] | None = None
         """Awaited before a client is notified: it may ask another process."""
-        self.handlers = bound_server.handlers
+        self.handlers = bound.handlers
         # Most connections need neither, and there may be many.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
@@ -379,7 +375,7 @@ class ServerConnection:
             self.server.__mcp_runtime__.warn_undeclared(method)
             return
         if self.endpoint.sink.full:
-            # Publishing reaches many clients; one that does not read must not hold it up.
+            # Publishing reaches many clients; one that does not read must not delay it.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         if self.save is not None:

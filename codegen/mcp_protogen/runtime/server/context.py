@@ -173,7 +173,7 @@ class Reports:
             await self._send()
 
     async def send_held(self) -> None:
-        """Send the report that was held back; never raises."""
+        """Send the delayed report; never raises."""
         log = self._context.endpoint.log
         try:
             await self._send()

@@ -43,8 +43,7 @@ async def change_subscription(
 class ListenStreams:
     """The open listen streams of a connection (2026-07-28, basic/patterns/subscriptions).
 
-    A server with single subscriptions gets a subscription for each resource; refused ones are left
-    out.
+    A server with single subscriptions gets one for each resource; refused ones are left out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")

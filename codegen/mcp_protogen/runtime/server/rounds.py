@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _AT: Final = "/params/inputResponses"
 
-# Loop turns before a round ends, so that concurrent questions are asked together.
+# Iterations of the event loop before a round ends, so that concurrent questions are asked together.
 _TICKS: Final = 3
 
 
@@ -72,7 +72,7 @@ class Inputs:
     def response(self, key: str, kind: type[R]) -> R | None:
         """Return the answer to the question asked under `key`, if there is one.
 
-        Raises `LocalError` if no such question was asked, or its answers are not of `kind`.
+        Raise `LocalError` if no such question was asked, or its answers are not of `kind`.
         """
         asked = self._types.get(key)
         if asked is None:
@@ -88,8 +88,8 @@ def ask(
 ) -> str:
     """Return the sealed state to send with `questions`, which are requests as JSON objects.
 
-    `memo` is for the runtime in the next round. Raises `MissingClientCapability`, and `LocalError`
-    if questions and state are both missing, or the state has no JSON form.
+    `memo` is for the runtime in the next round. Raise `MissingClientCapability`, and `LocalError`
+    if questions and state are both missing, or the state cannot be JSON.
     """
     if not questions and state is None:
         raise LocalError("a result that asks for input needs questions or a state")
@@ -103,7 +103,7 @@ def ask(
     try:
         return asking.seal.seal({"asked": notes, "state": state, "memo": memo}, asking.binding)
     except PydanticSerializationError as error:
-        raise LocalError(f"the state of a request has no JSON form: {error}") from error
+        raise LocalError(f"the state of a request cannot be JSON: {error}") from error
 
 
 def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
@@ -125,7 +125,7 @@ def _note_question(question: JSONObject) -> JSONObject:
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:
     """Return the answers in params, and the memo; None without a state.
 
-    Raises `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
+    Raise `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
     Handling").
     """
     state = raw.get("requestState")
@@ -163,10 +163,7 @@ def read_answer(
 
 
 class Once:
-    """The results of work that is done only once, by key: JSON values.
-
-    The client stores them, or `keep`, if set.
-    """
+    """The results of work done only once, by key: JSON, stored by the client, or `keep` if set."""
 
     __slots__ = ("_running", "_tasks", "done", "keep")
 
@@ -191,9 +188,7 @@ class Once:
             await shield(self._running[key][1])
         return cast(T, self.done[key])
 
-    async def _do(
-        self, key: str, work: Callable[[], Awaitable[T] | T], ended: Future[None]
-    ) -> None:
+    async def _do(self, key: str, work: Callable[[], Awaitable[T] | T], end: Future[None]) -> None:
         try:
             value = work()
             if isawaitable(value):
@@ -204,12 +199,12 @@ class Once:
                 await self.keep(key, value)
             self.done[key] = value
         except Exception as error:
-            ended.set_exception(error)
+            end.set_exception(error)
         else:
-            ended.set_result(None)
+            end.set_result(None)
         finally:
             del self._running[key]
-            ended.cancel()
+            end.cancel()
 
     async def wait_running(self) -> None:
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)

@@ -53,7 +53,7 @@ async def serve(
     handshake gets the revision it asks for, or the newest; from 2026-07-28 on, each request names
     its revision. When the client has gone, or this call is cancelled, handlers get `options.drain`
     seconds to finish; open requests are then answered with an error. No task is left running, and
-    `transport` is closed. Raises `ValueError` for no server or two of the same revision, and
+    `transport` is closed. Raise `ValueError` for no server or two of the same revision, and
     `LifespanError` if a lifespan fails.
     """
     try:
@@ -70,7 +70,7 @@ async def serve_views(
     options: Options,
     on_begin: Callable[["Router"], None] | None = None,
 ) -> None:
-    """Serve one connection without closing it; `begun` gets its router."""
+    """Serve one connection without closing it; `on_begin` gets its router."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue)
     if on_begin is not None:
@@ -103,18 +103,14 @@ async def enter_lifespans(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[
         for server in [part for outer in servers for part in outer.__mcp_runtime__.parts()]:
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
-                lifespan = runtime.lifespan
+                entry = runtime.lifespan
                 from .lifespan import Lifespan
 
                 # A lifespan of another event loop cannot be used in this one.
-                if (
-                    lifespan is None
-                    or not lifespan.users
-                    or lifespan.loop is not get_running_loop()
-                ):
+                if entry is None or not entry.users or entry.loop is not get_running_loop():
                     name = runtime.identity()["name"]
-                    lifespan = runtime.lifespan = Lifespan(name, server.lifespan)
-                await stack.enter_async_context(lifespan.use())
+                    entry = runtime.lifespan = Lifespan(name, server.lifespan)
+                await stack.enter_async_context(entry.use())
         yield
 
 
@@ -232,15 +228,15 @@ class Router:
             case str(revision):
                 entry = self._stateless.get(revision)
                 if entry is None:
-                    bound_server = self._state.bound_server(revision)
-                    entry = self._add_connection(bound_server, bound_server.connection())
+                    bound = self._state.bound_server(revision)
+                    entry = self._add_connection(bound, bound.connection())
                     self._stateless[revision] = entry
                 entry.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
-                bound_server = self._state.bound_server(revision)
-                connection, answer = bound_server.initialize(call, self._state.options)
-                self.handshaken = self._add_connection(bound_server, connection)
+                bound = self._state.bound_server(revision)
+                connection, answer = bound.initialize(call, self._state.options)
+                self.handshaken = self._add_connection(bound, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -267,10 +263,8 @@ class Router:
                 return
         self._log.info("ignored the cancellation of a request that is not open")
 
-    def _add_connection(
-        self, bound_server: BoundServer, connection: Connection
-    ) -> ServerConnection:
-        served = ServerConnection(bound_server, connection, self._state, self._sink)
+    def _add_connection(self, bound: BoundServer, connection: Connection) -> ServerConnection:
+        served = ServerConnection(bound, connection, self._state, self._sink)
         served.endpoint.principal = self._principal
         served.register()
         self.connections.append(served)

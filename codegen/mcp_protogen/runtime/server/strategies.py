@@ -29,8 +29,7 @@ def asking_methods(table: MethodTable) -> list[str]:
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the result of a handler, or the result that asks its questions.
 
-    A client may send answers without a state: then the handler runs again with those that fit its
-    questions.
+    If a client sends answers without a state, the handler runs again with those that fit.
     """
     result = await _in_round(handler, context, job, job.request)
     answers: Mapping[str, Any] = context.raw.get("inputResponses") or {}

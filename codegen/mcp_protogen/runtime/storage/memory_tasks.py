@@ -91,7 +91,7 @@ class MemoryTaskStore:
         if key in self._kept:
             self._remove(key)
         if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
-            # Most deleted records, such as turns, would have ended much later.
+            # Most deleted records, such as locks, would have ended much later.
             self._ends = [
                 (record.ends_at, key) for key, record in self._kept.items() if record.ends_at < inf
             ]

@@ -18,9 +18,7 @@ class Completer:
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
         bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
-        names = (
-            name for base in bases for name, attribute in vars(base).items() if attribute is given
-        )
+        names = (name for base in bases for name, value in vars(base).items() if value is given)
         self._attribute = next(names, "")
         self._given = getattr_static(cls, self._attribute) if self._attribute else given
         function = function_of(self._given)
@@ -61,10 +59,7 @@ def _shorten(suggestions: Iterable[Any]) -> dict[str, Any]:
 
 
 def completers(
-    label: str,
-    parameters: Mapping[str, Parameter],
-    given: Completions | None,
-    cls: type[Any] | None,
+    label: str, parameters: Mapping[str, Parameter], given: Completions | None, cls: type | None
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, parameter in parameters.items():
@@ -76,10 +71,8 @@ def completers(
         if name not in by_name:
             raise TypeError(f"{label}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
-            advice = "give a list or a function"
-            raise TypeError(
-                f"{label}: completions for {name} must not be a single string: {advice}"
-            )
+            hint = "give a list or a function"
+            raise TypeError(f"{label}: completions for {name} must not be a single string: {hint}")
         found[by_name[name]] = Completer(source, cls)
     return found
 

@@ -25,7 +25,7 @@ class ToolError(Exception):
     """A failure whose text becomes the result of the tool, so that the model can react.
 
     For a prompt or a resource, which have no such results, it becomes the message of an error. The
-    text of any other exception only goes to the log, because it may hold secrets.
+    text of any other exception only goes to the log, because it may have secrets.
     """
 
 

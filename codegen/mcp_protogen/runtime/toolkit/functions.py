@@ -68,7 +68,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function as clients see it; `where` names it in messages."""
+    """A function as clients see it; `label` names it in messages."""
 
     label: str
     parameters: tuple[Parameter, ...]
@@ -124,7 +124,7 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     except NameError as error:
         raise TypeError(f"{label}: unknown name in an annotation: {error}") from error
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
-    all_parameters = [
+    declared = [
         _parameter(
             label,
             parameter,
@@ -133,10 +133,8 @@ def signature_of(function: Function, *, method: bool) -> Signature:
         )
         for parameter in _parameters(function, method)
     ]
-    sessions = tuple(
-        parameter.name for parameter in all_parameters if _is_session(parameter.annotation)
-    )
-    parameters = tuple(parameter for parameter in all_parameters if parameter.name not in sessions)
+    sessions = tuple(parameter.name for parameter in declared if _is_session(parameter.annotation))
+    parameters = tuple(parameter for parameter in declared if parameter.name not in sessions)
     wires = [parameter.wire for parameter in parameters]
     for parameter in parameters:
         if wires.count(parameter.wire) > 1:
@@ -191,7 +189,7 @@ def _is_self(parameter: inspect.Parameter | None) -> bool:
 
 
 def _is_session(annotation: Any) -> bool:
-    # A function that is also called without a client takes `Session | None = None`.
+    # A function also called without a client takes `Session | None = None`.
     arms = [arm for arm in union_types(annotation) if arm is not NoneType]
     return arms != [] and all(
         isinstance(arm, type) and issubclass(arm, SessionBase) for arm in arms
@@ -218,7 +216,7 @@ def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None
         name = function_name(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
         raise TypeError(f"{signature.label}: Depends must be in the annotation: {advice}")
-    # A type alias holds its value in an attribute.
+    # A type alias has its value in an attribute.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((mark for mark in metadata if isinstance(mark, Depends)), None)
@@ -237,9 +235,7 @@ def union_types(annotation: Any) -> list[Any]:
 class Arguments:
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
-        parameters = {
-            f"a{index}": parameter for index, parameter in enumerate(signature.parameters)
-        }
+        parameters = {f"a{i}": parameter for i, parameter in enumerate(signature.parameters)}
         self._names = {field: parameter.name for field, parameter in parameters.items()}
         self._wires = [parameter.wire for parameter in signature.parameters]
         model = _model(signature.label, parameters)
@@ -328,14 +324,14 @@ def parameter_adapter(label: str, parameter: Parameter) -> TypeAdapter[Any]:
 
 
 def adapter_of(annotation: Any, noun: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise a `TypeError` that names `what`."""
+    """Return an adapter for a type; raise a `TypeError` that names `noun`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)
             adapter.rebuild()
             return adapter
     except _NO_JSON as error:
-        raise TypeError(f"{noun} has no JSON form: {_reason(error)}") from error
+        raise TypeError(f"{noun} cannot be JSON: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -1,5 +1,4 @@
-"""One call with its dependencies: functions before it, and the second halves of generators after
-it.
+"""A call with its dependencies: functions before it, and second halves of generators after it.
 
 Plain functions run in threads, where they cannot be stopped. If a call is cancelled meanwhile, the
 thread itself continues its own generators, as soon as the function has ended.

@@ -73,8 +73,7 @@ class Item(ABC):
         tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
         if isinstance(tags, str):
             raise TypeError(
-                f"{label}: tags must be a collection, not a single string: write "
-                f"tags={{{tags!r}}}"
+                f"{label}: tags must be a collection, not a single string: write tags={{{tags!r}}}"
             )
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{label}: enabled must be True, False or a function of the session")
@@ -124,7 +123,7 @@ class Item(ABC):
         filtered = filter_members(model, members)
         try:
             result = model.from_wire(filtered)
-            # An entry without a JSON form must fail here, not when a client lists the items.
+            # An entry that JSON cannot express must fail here, not when a client lists it.
             result.to_json()
             return result
         except PydanticSerializationError as error:

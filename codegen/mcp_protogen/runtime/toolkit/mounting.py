@@ -131,11 +131,9 @@ class LocalMount(Mount):
             self.runtime.remove_connection(link.connection)
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
-        return cast(
-            AbstractContextManager[object], self.runtime.listening(self._inner_context(context))
-        )
+        return cast(AbstractContextManager[object], self.runtime.listening(self._context(context)))
 
-    def _inner_context(self, outer: RequestContext) -> MountedContext:
+    def _context(self, outer: RequestContext) -> MountedContext:
         return self._link(outer.connection).connection.context(outer)
 
     async def find(
@@ -144,7 +142,7 @@ class LocalMount(Mount):
         own = self.prefix.strip(kind, key)
         if own is None:
             return None
-        inner = self._inner_context(session.__mcp_runtime__).session()
+        inner = self._context(session.__mcp_runtime__).session()
         found = await lookup.find(self.catalogue, method, kind, own, inner)
         if found is None:
             return MountedItem(self, key) if kind in self._open else None
@@ -152,7 +150,7 @@ class LocalMount(Mount):
         return MountedItem(self, key, found.tags, scopes=found.scopes, task=found.task)
 
     async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
-        inner = self._inner_context(session.__mcp_runtime__).session()
+        inner = self._context(session.__mcp_runtime__).session()
         own = await lookup.keys(self.catalogue, field, inner)
         return [
             MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own

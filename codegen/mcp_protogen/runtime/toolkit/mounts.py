@@ -67,11 +67,9 @@ class Prefix(NamedTuple):
 
     def overlaps(self, other: "Prefix") -> bool:
         # In URIs, a slash follows the text, whatever the separator is.
-        one, two = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
+        a, b = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
         both = self.text and other.text
-        return bool(both) and (
-            self.text == other.text or one.startswith(two) or two.startswith(one)
-        )
+        return bool(both) and (self.text == other.text or a.startswith(b) or b.startswith(a))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
 RESULT: Final = "result"
-"""Holds a value other than a JSON object, in revisions that require an object."""
+"""The member for a value other than a JSON object, where an object is required."""
 
 _PLAIN: Final = (bool, int, str)
 
@@ -77,7 +77,7 @@ _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
 
 
 def _is_open(annotation: Any) -> bool:
-    """Return whether values may hold content, which no schema describes."""
+    """Return whether values may contain content, which no schema describes."""
     if annotation is EMPTY:
         return True
     return any(arm in (Any, object) or _lists_anything(arm) for arm in union_types(annotation))
@@ -100,7 +100,7 @@ class UnstructuredOutput:
         self, models: RevisionModels, label: str, *, structured: bool, lists_content: bool
     ) -> None:
         self._models = models
-        self._where = label
+        self._label = label
         self._results = models.call_results
         self._content: tuple[type, ...] = (Media, *models.blocks)
         self._structured = structured and models.has_structured
@@ -115,7 +115,7 @@ class UnstructuredOutput:
         content = self._blocks(value)
         if content is not None:
             return models.call_result(content=content)
-        text = _write_json(value, self._where)
+        text = _write_json(value, self._label)
         wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
@@ -137,7 +137,7 @@ class UnstructuredOutput:
         if isinstance(value, self._content):
             return value
         return text_block(
-            value if isinstance(value, str) else _write_json(value, self._where).decode()
+            value if isinstance(value, str) else _write_json(value, self._label).decode()
         )
 
 

@@ -44,9 +44,7 @@ class RevisionModels:
     @cached_property
     def added_items(self) -> ModuleType | None:
         """The module that makes the items of an extension, if there is one."""
-        return next(
-            (extension.items() for extension in self._table.extensions if extension.items), None
-        )
+        return next((added.items() for added in self._table.extensions if added.items), None)
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]

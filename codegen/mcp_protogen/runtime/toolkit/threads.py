@@ -37,7 +37,7 @@ class _Call:
         try:
             return self._context.run(self._function, **self._given), None
         except StopIteration as error:
-            # A future cannot hold StopIteration: the caller would wait for ever.
+            # A future cannot raise StopIteration: the caller would wait for ever.
             raised = RuntimeError(f"{function_name(self._function)} raised StopIteration")
             raised.__cause__ = error
             return None, raised
@@ -63,8 +63,7 @@ class Threads:
 
     A thread cannot be stopped: when a call is cancelled, its place is free at once. So that clients
     cannot pile these up, there are never more than twice as many threads as places. One thread at a
-    time is woken, and wakes the next one: most functions are quick, and one thread runs many of
-    them.
+    time is woken, and wakes the next one: most functions are quick, and one thread runs many.
     """
 
     def __init__(self, name: str, size: int) -> None:

@@ -1,4 +1,4 @@
-"""The runtime's part of a toolkit server."""
+"""Toolkit servers at run time."""
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -239,14 +239,14 @@ class ToolkitRuntime(ServerRuntime):
 
     def sends(self) -> frozenset[str]:
         has_items = self.catalogue.has_items
-        offered = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
-        found = {
+        kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
+        methods = {
             _LOG,
-            *map(_change_method, offered),
-            *([_UPDATED] if "resources" in offered else ()),
+            *map(_change_method, kinds),
+            *([_UPDATED] if "resources" in kinds else ()),
         }
         # Some revisions may lack such a notification.
-        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+        return self.owner.SENDS | (methods & self.owner.TABLE.notifications.keys())
 
 
 def _change_method(kind: str) -> str:

@@ -1,7 +1,7 @@
-"""Translations that tables cannot express, because the target revision lacks a member.
+"""Translations that tables cannot express, because the destination lacks a member.
 
 Each function takes a value that is valid in the source revision, and returns one that is still
-valid there but only uses members of the target revision.
+valid there but only uses members of the destination.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ def audio_as_resource(block: JSONObject, site: Site) -> JSONObject:
 
 @_register
 def audio_as_text(block: JSONObject, site: Site) -> JSONObject:
-    """Return a text in place of an audio block, where no type can hold the bytes."""
+    """Return a text in place of an audio block, where no type can have the bytes."""
     return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", site)
 
 
@@ -90,7 +90,7 @@ def _common(block: JSONObject) -> JSONObject:
 
 
 _RESULT: Final = "result"
-"""The member that holds a value other than an object, where servers must send an object."""
+"""The member for a value other than an object, where servers must send an object."""
 
 
 @_register
@@ -166,7 +166,7 @@ def _is_movable(schema: Any) -> bool:
 
 @_register
 def tool_schemas_of_known_form(tool: JSONObject, site: Site) -> JSONObject:
-    """Drop keywords of a tool's schemas whose form the target does not allow."""
+    """Drop keywords of a tool's schemas whose shape the destination does not allow."""
     for member in ("inputSchema", "outputSchema"):
         schema: JSONObject = tool.get(member, {})
         for key, is_valid in _TESTS.items():
@@ -234,7 +234,7 @@ def forms_only(params: JSONObject, site: Site) -> JSONObject:
 
 @_register
 def forms_if_declared(capabilities: JSONObject, site: Site) -> JSONObject:
-    """Drop the capability to elicit by URL alone: the target revision has only forms."""
+    """Drop the capability to elicit by URL alone: the destination has only forms."""
     modes = capabilities.get("elicitation")
     if not modes or "form" in modes or "url" not in modes:
         return capabilities
@@ -270,7 +270,7 @@ def _is_choice(value: object) -> bool:
 
 @_register
 def fields_without_defaults(field: JSONObject, site: Site) -> JSONObject:
-    """Drop `default` from a field where the target has none; only a boolean may have one."""
+    """Drop `default` from a field where the destination has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
         return field
     return site.without(field, "default")
@@ -302,12 +302,12 @@ def at_most_100_values(completion: JSONObject, site: Site) -> JSONObject:
 
 @_register
 def named_request_only(params: JSONObject, site: Site) -> JSONObject:
-    """Refuse a cancellation without a request id: the target requires one."""
+    """Refuse a cancellation without a request id: the destination requires one."""
     return params if "requestId" in params else site.refuse("requestId")
 
 
 @_register
 def complete_only(result: JSONObject, site: Site) -> JSONObject:
-    """Refuse a result of a type that the target does not have."""
+    """Refuse a result of a type that the destination lacks."""
     kind = result.get("resultType", "complete")
     return result if kind == "complete" else site.refuse("resultType")

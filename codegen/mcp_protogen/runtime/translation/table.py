@@ -221,7 +221,7 @@ class TranslatingTable(MethodTable):
     def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
         """Return the translation of results of a class; None if the wire has it too.
 
-        Raises `LocalError` for a class outside the method's results.
+        Raise `LocalError` for a class outside the method's results.
         """
         native = self._wire.requests[spec.method]
         if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):

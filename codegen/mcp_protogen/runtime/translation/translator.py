@@ -57,7 +57,7 @@ class Translator:
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raises `LookupError` for a type that the target lacks.
+        Raise `LookupError` for a type that the destination lacks.
         """
         if name in self.direction.plans:
             return self._function_for(name)
@@ -68,7 +68,7 @@ class Translator:
         )
 
     def becomes(self, name: str) -> str:
-        """Return the target's name of a type of the source; raise `LookupError` if it has none."""
+        """Return the destination's name of a type of the source; raise `LookupError`."""
         if name in self.direction.same:
             return self.direction.same[name]
         self.of_type(name)
@@ -82,7 +82,7 @@ class Translator:
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
 
-        Raises `LookupError` like `of_type`, and `Untranslatable`.
+        Raise `LookupError` like `of_type`, and `Untranslatable`.
         """
         run = self.of_type(name)
         if run is None:
@@ -262,7 +262,7 @@ def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
 def translator(package: ModuleType, source: str, destination: str) -> Translator:
     """Return the translator of a generated package between two of its revisions.
 
-    Raises `LookupError` if the package has no table for them.
+    Raise `LookupError` if the package has no table for them.
     """
     older, newer = sorted((source, destination))
     tables = package.__mcp_part__(f"translate.{module_name(older)}__{module_name(newer)}")

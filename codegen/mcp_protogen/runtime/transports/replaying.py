@@ -97,10 +97,10 @@ class Script:
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
-        target = self.redaction(_comparable_params(params), "/params")
+        wanted = self.redaction(_comparable_params(params), "/params")
         same = [found[0] for key, found in self.exchanges.items() if key[0] == method]
         differing = [
-            (exchange, [*_differences(_comparable_params(exchange.params), target)])
+            (exchange, [*_differences(_comparable_params(exchange.params), wanted)])
             for exchange in same
         ]
         return min(differing, key=lambda one: len(one[1]), default=None)

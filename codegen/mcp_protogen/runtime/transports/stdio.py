@@ -158,11 +158,9 @@ class _WritingThread(LineProtocol):
 
 class StdioTransport(LineTransport):
 
-    def __init__(
-        self, descriptors: _Descriptors, incoming: LineProtocol, outgoing: LineProtocol
-    ) -> None:
+    def __init__(self, taken: _Descriptors, incoming: LineProtocol, outgoing: LineProtocol) -> None:
         super().__init__(incoming, outgoing)
-        self._taken = descriptors
+        self._taken = taken
         self._closed = False
 
     async def close(self) -> None:

@@ -107,7 +107,7 @@ class WireModel(BaseModel):
     def to_json(self) -> bytes:
         """Return the JSON object to send, as UTF-8 text, with null for NaN and infinities.
 
-        Raise `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        Raise `pydantic_core.PydanticSerializationError` for a value that JSON lacks.
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 

@@ -61,7 +61,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of a class in place; `resolve` returns the target of a reference."""
+    """Adjust the schema of a class in place; `resolve` follows a reference."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.

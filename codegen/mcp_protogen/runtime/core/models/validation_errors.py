@@ -81,7 +81,7 @@ def problem_of(line: ErrorDetails, value: Any, prefix: str) -> Problem:
 def _steps(
     location: Sequence[int | str], value: Any, wanted: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
-    """Return the part of `location` that leads from `value` to `target`, or None."""
+    """Return the part of `location` that leads from `value` to `wanted`, or None."""
     # The search failed at `dead`: members named like arms would double the work per level.
     if not location:
         # A value that was read twice is equal, but not identical; 1, 1.0 and true differ.
