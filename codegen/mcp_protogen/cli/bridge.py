@@ -129,7 +129,7 @@ def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str)
 @with_groups
 def bridge(
     to: Annotated[
-        str | None, typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}.")
+        str | None, typer.Option(metavar="SERVER", help=f"The server: {A_SERVER}.")
     ] = None,
     revision: Annotated[
         list[str] | None,

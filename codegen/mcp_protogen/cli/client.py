@@ -28,7 +28,7 @@ class ClientOptions:
     server_name: Annotated[
         str | None,
         typer.Argument(
-            metavar="TARGET",
+            metavar="SERVER",
             help=f"A server: {A_SERVER}. Without one: the clients in [tool.mcp-gen.clients].",
         ),
     ] = None
@@ -84,7 +84,7 @@ def client(
 ) -> None:
     """Write a typed client of a server: a module and its lock.
 
-    The module has a method for each tool, prompt and resource template. Without TARGET, the command
+    The module has a method for each tool, prompt and resource template. Without SERVER, the command
     handles all clients of the project, for example with --check in a CI. With --check, the exit
     code is 1 for any difference, or only for those that --fail-on names.
     """
@@ -114,16 +114,16 @@ def _jobs(
 
     if client_options.server_name is None and client_options.out is None:
         if client_options != ClientOptions() or options != ServerOptions():
-            raise _wrong("these options need both TARGET and --out FILE")
+            raise _wrong("these options need both SERVER and --out FILE")
         if not settings.clients:
-            raise _wrong("TARGET is missing, and [tool.mcp-gen.clients] is empty")
+            raise _wrong("SERVER is missing, and [tool.mcp-gen.clients] is empty")
         server_of = None if offline else _server_of
         yield from jobs_of(settings.clients, server_of, timeout)
         return
     if client_options.out is None:
         raise _wrong("--out FILE is missing: name the module to write")
     if client_options.server_name is None and not offline:
-        raise _wrong("TARGET is missing: name a server, or use the lock with --offline")
+        raise _wrong("SERVER is missing: name a server, or use the lock with --offline")
     yield ClientJob(
         module=client_options.out,
         server=(

@@ -57,7 +57,8 @@ def inspect_server(
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Record all messages in this file; it can be inspected as TARGET."
+            metavar="FILE",
+            help="Record all messages in this file; inspect can read it in place of SERVER.",
         ),
     ] = None,
     choice: FindingChoice,

@@ -62,7 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="Test a Python package, module or folder.")
+        str | None, typer.Option(metavar="SDK", help="Test a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -72,7 +72,7 @@ def vectors(
     ] = None,
     python: Annotated[
         str | None,
-        typer.Option(metavar="INTERPRETER", help="Python to run TARGET with, if not this one."),
+        typer.Option(metavar="INTERPRETER", help="Python to run SDK with, if not this one."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.01, help="Time for each answer.")
@@ -146,7 +146,7 @@ _CONSTRAINTS = (
         "--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"
     ),
     OptionConstraint("--force", ("--out",), why="it is about files in a folder"),
-    OptionConstraint("--python", ("--run",), why="it is the interpreter of the tested target"),
+    OptionConstraint("--python", ("--run",), why="it is the interpreter of the tested SDK"),
 )
 
 

@@ -196,5 +196,5 @@ def _read_lock(name: str) -> ClientLock:
 
 def _no_lock(path: Path) -> ProblemError:
     message = "there is no lock of a typed client"
-    hint = "write one with mcp-gen client TARGET --out FILE.py"
+    hint = "write one with mcp-gen client SERVER --out FILE.py"
     return ProblemError(Problem("no-client-lock", message, str(path), hint=hint))
