@@ -1,4 +1,4 @@
-"""Targets and vectors: each cause is found once, unless it is known already."""
+"""SDKs and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ class Root(typing.TypedDict):
 
 
 def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
-    """Return the behavioural findings with the target's behaviour."""
+    """Return the behavioural findings with the SDK's behaviour."""
     found = findings(run_audit(folder, source, vectors=True))
     return {
         key: change.after for key, change in found.items() if change.category is Category.BEHAVIOUR
@@ -111,13 +111,16 @@ def test_missing_member_is_not_reported_twice(tmp_path: Path) -> None:
 
 
 def test_hidden_type_is_tried_where_it_is_visible(tmp_path: Path) -> None:
-    source = ICON.replace('Literal["light", "dark"]', "str") + """
+    source = (
+        ICON.replace('Literal["light", "dark"]', "str")
+        + """
     class Tool(BaseModel):
         model_config = ConfigDict(extra="allow")
         name: str
         inputSchema: dict[str, Any]
         icons: list[dict[str, Any]] | None = None
     """
+    )
     found = findings(run_audit(tmp_path, source, vectors=True))
     assert ("field-untyped", "Tool.icons[]") in found
     lenient = {item for code, item in found if code == "accepts-invalid"}
@@ -188,7 +191,7 @@ def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_r
     }
     assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
     assert ("accepts-invalid", "LoggingLevel enum") not in found
-    # A type that accepts it itself is named, and so is one that the target lacks.
+    # A type that accepts it itself is named, and so is one that the SDK lacks.
     accepting = source.replace("strict=True", "strict=False")
     for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
         change = findings(run_audit(tmp_path / name, changed, vectors=True))[lenient]
@@ -246,12 +249,15 @@ def test_an_envelope_of_its_own_is_put_around_messages(tmp_path: Path) -> None:
 
 
 def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path: Path) -> None:
-    messages = "".join(f"""
+    messages = "".join(
+        f"""
     class {name}(BaseModel):
         model_config = ConfigDict(extra="forbid")
         method: Literal[{method!r}]
         params: Any = None
-        """ for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list")))
+        """
+        for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list"))
+    )
     found = run_audit(tmp_path, PYDANTIC + messages, vectors=True)
     assert ("type-missing", "JSONRPCRequest") in findings(found)
     tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]

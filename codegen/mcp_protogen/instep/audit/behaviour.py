@@ -1,4 +1,4 @@
-"""The reactions of a target to vectors, without the faults that its types show already.
+"""The reactions of an SDK to vectors, without the faults that its types show already.
 
 The item of a finding must stay the same from run to run, because baselines identify findings by it.
 So it has only terms of the schema, never texts of a vector.

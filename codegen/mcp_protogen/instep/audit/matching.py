@@ -1,4 +1,4 @@
-"""The matches between types of the target and types of the schema.
+"""The matches between types of the SDK and types of the schema.
 
 They are found by the mapping file, then by name, then by shape: the constant of a message or a
 content block, the set of members, the values of an enumeration. Types of inline objects, whose
@@ -35,7 +35,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A type of the target that stands for a type of the schema.
+    """A type of the SDK that stands for a type of the schema.
 
     `variants` stand for it, too: an SDK may have several classes for different uses of a type.
     """
@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The matches, by type of the schema; `modules` are the target's modules of this revision.
+    """The matches, by type of the schema; `modules` are the SDK's modules of this revision.
 
     `left_out` are types that the user has excluded.
     """
@@ -64,7 +64,7 @@ class Matching:
 
 
 def match(wanted: ExpectedTypes, sdk: Description, mapped: TypeMapping = NO_MAPPING) -> Matching:
-    """Match the types of a revision with those of a target."""
+    """Match the types of a revision with those of an SDK."""
     exchanged = [module for module in sdk.modules if sdk.is_exchanged(module)]
     modules = modules_of_revision(exchanged, wanted.ir.id)
     pool = _Pool(wanted, sdk, modules)
@@ -98,7 +98,7 @@ def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[st
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The types of a target that can stand for something."""
+    """The types of an SDK that can stand for something."""
 
     wanted: ExpectedTypes
     sdk: Description
