@@ -111,16 +111,13 @@ def test_missing_member_is_not_reported_twice(tmp_path: Path) -> None:
 
 
 def test_hidden_type_is_tried_where_it_is_visible(tmp_path: Path) -> None:
-    source = (
-        ICON.replace('Literal["light", "dark"]', "str")
-        + """
+    source = ICON.replace('Literal["light", "dark"]', "str") + """
     class Tool(BaseModel):
         model_config = ConfigDict(extra="allow")
         name: str
         inputSchema: dict[str, Any]
         icons: list[dict[str, Any]] | None = None
     """
-    )
     found = findings(run_audit(tmp_path, source, vectors=True))
     assert ("field-untyped", "Tool.icons[]") in found
     lenient = {item for code, item in found if code == "accepts-invalid"}
@@ -249,15 +246,12 @@ def test_an_envelope_of_its_own_is_put_around_messages(tmp_path: Path) -> None:
 
 
 def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path: Path) -> None:
-    messages = "".join(
-        f"""
+    messages = "".join(f"""
     class {name}(BaseModel):
         model_config = ConfigDict(extra="forbid")
         method: Literal[{method!r}]
         params: Any = None
-        """
-        for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list"))
-    )
+        """ for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list")))
     found = run_audit(tmp_path, PYDANTIC + messages, vectors=True)
     assert ("type-missing", "JSONRPCRequest") in findings(found)
     tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]

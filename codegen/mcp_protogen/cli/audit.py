@@ -70,7 +70,7 @@ def audit(
         float,
         typer.Option(metavar="SECONDS", min=0.1, help="Time for the import, and each answer."),
     ] = 60.0,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare an SDK with a revision.

@@ -30,7 +30,7 @@ class BridgeLogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """The form of the log."""
+    """The format of the log."""
 
     TEXT = "text"
     JSON = "json"
@@ -161,7 +161,7 @@ def bridge(
     log_level: Annotated[
         BridgeLogLevel, typer.Option(help="Least severe entries.")
     ] = BridgeLogLevel.WARNING,
-    log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
+    log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Pass on messages between clients and a server.
 

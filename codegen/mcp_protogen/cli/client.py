@@ -79,7 +79,7 @@ def client(
     ] = FailOn.ANY,
     server: ServerOptions,
     timeout: Timeout = 30.0,
-    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
     """Write a typed client of a server: a module and its lock.

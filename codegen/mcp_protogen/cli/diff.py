@@ -64,7 +64,7 @@ def diff(
             help="The specification's repository, where earlier publications are.",
         ),
     ] = None,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare two revisions, or two contracts of a server.

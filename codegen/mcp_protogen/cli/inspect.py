@@ -62,7 +62,7 @@ def inspect_server(
         ),
     ] = None,
     choice: FindingChoice,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Inspect a server: its features, and its violations of the protocol.

@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.config import Format
 
 
 class VectorsFormat(StrEnum):
-    """The forms of vectors, of a report about a folder, and of findings."""
+    """The formats of vectors, of a report about a folder, and of findings."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,7 +32,7 @@ _FORMATS = {
     "a folder": (VectorsFormat.TEXT, VectorsFormat.JSON, VectorsFormat.GITHUB),
     "findings": tuple(format for format in VectorsFormat if format is not VectorsFormat.JSONL),
 }
-"""The forms of each kind of output; the first is the default."""
+"""The formats of each kind of output; the first is the default."""
 
 
 def vectors(
@@ -89,7 +89,7 @@ def vectors(
     schema: Schema = None,
     format: Annotated[
         VectorsFormat | None,
-        typer.Option(help="Form of the vectors, of the report, or of the findings."),
+        typer.Option(help="Format of the vectors, of the report, or of the findings."),
     ] = None,
     output: Output = None,
     force: Annotated[
@@ -130,7 +130,7 @@ def vectors(
 
 
 _EITHER = "write vectors, or test an implementation with them"
-_WHOLE = "a folder holds the vectors of a whole revision"
+_WHOLE = "a folder contains the vectors of a whole revision"
 _CONSTRAINTS = (
     OptionConstraint("--run", excludes=("--run-command",), why="both name an implementation"),
     *(

@@ -133,7 +133,7 @@ def _mistake_of(vector: Vector) -> tuple[str, str]:
 
 
 def _place(vector: Vector, known: KnownGaps, found: _SortedAnswers) -> str:
-    """Return the place of a mistake: the member that holds it, if its definition refuses it."""
+    """Return the place of a mistake: the member that contains it, if its definition refuses it."""
     if _mistake_of(vector) not in found.refused:
         return item_of(vector)
     subject = str(vector.subject)

@@ -57,7 +57,7 @@ class SdkType:
         return self.key.replace(":", ".")
 
     def constants(self) -> dict[str, frozenset[Any]]:
-        """Return the members that only hold constants, by wire name."""
+        """Return the members that only contain constants, by wire name."""
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members

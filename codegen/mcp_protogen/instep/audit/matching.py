@@ -2,7 +2,7 @@
 
 They are found by the mapping file, then by name, then by shape: the constant of a message or a
 content block, the set of members, the values of an enumeration. Types of inline objects, whose
-names we made, are also found by place: in the member that holds them.
+names we made, are also found by place: in the member that contains them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -128,7 +128,7 @@ class _Pool:
             alike = [c for c in free if c.module in self.modules and self._is_alike(type_, c)]
         scores = sorted(((self._score(type_, c), c.key) for c in alike), reverse=True)
         best = [self.sdk.types[key] for score, key in scores if score == scores[0][0]]
-        meant = {type_.type or type_.key for type_ in best}  # an alias may be held twice
+        meant = {type_.type or type_.key for type_ in best}  # an alias may occur twice
         return scores[0][1] if len(meant) == 1 else None
 
     def variants(self, match: Match, taken: set[str]) -> tuple[str, ...]:

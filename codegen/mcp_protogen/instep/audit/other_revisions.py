@@ -1,6 +1,6 @@
 """The other revisions that have something: an SDK often has one class for all of them.
 
-The same holds for extensions, which are audited separately.
+The same applies to extensions, which are audited separately.
 """
 
 from collections.abc import Collection, Iterator, Mapping

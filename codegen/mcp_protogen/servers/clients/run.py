@@ -67,7 +67,7 @@ def jobs_of(
     server_of: Callable[[ClientSettings], NamedServer] | None,
     timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield the jobs of a project's settings; without `target`, no server is asked."""
+    """Yield the jobs of a project's settings; without `server_of`, no server is asked."""
     for client in clients:
         yield ClientJob(
             module=client.out,

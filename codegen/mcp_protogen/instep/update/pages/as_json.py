@@ -1,6 +1,6 @@
 """An outcome as JSON, for programs.
 
-The form is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
+The format is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
 terminal, and nothing is cut.
 """
 
