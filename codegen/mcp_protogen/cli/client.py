@@ -66,7 +66,7 @@ class ClientOptions:
 @with_groups
 def client(
     *,
-    said: ClientOptions,
+    client_options: ClientOptions,
     check: Annotated[
         bool,
         typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
@@ -92,7 +92,8 @@ def client(
 
     def read_jobs() -> "tuple[tuple[ClientJob, ...], Settings]":
         settings = load_settings(Path.cwd(), only={"clients", "out"})
-        return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
+        jobs = _jobs(client_options, server, settings, offline=offline, timeout=timeout)
+        return tuple(jobs), settings
 
     jobs, settings = attempt(read_jobs, "client", format)
     if check:
