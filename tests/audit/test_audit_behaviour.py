@@ -1,4 +1,4 @@
-"""Targets and vectors: each cause is found once, unless it is known already."""
+"""SDKs and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ class Root(typing.TypedDict):
 
 
 def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
-    """Return the behavioural findings with the target's behaviour."""
+    """Return the behavioural findings with the SDK's behaviour."""
     found = findings(run_audit(folder, source, vectors=True))
     return {
         key: change.after for key, change in found.items() if change.category is Category.BEHAVIOUR
@@ -188,7 +188,7 @@ def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_r
     }
     assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
     assert ("accepts-invalid", "LoggingLevel enum") not in found
-    # A type that accepts it itself is named, and so is one that the target lacks.
+    # A type that accepts it itself is named, and so is one that the SDK lacks.
     accepting = source.replace("strict=True", "strict=False")
     for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
         change = findings(run_audit(tmp_path / name, changed, vectors=True))[lenient]

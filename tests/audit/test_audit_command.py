@@ -1,4 +1,4 @@
-"""`mcp-gen audit` on the command line: forms, baselines, exit codes."""
+"""`mcp-gen audit` on the command line: formats, baselines, exit codes."""
 
 import json
 from pathlib import Path
@@ -38,9 +38,9 @@ def test_json_is_as_described(run: Run) -> None:
     assert (row["target"], row["how"]) == ("sdk.Root", "name")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "github", "html"])
-def test_every_format_has_the_finding(form: str, run: Run) -> None:
-    ran = run("--format", form)
+@pytest.mark.parametrize("format", ["text", "markdown", "github", "html"])
+def test_every_format_has_the_finding(format: str, run: Run) -> None:
+    ran = run("--format", format)
     assert ran.code == 1
     assert "Root.uri" in ran.out
 

@@ -1,4 +1,4 @@
-"""Each kind of difference between a target and the schema, on targets of a few lines."""
+"""Each kind of difference between an SDK and the schema, on SDKs of a few lines."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Invalid targets: one clear problem for each."""
+"""Invalid SDKs: one clear problem for each."""
 
 import os
 import select
@@ -148,10 +148,10 @@ def test_a_signal_that_ends_an_audit_ends_the_sdk(tmp_path: Path) -> None:
     source = f"import threading; kept = open({str(alive)!r}, 'w'); threading.Event().wait()"
     folder = write_sdk(tmp_path / "sdk", source).path[0]
     audit_of_it = subprocess.Popen([sys.executable, "-m", "mcp_protogen", "audit", folder])
-    with alive.open() as ends:  # opened once the target has done so
+    with alive.open() as ends:  # opened once the SDK has done so
         audit_of_it.terminate()
         assert audit_of_it.wait(30) == -signal.SIGTERM
-        assert select.select([ends], [], [], 30)[0], "the target still runs"
+        assert select.select([ends], [], [], 30)[0], "the SDK still runs"
         assert ends.read() == ""
 
 

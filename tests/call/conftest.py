@@ -12,7 +12,7 @@ from support.running import Run
 
 @pytest.fixture
 def opened_servers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Has all targets be a server in memory, and lists those that were connected to."""
+    """Replaces every named server by one in memory, and lists the names that were opened."""
     names: list[str] = []
 
     def opener(server: NamedServer) -> object:

@@ -114,7 +114,7 @@ def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
         check=False,
     )
     answers = [json.loads(line) for line in ran.stdout.splitlines()]
-    # None of these is held back.
+    # None of these is delayed.
     assert [answer["params"]["progress"] for answer in answers[1:-1]] == [1, 2, 3]
     assert answers[-1]["result"] == {"content": [{"type": "text", "text": "hi"}]}
     losses = [json.loads(line).get("loss", {}) for line in ran.stderr.splitlines()]

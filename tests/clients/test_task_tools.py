@@ -1,4 +1,4 @@
-"""Tools that can or must be called as tasks: in contracts, modules and calls, in both forms."""
+"""Tools that can or must be called as tasks: in contracts, modules and calls, of both kinds."""
 
 import asyncio
 import inspect
@@ -51,7 +51,7 @@ class Wrapped(BaseModel):
 
 
 class Adder(TasksServer, mcp.App):
-    """A server whose tool is always a task, in both forms."""
+    """A server whose tool is always a task, of either kind."""
 
 
 def new_server() -> Adder:
@@ -72,7 +72,7 @@ def over(revisions: Any = None) -> Any:
 
 
 class InMemory:
-    """A target of a command that leads to the server in this process."""
+    """A named server that is the server in this process."""
 
     safe_text = "the server in memory"
 

@@ -119,10 +119,10 @@ def test_the_worst_comes_first(mcp_gen: Command) -> None:
         assert found == sorted(found)
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown", "github", "html"])
-def test_each_format_names_what_has_changed(mcp_gen: Command, tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "github", "html"])
+def test_each_format_names_what_has_changed(mcp_gen: Command, tmp_path: Path, format: str) -> None:
     (tmp_path / "draft.json").write_bytes(schema(size={"type": "integer"}))
-    ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", form)
+    ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", format)
     assert ran.code == 0
     assert "Tool.size" in ran.out
     assert ran.out.endswith("\n")
@@ -276,11 +276,11 @@ def test_a_revision_that_was_nearly_named_is_suggested(mcp_gen: Command) -> None
     assert "did you mean 2025-11-25" in mcp_gen("diff", "2025-11-24", "2026-07-28").err
 
 
-@pytest.mark.parametrize("form", ["json", "github"])
-def test_programs_get_problems_in_their_format(mcp_gen: Command, form: str) -> None:
-    ran = mcp_gen("diff", "2025-11-25", "nothing.json", "--format", form)
+@pytest.mark.parametrize("format", ["json", "github"])
+def test_programs_get_problems_in_their_format(mcp_gen: Command, format: str) -> None:
+    ran = mcp_gen("diff", "2025-11-25", "nothing.json", "--format", format)
     assert (ran.code, ran.err) == (2, "")
-    if form == "json":
+    if format == "json":
         (problem,) = json.loads(ran.out)["problems"]
         assert problem["code"] == "unreadable-source"
     else:

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def find_changes(mcp_gen: Run, *sides: str) -> set[tuple[str, str]]:
-    """The code and item of each change between two sides, in a report of the published form."""
+    """The code and item of each change between two sides, in a report of the published format."""
     ran = mcp_gen("diff", *sides, "--format", "json")
     assert ran.code == 0 and formats.faults("comparison", ran.out) == []
     return {(change["code"], change["item"]) for change in json.loads(ran.out)["changes"]}

@@ -1,4 +1,4 @@
-"""Schemas that accept the same values have the same form, and others differ."""
+"""Schemas that accept the same values are spelled the same, and others differ."""
 
 from typing import Any
 

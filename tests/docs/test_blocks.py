@@ -143,7 +143,7 @@ def test_commands_that_cannot_be_typed_are_found() -> None:
         "mcp-gen dif a b": "mcp-gen has no dif",
         "mcp-gen new": "MissingParameter: ",
         "mcp-gen new a --kind sever": "is not one of",
-        "mcp-gen audit TARGET [--revison R]": "mcp-gen audit has no --revison",
+        "mcp-gen audit SDK [--revison R]": "mcp-gen audit has no --revison",
         "mcp-gen new NAME    a project\n        --kind K --knd L": "mcp-gen new has no --knd",
         "cd x && make gold": "there is no make gold",
         ".venv/bin/python examples/no.py": "there is no examples/no.py",

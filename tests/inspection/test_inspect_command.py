@@ -23,7 +23,7 @@ PROBLEMS = ROOT / "codegen" / "mcp_protogen" / "cli" / "explanations.md"
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A recording of two sessions with one fault."""
+    """A recording of two connections with one fault."""
     listed = tools(tool(name="add two"))
     transcripts = [
         transcript(listed, revision=revision) for revision in ("2025-06-18", "2025-11-25")
@@ -151,13 +151,14 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
         "": ":1: it is not JSON",
         "[" * 100_000: ":1: it is not JSON",
         '{"traffic": 1}': ":1: it is not a recording of mcp-gen inspect",
-        head: ": it has no session",
-        opened: ": it has no session, or one without an exchange",
+        head: ': it has no line "session"',
+        opened: ': it has no line "session", or one without an exchange',
         head + '{"session": {"revision": 5}}': ":2: a member is missing or invalid",
         opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {"messages": []}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {}}': ":3: a member is missing",
-        head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
+        head
+        + '{"exchange": {"probe": "open"}}': ':2: no line "session" or "exchange" comes before it',
     }
     file = tmp_path / "bad.jsonl"
     for text, message in rows.items():

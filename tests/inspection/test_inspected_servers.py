@@ -17,7 +17,7 @@ from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
-from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, Intake
+from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
@@ -152,7 +152,7 @@ async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
                 return SlowProcess(seconds)
 
             clock: Any = asyncio.get_running_loop().time
-            probing = StreamProbing(start, Intake(clock))
+            probing = StreamProbing(start, StepIntake(clock))
             step = awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"})
             await probing.exchange(ping, step, 1.0)
             ended = await probing.close()

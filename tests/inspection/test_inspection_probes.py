@@ -17,7 +17,7 @@ READS: Json = {"readOnlyHint": True}
 
 
 def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
-    """A session that listed tools, and called some of them."""
+    """A connection that listed tools, and called some of them."""
     calls = [
         exchange("tools/call", request("tools/call", {"name": name}), result()) for name in called
     ]

@@ -1,4 +1,4 @@
-"""Each rule of an inspection: a session that breaks it, one that keeps it, and its table."""
+"""Each rule of an inspection: a transcript that breaks it, one that keeps it, and its table."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from mcp_protogen.servers.inspect.intake import Clock, Intake
+from mcp_protogen.servers.inspect.intake import Clock, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, STDIO
 from mcp_protogen.servers.inspect.rules import SEVERITIES, judge, read_rules, rules
 from mcp_protogen.servers.inspect.steps import ProbeStep
@@ -148,7 +148,7 @@ def test_error_may_have_id_of_text_that_is_not_json() -> None:
 
 
 def test_step_ends_with_answer_that_cannot_be_read() -> None:
-    intake = Intake(Clock())
+    intake = StepIntake(Clock())
     intake.begin(ProbeStep(waits=(7,)))
     answer = json.dumps(result(id=7)).replace("{}", "NaN").encode()
     assert [*intake.take(answer)] == []
@@ -323,7 +323,7 @@ def test_code_for_an_unknown_task_has_a_rule_by_the_method() -> None:
 
 
 def test_a_step_goes_on_until_it_is_answered_whatever_else_comes() -> None:
-    intake = Intake(Clock())
+    intake = StepIntake(Clock())
     intake.begin(ProbeStep(waits=(7,)))
     for value, answered in ((note(""), False), (result(id="7"), False), (result(id=7), True)):
         with case(str(value)):

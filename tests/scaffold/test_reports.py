@@ -1,4 +1,4 @@
-"""The JSON reports of `mcp-gen new` and `mcp-gen sync` are of the form that is published."""
+"""The JSON reports of `mcp-gen new` and `mcp-gen sync` have the published format."""
 
 import json
 from pathlib import Path

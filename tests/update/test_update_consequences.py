@@ -1,4 +1,4 @@
-"""What follows from a move: for patches, for facts and rules, and for generated packages."""
+"""What follows from a move: for patches, facts, translation rules and generated packages."""
 
 import json
 import shutil

@@ -58,7 +58,7 @@ def with_a_priority(types: Json) -> None:
 
 
 def without_updates(types: Json) -> None:
-    """Nobody answers questions of tasks."""
+    """No method answers questions of tasks."""
     del types["UpdateTaskRequest"]
 
 

@@ -1,4 +1,4 @@
-"""How an outcome looks in each form."""
+"""How an outcome looks in each format."""
 
 import json
 from dataclasses import replace
@@ -89,7 +89,7 @@ def hostile(spec: Spec) -> UpdateResult:
 
 
 def check_format(text: str) -> list[str]:
-    """What is wrong with a document under both published forms."""
+    """The faults of a document by both published formats."""
     document = json.loads(text)
     findings = [entry["finding"] for entry in document["revisions"] if entry["finding"]]
     comparisons = [finding["comparison"] for finding in findings if finding["comparison"]]
@@ -131,9 +131,9 @@ def test_json_says_what_was_found_in_full(spec: Spec) -> None:
     assert finding["comparison"]["changes"][0]["item"] == HOSTILE
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_text_from_elsewhere_stays_text(spec: Spec, form: UpdateFormat) -> None:
-    page = render(form, hostile(spec))
+@pytest.mark.parametrize("format", PEOPLE)
+def test_text_from_elsewhere_stays_text(spec: Spec, format: UpdateFormat) -> None:
+    page = render(format, hostile(spec))
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert not [line for line in page.splitlines() if line.startswith("::error::x")]
@@ -148,23 +148,25 @@ def test_text_from_elsewhere_is_no_markup(spec: Spec) -> None:
     assert "href" not in page
 
 
-@pytest.mark.parametrize("form", UpdateFormat)
-def test_a_look_that_finds_nothing_says_so(spec: Spec, form: UpdateFormat) -> None:
-    page = render(form, outcome(spec))
+@pytest.mark.parametrize("format", UpdateFormat)
+def test_a_look_that_finds_nothing_says_so(spec: Spec, format: UpdateFormat) -> None:
+    page = render(format, outcome(spec))
     assert page.endswith("\n")
-    if form is not UpdateFormat.JSON:
+    if format is not UpdateFormat.JSON:
         (line,) = page.splitlines()
         assert "nothing has moved" in line
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", PEOPLE)
+def test_long_lists_are_cut_for_people_and_not_for_programs(
+    spec: Spec, format: UpdateFormat
+) -> None:
     problems = tuple(
         Problem("bad-rule", f"number {number} of them", hint="decide") for number in range(25)
     )
     seen = move_schema(spec, undecided=OpenDecisions(problems))
-    if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
-        page = render(form, seen)
+    if format is not UpdateFormat.GITHUB:  # whose pages cut by themselves
+        page = render(format, seen)
         assert "number 9 of them" in page
         assert "number 10 of them" not in page
         assert "and 15 more" in page
@@ -172,11 +174,11 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
     assert "number 24 of them" in render(UpdateFormat.JSON, seen)
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", PEOPLE)
+def test_each_page_tells_how_to_accept(spec: Spec, format: UpdateFormat) -> None:
     seen = move_schema(spec)
     asked = replace(seen.options, source="a folder", ref="main", folder=Path("my pins"))
-    page = render(form, replace(seen, options=asked))
+    page = render(format, replace(seen, options=asked))
     digest = spec.digest(OLDER)[:12]
     source = str(spec.folder)
     expected = f"--source {source} --ref main --schema-folder 'my pins' --accept {digest}"
@@ -198,11 +200,11 @@ def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
     assert "p#/fits" not in page
 
 
-@pytest.mark.parametrize("form", [UpdateFormat.TEXT, UpdateFormat.MARKDOWN])
-def test_20_patches_are_listed_and_others_counted(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", [UpdateFormat.TEXT, UpdateFormat.MARKDOWN])
+def test_20_patches_are_listed_and_others_counted(spec: Spec, format: UpdateFormat) -> None:
     for number in (20, 21):
         fits = (PatchFit("p", "/x", Fit.STALE, "Why."),) * number
-        page = render(form, move_schema(spec, patches=fits))
+        page = render(format, move_schema(spec, patches=fits))
         assert page.count("something else is there now") == 20
         assert ("and 1 more" in page) is (number == 21)
 
@@ -217,7 +219,7 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
 
 
 @pytest.mark.parametrize(
-    ("basis", "pointers", "said"),
+    ("kind", "pointers", "said"),
     [
         (InputKind.PIN, ("/x",), "made from the pinned file; its code may change"),
         (InputKind.PIN, (), "made from the pinned file; its lock changes"),
@@ -227,10 +229,10 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
     ],
 )
 def test_packages_are_told_with_what_becomes_of_them(
-    spec: Spec, basis: InputKind, pointers: tuple[str, ...], said: str
+    spec: Spec, kind: InputKind, pointers: tuple[str, ...], said: str
 ) -> None:
-    source = "mine.json" if basis is InputKind.OWN_FILE else "pinned"
-    packages = (Dependent("src/pkg", OLDER, basis, source),)
+    source = "mine.json" if kind is InputKind.OWN_FILE else "pinned"
+    packages = (Dependent("src/pkg", OLDER, kind, source),)
     page = render(UpdateFormat.TEXT, move_schema(spec, pointers=pointers, packages=packages))
     assert f"    src/pkg: {said}" in page
 

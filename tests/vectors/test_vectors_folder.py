@@ -105,7 +105,7 @@ def test_a_generated_package_is_no_folder_for_vectors(mcp_gen: Run) -> None:
     Path("pkg", "mcp-gen.lock").write_text("{}")
     ran = mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "pkg", "--force")
     assert ran.code == 2
-    assert "this folder holds a generated package" in ran.err
+    assert "this folder contains a generated package" in ran.err
     assert [path.name for path in Path("pkg").iterdir()] == ["mcp-gen.lock"]
 
 

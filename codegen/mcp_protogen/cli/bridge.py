@@ -30,7 +30,7 @@ class BridgeLogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """The form of the log."""
+    """The format of the log."""
 
     TEXT = "text"
     JSON = "json"
@@ -129,7 +129,7 @@ def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str)
 @with_groups
 def bridge(
     to: Annotated[
-        str | None, typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}.")
+        str | None, typer.Option(metavar="SERVER", help=f"The server: {A_SERVER}.")
     ] = None,
     revision: Annotated[
         list[str] | None,
@@ -161,7 +161,7 @@ def bridge(
     log_level: Annotated[
         BridgeLogLevel, typer.Option(help="Least severe entries.")
     ] = BridgeLogLevel.WARNING,
-    log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
+    log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Pass on messages between clients and a server.
 

@@ -108,7 +108,7 @@ def call(
 
 @contextmanager
 def _pause_limit(limit: "CallTimeout", terminal: "Terminal") -> Generator[None, None, None]:
-    """Pause the time limit, and hold other output back, while the user is asked."""
+    """Pause the time limit, and delay other output, while the user is asked."""
     with limit.pause(), terminal.hold_output():
         yield
 

@@ -7,7 +7,7 @@ import typer
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.pipeline.config import Format
 
-_Format = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 def revisions(format: _Format = Format.TEXT) -> None:

@@ -28,7 +28,7 @@ class ClientOptions:
     server_name: Annotated[
         str | None,
         typer.Argument(
-            metavar="TARGET",
+            metavar="SERVER",
             help=f"A server: {A_SERVER}. Without one: the clients in [tool.mcp-gen.clients].",
         ),
     ] = None
@@ -66,7 +66,7 @@ class ClientOptions:
 @with_groups
 def client(
     *,
-    said: ClientOptions,
+    client_options: ClientOptions,
     check: Annotated[
         bool,
         typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
@@ -79,12 +79,12 @@ def client(
     ] = FailOn.ANY,
     server: ServerOptions,
     timeout: Timeout = 30.0,
-    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
     """Write a typed client of a server: a module and its lock.
 
-    The module has a method for each tool, prompt and resource template. Without TARGET, the command
+    The module has a method for each tool, prompt and resource template. Without SERVER, the command
     handles all clients of the project, for example with --check in a CI. With --check, the exit
     code is 1 for any difference, or only for those that --fail-on names.
     """
@@ -92,7 +92,8 @@ def client(
 
     def read_jobs() -> "tuple[tuple[ClientJob, ...], Settings]":
         settings = load_settings(Path.cwd(), only={"clients", "out"})
-        return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
+        jobs = _jobs(client_options, server, settings, offline=offline, timeout=timeout)
+        return tuple(jobs), settings
 
     jobs, settings = attempt(read_jobs, "client", format)
     if check:
@@ -114,16 +115,16 @@ def _jobs(
 
     if client_options.server_name is None and client_options.out is None:
         if client_options != ClientOptions() or options != ServerOptions():
-            raise _wrong("these options need both TARGET and --out FILE")
+            raise _wrong("these options need both SERVER and --out FILE")
         if not settings.clients:
-            raise _wrong("TARGET is missing, and [tool.mcp-gen.clients] is empty")
+            raise _wrong("SERVER is missing, and [tool.mcp-gen.clients] is empty")
         server_of = None if offline else _server_of
         yield from jobs_of(settings.clients, server_of, timeout)
         return
     if client_options.out is None:
         raise _wrong("--out FILE is missing: name the module to write")
     if client_options.server_name is None and not offline:
-        raise _wrong("TARGET is missing: name a server, or use the lock with --offline")
+        raise _wrong("SERVER is missing: name a server, or use the lock with --offline")
     yield ClientJob(
         module=client_options.out,
         server=(

@@ -26,11 +26,11 @@ _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this 
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _JSON_ESCAPES = "mcp-gen-json-escapes"
 _ESCAPED_FORMATS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
-"""The error handlers that write machine-readable forms in ASCII."""
+"""The error handlers that write machine-readable formats in ASCII."""
 
 
 def emit(report: RunReport, format: Format, *, quiet: bool = False) -> None:
-    """Show a report on stdout; in text form, its problems on stderr."""
+    """Show a report on stdout; as text, its problems on stderr."""
     if format is Format.TEXT:
         show_problems(report.problems)
     say(render(report, format, colour=colourful(sys.stdout), quiet=quiet), format)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ResultFormat(StrEnum):
-    """The forms of a server's answer."""
+    """The formats of a server's answer."""
 
     TEXT = "text"
     JSON = "json"
@@ -63,7 +63,7 @@ class ConversationOptions(ServerOptions):
     ] = None
     timeout: Timeout = 30.0
     format: Annotated[
-        ResultFormat, typer.Option("--format", help="Form of the result; json: as it was sent.")
+        ResultFormat, typer.Option("--format", help="Format of the result; json: as it was sent.")
     ] = ResultFormat.TEXT
     json: Annotated[
         bool, typer.Option("--json", hidden=True, help="The same as --format json.")

@@ -1,4 +1,4 @@
-"""The form and destination of a page."""
+"""The format and destination of a page."""
 
 import sys
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The form of a page, and its file; None for stdout."""
+    """The format of a page, and its file; None for stdout."""
 
     format: str
     output: Path | None = None

@@ -57,11 +57,12 @@ def inspect_server(
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Record all messages in this file; it can be inspected as TARGET."
+            metavar="FILE",
+            help="Record all messages in this file; inspect can read it in place of SERVER.",
         ),
     ] = None,
     choice: FindingChoice,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Inspect a server: its features, and its violations of the protocol.

@@ -51,8 +51,8 @@ def show(
 ) -> NoReturn:
     """Do `work`, show its page, and end the process: with 1 if the page is a failure.
 
-    If `work` raises, show the problems in the same form, and end with 2. `failed` makes their JSON
-    document for commands with another JSON form than reports.
+    If `work` raises, show the problems in the same format, and end with 2. `failed` makes their
+    JSON document for commands with another JSON format than reports.
     """
     format = Format(place.format) if place.format in [*Format] else Format.TEXT
     try:

@@ -17,7 +17,7 @@ schema_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_Format = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 @schema_app.command(cls=CliCommand)

@@ -22,7 +22,7 @@ AUTO = "auto"
 """The default of `--auth`: use a token only for servers that ask for one."""
 A_SERVER = "its URL, its command line as one word, a file of Python, or with --config its name"
 
-ServerName = Annotated[str, typer.Argument(metavar="TARGET", help=f"A server: {A_SERVER}.")]
+ServerName = Annotated[str, typer.Argument(metavar="SERVER", help=f"A server: {A_SERVER}.")]
 Auth = Annotated[
     str,
     typer.Option(
@@ -66,7 +66,7 @@ class ServerOptions:
             "--config",
             rich_help_panel=SERVER,
             metavar="FILE",
-            help="Configuration of a host, such as mcp.json; TARGET is a name in it.",
+            help="Configuration of a host, such as mcp.json; SERVER is a name in it.",
         ),
     ] = None
     headers: Annotated[

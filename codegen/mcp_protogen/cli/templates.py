@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.config import Format
 
 templates_app = typer.Typer(cls=CliGroup, rich_markup_mode=None)
 
-_Format = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 @templates_app.callback(invoke_without_command=True)

@@ -46,7 +46,7 @@ class Terminal:
 
     @contextmanager
     def hold_output(self) -> Generator[None, None, None]:
-        """Hold back progress and log entries between a question and its answer."""
+        """Delay progress and log entries between a question and its answer."""
         self._erase()
         lines: list[str] = []
         self._held = lines

@@ -74,7 +74,7 @@ def update(
         Path | None,
         typer.Option(metavar="DIR", help="Cache answers of servers here; ask only for changes."),
     ] = None,
-    format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
+    format: Annotated[UpdateFormat, typer.Option(help="Format of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
     folder: SchemaFolder = None,
 ) -> None:

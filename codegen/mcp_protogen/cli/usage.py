@@ -26,7 +26,7 @@ class HelpWanted(Exception):
 
 
 class CliCommand(TyperCommand):
-    """A command with a usage in our form."""
+    """A command with a usage in our format."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""

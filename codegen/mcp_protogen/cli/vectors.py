@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.config import Format
 
 
 class VectorsFormat(StrEnum):
-    """The forms of vectors, of a report about a folder, and of findings."""
+    """The formats of vectors, of a report about a folder, and of findings."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,7 +32,7 @@ _FORMATS = {
     "a folder": (VectorsFormat.TEXT, VectorsFormat.JSON, VectorsFormat.GITHUB),
     "findings": tuple(format for format in VectorsFormat if format is not VectorsFormat.JSONL),
 }
-"""The forms of each kind of output; the first is the default."""
+"""The formats of each kind of output; the first is the default."""
 
 
 def vectors(
@@ -62,7 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="Test a Python package, module or folder.")
+        str | None, typer.Option(metavar="SDK", help="Test a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -72,7 +72,7 @@ def vectors(
     ] = None,
     python: Annotated[
         str | None,
-        typer.Option(metavar="INTERPRETER", help="Python to run TARGET with, if not this one."),
+        typer.Option(metavar="INTERPRETER", help="Python to run SDK with, if not this one."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.01, help="Time for each answer.")
@@ -89,7 +89,7 @@ def vectors(
     schema: Schema = None,
     format: Annotated[
         VectorsFormat | None,
-        typer.Option(help="Form of the vectors, of the report, or of the findings."),
+        typer.Option(help="Format of the vectors, of the report, or of the findings."),
     ] = None,
     output: Output = None,
     force: Annotated[
@@ -130,7 +130,7 @@ def vectors(
 
 
 _EITHER = "write vectors, or test an implementation with them"
-_WHOLE = "a folder holds the vectors of a whole revision"
+_WHOLE = "a folder contains the vectors of a whole revision"
 _CONSTRAINTS = (
     OptionConstraint("--run", excludes=("--run-command",), why="both name an implementation"),
     *(
@@ -146,7 +146,7 @@ _CONSTRAINTS = (
         "--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"
     ),
     OptionConstraint("--force", ("--out",), why="it is about files in a folder"),
-    OptionConstraint("--python", ("--run",), why="it is the interpreter of the tested target"),
+    OptionConstraint("--python", ("--run",), why="it is the interpreter of the tested SDK"),
 )
 
 

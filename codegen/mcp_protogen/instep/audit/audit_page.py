@@ -18,7 +18,7 @@ FORMAT = 1
 class AuditRequest:
     """The request for an audit, in the user's words; None where the user gave nothing.
 
-    `python` is an interpreter that can import the target.
+    `python` is an interpreter that can import the SDK.
     """
 
     sdk: str
@@ -29,7 +29,7 @@ class AuditRequest:
 def audit_page(
     request: AuditRequest, options: AuditOptions, findings: FindingOptions, view: View
 ) -> FindingsPage:
-    """Audit a target, and return the page of the findings.
+    """Audit an SDK, and return the page of the findings.
 
     Raise `ProblemError` as `audit` does, and for wrong options or a wrong baseline.
     """

@@ -1,4 +1,4 @@
-"""The reactions of a target to vectors, without the faults that its types show already.
+"""The reactions of an SDK to vectors, without the faults that its types show already.
 
 The item of a finding must stay the same from run to run, because baselines identify findings by it.
 So it has only terms of the schema, never texts of a vector.
@@ -133,7 +133,7 @@ def _mistake_of(vector: Vector) -> tuple[str, str]:
 
 
 def _place(vector: Vector, known: KnownGaps, found: _SortedAnswers) -> str:
-    """Return the place of a mistake: the member that holds it, if its definition refuses it."""
+    """Return the place of a mistake: the member that contains it, if its definition refuses it."""
     if _mistake_of(vector) not in found.refused:
         return item_of(vector)
     subject = str(vector.subject)

@@ -1,4 +1,4 @@
-"""The coverage of a target: its types, methods, error codes, and the name of the revision."""
+"""The coverage of an SDK: its types, methods, error codes, and the name of the revision."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""The types of a target that read the values of a revision, found by the matches."""
+"""The types of an SDK that read the values of a revision, found by the matches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from mcp_protogen.pipeline.ir import OTHER, MethodIR, Ref
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The types of the target that read one kind of value.
+    """The types of the SDK that read one kind of value.
 
-    If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
+    If the SDK has separate types for the envelope of JSON-RPC, `envelope` are those types, and
     `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
     """
 
@@ -27,11 +27,11 @@ class Decoder:
 
 @dataclass(frozen=True, slots=True)
 class Decoders:
-    """The types of the target that read all values of a revision.
+    """The types of the SDK that read all values of a revision.
 
     Definitions are by name, messages by the keys of the probe. `written` says which members are
     left out when values are written: none (members that are None), unset or all (nothing is left
-    out). `envelopes` says whether the target reads envelopes of messages.
+    out). `envelopes` says whether the SDK reads envelopes of messages.
     """
 
     types: Mapping[str, Decoder]
@@ -43,7 +43,7 @@ class Decoders:
 def decoders_of(
     wanted: ExpectedTypes, sdk: Description, matching: Matching, written: str = "none"
 ) -> Decoders:
-    """Return the types of the target that read the values of a revision."""
+    """Return the types of the SDK that read the values of a revision."""
     types: dict[str, Decoder] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
@@ -61,7 +61,7 @@ def decoders_of(
 
 
 def _knows_envelopes(wanted: ExpectedTypes, sdk: Description, matching: Matching) -> bool:
-    """Return whether the target has types of envelopes, or messages that include them."""
+    """Return whether the SDK has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
     around = any(_envelope(kind, matching) for kind in ENVELOPES)
     return around or any(_has_envelope(sdk, key) for key in keys)

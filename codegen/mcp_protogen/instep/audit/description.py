@@ -1,4 +1,4 @@
-"""The types and constants that the probe found in a target, as values."""
+"""The types and constants that the probe found in an SDK, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class SdkMember:
 
 @dataclass(frozen=True, slots=True)
 class SdkType:
-    """A class (`kind` object), enumeration or alias (root models are aliases) of a target.
+    """A class (`kind` object), enumeration or alias (root models are aliases) of an SDK.
 
-    `key` is `module:name`; `seen_in` are the target's modules that hold it. `extra` says how
+    `key` is `module:name`; `seen_in` are the SDK's modules that contain it. `extra` says how
     undeclared members are treated: allow, ignore, forbid or unknown. `type` is the type that an
     alias or an enumeration stands for; None for a class.
     """
@@ -57,7 +57,7 @@ class SdkType:
         return self.key.replace(":", ".")
 
     def constants(self) -> dict[str, frozenset[Any]]:
-        """Return the members that only hold constants, by wire name."""
+        """Return the members that only contain constants, by wire name."""
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members
@@ -93,7 +93,7 @@ class SdkTable:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A target: its distribution and version, or its module; its types by key; its constants.
+    """An SDK: its distribution and version, or its module; its types by key; its constants.
 
     `methods` are the method names among its constants, `tables` the mappings by method, and
     `through` the modules of other packages that its messages come from.

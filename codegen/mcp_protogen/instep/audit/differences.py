@@ -1,4 +1,4 @@
-"""Differences between types of a target and the schema, member by member."""
+"""Differences between types of an SDK and the schema, member by member."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class TypeWalk:
     """A comparison of each pair of an object and a class, also of those found by place.
 
     Afterwards `by_place` has the classes that stand for inline objects, `used` all classes that
-    hold something of the schema, and `untyped` the objects that the target does not check.
+    hold something of the schema, and `untyped` the objects that the SDK does not check.
     """
 
     audited: AuditedSdk

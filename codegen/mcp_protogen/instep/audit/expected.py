@@ -44,7 +44,7 @@ ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 class ExpectedTypes:
     """One revision: its IR, and the schema's own name for each type that has one there.
 
-    `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
+    `json_schemas` are members that contain a JSON Schema, for which the IR only says that they are
     objects. `patched` are the places where the published schema was corrected, and `schema` is the
     result. With an `extension`, the audit covers only `own`, the types and methods of the
     extension.
@@ -91,7 +91,7 @@ class ExpectedTypes:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
         Those of an extension that are in no message of it are such values, or its settings. Members
-        that hold anything carry them, so an SDK can do without these types.
+        of any type have them, so an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
@@ -170,7 +170,7 @@ class ExpectedTypes:
         return type_.type
 
     def constants(self, name: str) -> dict[str, frozenset[object]]:
-        """Return the members of an object that only hold constants, by wire name."""
+        """Return the members of an object that only contain constants, by wire name."""
         type_ = self.types[name]
         found = type_.fields if isinstance(type_, ObjectIR) else ()
         shapes = {field.wire: field.type for field in found}

@@ -1,7 +1,7 @@
-"""The check whether a type of the target can hold the values of a type of the schema.
+"""The check whether a type of the SDK can hold the values of a type of the schema.
 
 Both sides are split into alternatives. An alternative of the schema is accepted by one of the
-target that is the same or looser; the rest on either side is the difference. A looser type is not a
+SDK that is the same or looser; the rest on either side is the difference. A looser type is not a
 difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
 """
 
@@ -14,13 +14,13 @@ from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
 
-# The kinds that a member of the target with this kind accepts.
+# The kinds that a member of the SDK with this kind accepts.
 _ACCEPTS: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"})}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedSdk:
-    """The revision, the target, and the matches between their types."""
+    """The revision, the SDK, and the matches between their types."""
 
     wanted: ExpectedTypes
     sdk: Description
@@ -31,7 +31,7 @@ class AuditedSdk:
         return tuple(leaf for leaf in leaves(shape, self.wanted.resolve) if leaf != NULL)
 
     def target_arms(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
-        """Return the alternatives of a shape of the target, without null."""
+        """Return the alternatives of a shape of the SDK, without null."""
         return tuple(leaf for leaf in leaves(shape, self.sdk.resolve) if leaf != NULL)
 
 
@@ -39,10 +39,10 @@ class AuditedSdk:
 class ShapeFit:
     """The result of comparing two shapes.
 
-    `missing` and `extra` are alternatives that only the schema, or only the target, has; with
+    `missing` and `extra` are alternatives that only the schema, or only the SDK, has; with
     `disjoint` there is nothing in common. `inside` are pairs to compare further, with the end of
     their path; `objects` are pairs of an object and the class in its place. `untyped` are objects
-    that the target does not check, `used` the classes that hold something.
+    that the SDK does not check, `used` the classes that hold something.
     """
 
     missing: list[TypeExpr] = field(default_factory=list[TypeExpr])
@@ -59,7 +59,7 @@ class ShapeFit:
 
 
 def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> ShapeFit:
-    """Compare a shape of the schema with one of the target; null is not compared."""
+    """Compare a shape of the schema with one of the SDK; null is not compared."""
     wanted, found = audited.schema_arms(ours), audited.target_arms(theirs)
     result = ShapeFit()
     if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
@@ -111,7 +111,7 @@ def _accepts(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> bool:
 
 
 def stands_for(name: str, key: str, audited: AuditedSdk) -> bool:
-    """Return whether a class of the target can stand for an object of the schema.
+    """Return whether a class of the SDK can stand for an object of the schema.
 
     That is the match, its bases and subclasses, and any class that shares members with the object
     and has no other constants.

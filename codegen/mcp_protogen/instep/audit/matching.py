@@ -1,8 +1,8 @@
-"""The matches between types of the target and types of the schema.
+"""The matches between types of the SDK and types of the schema.
 
 They are found by the mapping file, then by name, then by shape: the constant of a message or a
 content block, the set of members, the values of an enumeration. Types of inline objects, whose
-names we made, are also found by place: in the member that holds them.
+names we made, are also found by place: in the member that contains them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -35,7 +35,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A type of the target that stands for a type of the schema.
+    """A type of the SDK that stands for a type of the schema.
 
     `variants` stand for it, too: an SDK may have several classes for different uses of a type.
     """
@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The matches, by type of the schema; `modules` are the target's modules of this revision.
+    """The matches, by type of the schema; `modules` are the SDK's modules of this revision.
 
     `left_out` are types that the user has excluded.
     """
@@ -64,7 +64,7 @@ class Matching:
 
 
 def match(wanted: ExpectedTypes, sdk: Description, mapped: TypeMapping = NO_MAPPING) -> Matching:
-    """Match the types of a revision with those of a target."""
+    """Match the types of a revision with those of an SDK."""
     exchanged = [module for module in sdk.modules if sdk.is_exchanged(module)]
     modules = modules_of_revision(exchanged, wanted.ir.id)
     pool = _Pool(wanted, sdk, modules)
@@ -98,7 +98,7 @@ def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[st
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The types of a target that can stand for something."""
+    """The types of an SDK that can stand for something."""
 
     wanted: ExpectedTypes
     sdk: Description
@@ -128,7 +128,7 @@ class _Pool:
             alike = [c for c in free if c.module in self.modules and self._is_alike(type_, c)]
         scores = sorted(((self._score(type_, c), c.key) for c in alike), reverse=True)
         best = [self.sdk.types[key] for score, key in scores if score == scores[0][0]]
-        meant = {type_.type or type_.key for type_ in best}  # an alias may be held twice
+        meant = {type_.type or type_.key for type_ in best}  # an alias may occur twice
         return scores[0][1] if len(meant) == 1 else None
 
     def variants(self, match: Match, taken: set[str]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""The types of members, in the form of the IR for a schema and for a target.
+"""The types of members, as types of the IR, for a schema and for an SDK.
 
-A `Ref` names a definition of the schema, or a class, an enumeration or an alias of the target.
+A `Ref` names a definition of the schema, or a class, an enumeration or an alias of the SDK.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Names in a target: the revisions that it names, and the same names in different spelling."""
+"""Names in an SDK: the revisions that it names, and the same names in different spelling."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ def on_the_wire(type_: SdkType, wire_names: Mapping[str, str]) -> SdkType:
 
 
 def find_revisions(sdk: Description) -> frozenset[str]:
-    """Return the pinned revisions that constants or module names of the target contain."""
+    """Return the pinned revisions that constants or module names of the SDK contain."""
     named = {text for constant in sdk.constants for text in _texts(constant.value)}
     named |= {revision_in(module) or "" for module in sdk.modules}
     return frozenset(named & set(load_pins()))
@@ -57,7 +57,7 @@ def claimed_revision(sdk: Description) -> str:
     """Return the revision to audit if none is named.
 
     It is the only one that module names contain; or the one that a constant calls the latest; or
-    the newest that the target names; or the newest that is pinned.
+    the newest that the SDK names; or the newest that is pinned.
     """
     pins = set(load_pins())
     in_modules = {revision_in(module) for module in sdk.modules} & pins

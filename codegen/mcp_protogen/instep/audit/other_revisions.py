@@ -1,6 +1,6 @@
 """The other revisions that have something: an SDK often has one class for all of them.
 
-The same holds for extensions, which are audited separately.
+The same applies to extensions, which are audited separately.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 class OtherRevisions:
     """The pinned revisions except one; each is read when it is needed.
 
-    `extensions` are those of the one that a target has.
+    `extensions` are those that the SDK has, in that revision.
     """
 
     def __init__(self, revision: str, extensions: Collection[str] = ()) -> None:
@@ -35,7 +35,7 @@ class OtherRevisions:
         self._extensions = extensions
 
     def is_of_extension(self, *names: str) -> bool:
-        """Return whether an extension of the target has one of these types or methods."""
+        """Return whether an extension of the SDK has one of these types or methods."""
         found = (_definitions(extension, EXTENSION) for extension in self._extensions)
         return any(not {*schema, *_constants(schema)}.isdisjoint(names) for schema in found)
 
@@ -64,7 +64,7 @@ class OtherRevisions:
 
 
 def extensions_of(sdk: Description, revision: str) -> tuple[str, ...]:
-    """Return the extensions of a revision that a target has.
+    """Return the extensions of a revision that an SDK has.
 
     It names the identifier, or a method that no revision has.
     """

@@ -72,9 +72,9 @@ class Audit:
 
 
 def audit(sdk: Sdk, revision: str | None, options: AuditOptions | None = None) -> Audit:
-    """Compare a target with a pinned revision, by default the one that it claims.
+    """Compare an SDK with a pinned revision, by default the one that it claims.
 
-    Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
+    Raise `ProblemError` for an SDK that cannot be imported or asked, a revision that is not
     pinned, and an unusable mapping file.
     """
     options = options or AuditOptions()
@@ -108,7 +108,7 @@ def audit(sdk: Sdk, revision: str | None, options: AuditOptions | None = None) -
 
 @contextmanager
 def _about(sdk: Sdk) -> Generator[None, None, None]:
-    """Replace our command by the name of the target in problems with the responder."""
+    """Replace our command by the name of the SDK in problems with the responder."""
     try:
         yield
     except ProblemError as error:
@@ -124,7 +124,7 @@ def match_sdk(
     mapping: Path | None = None,
     timeout: float = PATIENCE,
 ) -> tuple[Description, ExpectedTypes, Matching]:
-    """Return the description of a target, a revision, and the matches between them.
+    """Return the description of an SDK, a revision, and the matches between them.
 
     An extension is in the newest revision that it extends, if none is named.
     """
@@ -183,7 +183,7 @@ def _notes(sdk: Sdk, description: Description) -> Iterator[Problem]:
     if description.through:
         names = ", ".join(description.through)
         message = f"its messages come from {names}, whose types are audited"
-        hint = f"to audit that package alone, name {description.through[0]} as the target"
+        hint = f"to audit that package alone: mcp-gen audit {description.through[0]}"
         yield Problem("speaks-through", message, sdk.name, hint=hint, level=Level.WARNING)
     for skipped in description.skipped:
         message = f"{skipped.error}: its types are not audited"
@@ -200,9 +200,9 @@ def _further(sdk: Sdk, extensions: Sequence[str]) -> Iterator[Problem]:
 def responder_command(
     name: str, revision: str, extension: str = "", *, python: str | None = None
 ) -> Sequence[str]:
-    """Return the command of a responder for a target, matched as in an audit.
+    """Return the command of a responder for an SDK, matched as in an audit.
 
-    Raise `ProblemError` for a target that cannot be audited.
+    Raise `ProblemError` for an SDK that cannot be audited.
     """
     found = find(name, python)
     description, wanted, matching = match_sdk(found, revision, extension)

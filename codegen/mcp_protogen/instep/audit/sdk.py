@@ -1,6 +1,6 @@
-"""Targets: finding one, and asking it in a separate process.
+"""The SDK to audit: finding it, and describing it in a separate process.
 
-A target is an importable module or package, or a folder of Python sources. Its own interpreter
+An SDK is an importable module or package, or a folder of Python sources. Its own interpreter
 imports it, never ours; the result is a description or one problem.
 """
 
@@ -41,7 +41,7 @@ _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "e
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """Something to audit: its name from the user, and its modules, their path and interpreter.
+    """An SDK to audit: the name that the user gave, its modules, their path and interpreter.
 
     `interpreter` is the user's name for `python`.
     """
@@ -53,16 +53,16 @@ class Sdk:
     interpreter: str
 
     def job(self) -> dict[str, Any]:
-        """Return the part of a job that names the target."""
+        """Return the part of a job that names the SDK."""
         return {"path": list(self.path), "modules": list(self.modules)}
 
 
 def find(name: str, python: str | None = None) -> Sdk:
-    """Return the target with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
+    """Return the SDK with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
     found = which(python) if python else sys.executable
     if found is None:
         message = f"there is no program {python}"
-        hint = "name the interpreter that can import the target, such as .venv/bin/python"
+        hint = "name the interpreter that can import the SDK, such as .venv/bin/python"
         raise ProblemError(Problem("no-interpreter", message, name, hint=hint))
     # Not resolved: the interpreter of a virtual environment is a link to another.
     program, called = os.path.abspath(found), python or _OURS
@@ -104,7 +104,7 @@ def _modules(folder: Path) -> Iterator[str]:
 
 
 def describe(sdk: Sdk, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
-    """Return the description of a target; `messages` have a method for each message name.
+    """Return the description of an SDK; `messages` have a method for each message name.
 
     Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
     `target-died`, `nothing-to-audit`.
@@ -126,7 +126,7 @@ def describe(sdk: Sdk, messages: Mapping[str, str], timeout: float = PATIENCE) -
 
 async def _run(sdk: Sdk, command: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
     """Run the probe to its end; return its exit code, its document, and its standard error."""
-    # Files, because a process that the target leaves running may keep a pipe open forever.
+    # Files, because a process that the SDK leaves running may keep a pipe open forever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -166,7 +166,7 @@ def _pack(job: Mapping[str, Any]) -> str:
 
 
 def responder(sdk: Sdk, described: Description, reading: Decoders) -> Sequence[str]:
-    """Return the command of a responder for a target as it was described.
+    """Return the command of a responder for an SDK as it was described.
 
     The command carries everything it needs, so that it can be started again and leaves no file.
     """
@@ -193,9 +193,9 @@ def _not_importable(name: str, python: str, skipped: Sequence[SkippedModule]) ->
 
 
 def _no_types_error(name: str, modules: Sequence[str]) -> ProblemError:
-    """Return the error if the modules hold no types."""
+    """Return the error if the modules define no types."""
     message = f"no models, dataclasses or typed dictionaries in {pluralize(len(modules), 'module')}"
-    hint = "name the module that holds the protocol's types, such as mcp.types"
+    hint = "name the module with the protocol's types, such as mcp.types"
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 
 

@@ -301,7 +301,7 @@ def _error_code_path(types: Types, old: str, new: str) -> str:
 def _is_with_parent(
     member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]
 ) -> bool:
-    """Return whether the object that holds a member also exists only `here`."""
+    """Return whether the object with a member also exists only `here`."""
     return member is not None and member.parent in here and member.parent not in there
 
 
@@ -349,7 +349,7 @@ def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]
 
 
 def _are_maps(pair: fields.MemberPair) -> bool:
-    """Return whether a capability is a map on both sides, and so holds values."""
+    """Return whether a capability is a map on both sides, and so has values."""
     members_ = [member for member in (pair.before, pair.after) if member]
     return len(members_) == 2 and all(member.type.startswith("map<") for member in members_)
 
@@ -368,7 +368,7 @@ def _non_object_changes(
 
 
 def _summarize_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield at most one change of a type that no message holds.
+    """Yield at most one change of a type that no message contains.
 
     Unions of all messages or results are skipped, because each of their arms is reported by itself.
     """

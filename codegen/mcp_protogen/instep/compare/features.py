@@ -125,7 +125,7 @@ class Features:
 
     @cached_property
     def _by_type(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-        """The features whose messages may hold a type, by type; before, and after."""
+        """The features whose messages may contain a type, by type; before, and after."""
         before, after = map(self._features_by_type, self._revisions)
         return before, after
 

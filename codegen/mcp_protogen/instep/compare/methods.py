@@ -122,7 +122,7 @@ def _new_gate(
 ) -> str:
     """Return the code of a new gate, given the params that were `known` before.
 
-    A gate that also holds where a member is absent affects messages that were possible before,
+    A gate that also applies where a member is absent affects messages that were possible before,
     unless earlier declarations imply the capability (`implied`).
     """
     cases = [(requirement, case) for requirement in gate for case in requirement.when]

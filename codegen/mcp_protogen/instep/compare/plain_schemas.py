@@ -1,7 +1,7 @@
 """Schemas without redundant keywords: two that accept the same values look the same.
 
 Left out are bounds that every value of the type keeps, and keywords of other types. The rest has
-one form: one type is not a list, and one constant is not an enumeration.
+one spelling: one type is not a list, and one constant is not an enumeration.
 """
 
 import math

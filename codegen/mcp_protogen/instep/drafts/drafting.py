@@ -75,7 +75,7 @@ def write(revision: str, folder: Path) -> Draft:
 def draft(revision: str, folder: Path) -> Draft:
     """Return the draft of the files of a pinned revision.
 
-    Raise `ProblemError` for an unknown revision, for files in a wrong form, and for a schema from
+    Raise `ProblemError` for an unknown revision, for files in a wrong format, and for a schema from
     which no code can be generated.
     """
     files = _Files(folder, revision)
@@ -119,7 +119,7 @@ class _Files:
         self.after: dict[str, Json] = {}
 
     def read_old(self, path: str) -> Json | None:
-        """Return a file, or None without one; raise `ProblemError` if its form is wrong."""
+        """Return a file, or None without one; raise `ProblemError` if its format is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]
@@ -174,7 +174,7 @@ def _patches_file(own: Json | None, schema: Json, before: Sequence[Json], place:
     """Return the file of patches, with those of the revision before that it lacks.
 
     A patch that fits becomes an entry. A new file lists those that do not fit: their mistake may be
-    mended or gone, or a person must look at them.
+    mended or gone, or the user must look at them.
     """
     document = own or {"patches": []}
     entries: list[Json] = document["patches"]

@@ -1,7 +1,7 @@
 """The facts of a revision, as far as they follow from its schema.
 
 The schema takes precedence over inherited facts, and the revision's own file over the schema. A
-fact that is new, or that no schema shows in full, has `TODO` as its source: a person must read a
+fact that is new, or that no schema shows in full, has `TODO` as its source: the user must read a
 page.
 """
 

@@ -1,6 +1,6 @@
-"""The missing rules of a step between two revisions, each with possible choices.
+"""The missing translation rules of a step between two revisions, each with possible choices.
 
-The choices are found by trying: a choice settles its difference.
+The choices are found by trying: a choice decides its difference.
 """
 
 from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> It
 def _find_settled(
     do: Verb, missing: _Open, translation: Translation, step: RevisionPair
 ) -> set[tuple[StepDirection, str]]:
-    """Return the differences that a rule with this verb would settle."""
+    """Return the differences that a translation rule with this verb would decide."""
     tried = tuple(
         TranslationAction(at, direction, do, None, (), False, "", "#") for direction, at in missing
     )

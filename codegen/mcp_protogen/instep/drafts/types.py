@@ -19,7 +19,7 @@ _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
 
 
 def types(stated: Json, shown: SchemaFacts) -> Json:
-    """Return the marks of types and members (open, deprecated) that still hold."""
+    """Return the marks of types and members (open, deprecated) that still apply."""
     done = {
         kind: {path: fact for path, fact in entries.items() if _is_valid(kind, path, shown)}
         for kind, entries in stated.items()
@@ -71,7 +71,7 @@ def _is_block(schema: Json) -> bool:
 
 
 def unions(stated: Json, shown: SchemaFacts) -> Json:
-    """Return every union that the schema names; new arms come last until a person orders them."""
+    """Return every union that the schema names; new arms come last until the user orders them."""
     done: Json = {}
     for name in (*stated, *(name for name in shown.own_types if name not in stated)):
         schema = shown.definitions.get(name, {})

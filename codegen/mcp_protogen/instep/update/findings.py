@@ -21,10 +21,10 @@ _SHORT = 12
 class Finding:
     """A candidate, and the facts for the decision to accept it.
 
-    `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from the basis; empty if only
-    prose differs. `comparison` is None if the file could not be understood; `undecided.wrong` then
-    has the reason. `patches` are those of the basis: a new revision may repeat a mistake that was
+    `compared_with` is a pinned revision: the candidate's own, or the nearest one for a new
+    revision. `pointers` are the places in the snapshot that differ from it; empty if only prose
+    differs. `comparison` is None if the file could not be understood; `undecided.wrong` then has
+    the reason. `patches` are those of the pinned revision: a new one may repeat a mistake that was
     corrected there.
     """
 

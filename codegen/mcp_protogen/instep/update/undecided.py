@@ -1,4 +1,4 @@
-"""The open decisions about a found schema: facts, and rules of translation.
+"""The open decisions about a found schema: facts, and translation rules.
 
 This does what generation would do, except writing: the schema is derived with the patches that fit,
 and translated from and to its neighbours among the pinned revisions.
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SchemaFolder:
-    """The pins, and the folder of the facts, patches and rules that go with them."""
+    """The pins, and the folder of the facts, patches and translation rules that go with them."""
 
     pins: Pins
     folder: Path
@@ -111,7 +111,7 @@ def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSo
 
 
 def _translation_problems(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
-    """Return the differences from its neighbours that have no rule."""
+    """Return the differences from its neighbours without a translation rule."""
     problems: list[Problem] = []
     for neighbour in _neighbours(found.id, schemas.pins):
         try:

@@ -6,7 +6,7 @@ from mcp_protogen.instep.update.updating import UpdateOptions, update
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 _WITH_NOTICES = (UpdateFormat.JSON, UpdateFormat.GITHUB)
-"""The forms that include notices."""
+"""The formats that include notices."""
 
 
 def update_page(options: UpdateOptions, view: View) -> FindingsPage:

@@ -64,7 +64,7 @@ def _refuse_obstacles(
 ) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
-        message = "this folder holds a generated package, which cannot contain vectors"
+        message = "this folder contains a generated package, which cannot contain vectors"
         yield Problem("foreign-file", message, str(space.named), hint=hint)
     for name in sorted({*changes.created, *changes.changed} & tree.folders):
         message = "a folder has the name of a file that must be written here"
@@ -81,7 +81,7 @@ def _refuse_obstacles(
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file has the form of vectors or of their schema, whatever its state."""
+    """Return whether a file has the format of vectors or of their schema, whatever its state."""
     try:
         value = parse_json(path.read_bytes(), str(path))
     except (OSError, ProblemError):

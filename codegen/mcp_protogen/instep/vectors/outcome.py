@@ -88,7 +88,7 @@ class VectorResult:
 
 @dataclass(frozen=True, slots=True)
 class VectorRun:
-    """The answers of `target`, by its own name, to the vectors of a revision, in their order."""
+    """The answers to the vectors of a revision, in their order, by an implementation."""
 
     revision: str
     implementation: str

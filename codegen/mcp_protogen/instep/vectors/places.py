@@ -24,9 +24,9 @@ class Place:
     """One place of a value.
 
     `whole` makes a complete value from one for this place. `path` leads there; `label` does too,
-    and names arms on the way. `member` is the member that holds the place, and `optional` says
+    and names arms on the way. `member` is the member that contains the place, and `optional` says
     whether it may be absent. A `closed` place is not followed. `inside` are the definitions on the
-    way here, and `foreign` says whether one of its members holds a JSON Schema of a user.
+    way here, and `foreign` says whether one of its members contains a JSON Schema of a user.
     """
 
     node: Node

@@ -256,7 +256,7 @@ def least_items(shape: ResolvedSchema) -> int:
 def _require_short(least: Keyword, of_what: str) -> None:
     """Raise `NoSampleError` if a value would fill the memory; no revision comes near it."""
     if least.value > LONGEST:
-        message = f"a vector cannot hold {least.value} {of_what} or more"
+        message = f"a vector cannot contain {least.value} {of_what} or more"
         raise NoSampleError(message, least.pointer)
 
 

@@ -42,7 +42,7 @@ class Node:
 
     @property
     def reference(self) -> str | None:
-        """The definition that this place refers to, if the place holds only a reference."""
+        """The definition that this place refers to, if the place contains only a reference."""
         if len(self.parts) == 1 and is_object(schema := self.parts[0].schema):
             ref = schema.get("$ref")
             if isinstance(ref, str) and len(schema) == 1:

@@ -53,9 +53,9 @@ class HttpSide:
 class BridgeOptions:
     """The two sides of a bridge, and its recording.
 
-    The server is `target`, or the recording `replay`. Clients come over `http`; without it, one
-    client comes over standard input and output. `timeout` is the longest time for an answer, in
-    seconds.
+    The server is `server`, or that of the recording `replay`. Clients come over `http`;
+    without it, one client comes over standard input and output. `timeout` is the longest time for
+    an answer, in seconds.
     """
 
     server: NamedServer | None = None

@@ -76,7 +76,7 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]
     named = {word.partition("=")[0].removesuffix(":") for word in given}
     for name, part in root.members.items():
         if "=" in name:
-            continue  # Only a JSON object can hold such a name.
+            continue  # Only a JSON object can contain such a name.
         if name in named and "array" not in part.types:
             continue
         help = str(next(part.find("description"), ""))

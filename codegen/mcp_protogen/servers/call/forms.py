@@ -48,7 +48,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """The value in its typed form."""
+        """The value as the user types it."""
         return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 

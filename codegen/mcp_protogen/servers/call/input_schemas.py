@@ -56,7 +56,7 @@ _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "arr
 class _Node:
     """A schema, and the document of its references.
 
-    `is_certain` is false within alternatives and conditions, which need not hold.
+    `is_certain` is false within alternatives and conditions, which need not apply.
     """
 
     schema: Schema
@@ -76,7 +76,7 @@ class _Node:
         )
 
     def lookups(self) -> Iterator["_Node | None"]:
-        """Yield the targets of references; None for a reference without a target."""
+        """Yield the schemas that references name; None for a reference without one."""
         for reference in map(self.schema.get, _REFERENCES):
             if isinstance(reference, str):
                 found, resolver = self.resolver.lookup(reference) or (None, self.resolver)
@@ -84,7 +84,7 @@ class _Node:
                 yield replace(self, schema=schema, resolver=resolver) if is_object(schema) else None
 
     def groups(self) -> Iterator[list["_Node"]]:
-        """Yield groups of schemas for the same value; one schema of each group holds."""
+        """Yield groups of schemas for the same value; one schema of each group applies."""
         for lookup in self.lookups():
             if lookup is not None:
                 yield [lookup]
@@ -97,7 +97,7 @@ class _Node:
                 yield found
 
     def conditional(self) -> Iterator["_Node"]:
-        """Yield the schemas that hold for the same value under a condition."""
+        """Yield the schemas that apply to the same value under a condition."""
         found = [self.schema[keyword] for keyword in _CONDITIONAL if keyword in self.schema]
         for keyword in _DEPENDENT:
             dependent = self.schema.get(keyword)
@@ -221,11 +221,11 @@ class Part:
 
     @cached_property
     def has_alternatives(self) -> bool:
-        """Return whether some schemas hold only in alternatives or under conditions."""
+        """Return whether some schemas apply only in alternatives or under conditions."""
         return not all(node.is_certain for node in self._all)
 
     def schemas(self, *, certain: bool) -> list[Schema]:
-        """Return the schemas that always hold, or those that may not hold."""
+        """Return the schemas that always apply, or those that may not."""
         found = [node.schema for node in self.nodes if node.is_certain is certain]
         return [*{_identity(schema): schema for schema in found}.values()]
 

@@ -1,6 +1,6 @@
 """Questions of servers during a call: forms, pages to visit, texts of a model, folders.
 
-A person answers at a terminal. Without a terminal, the given answers fill in forms.
+The user answers at a terminal. Without one, the given answers fill in forms.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
 _NOTHING: Final[Mapping[str, Hearer]] = {}
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
-"""The model name for text that a person typed in place of a model."""
+"""The model name for text that the user typed in place of a model."""
 _UNSAFE: Final = (
     "The server wants to open a page. mcp-gen has refused: it opens only https addresses with a"
     " host and without a user name, and addresses of this machine."
@@ -40,7 +40,7 @@ _UNSAFE: Final = (
 
 
 class UserTerminal(Protocol):
-    """A person at a terminal."""
+    """The user at a terminal."""
 
     def tell(self, text: str) -> None:
         """Show a text."""
@@ -50,7 +50,7 @@ class UserTerminal(Protocol):
 
 
 class _GivenUp(Exception):
-    """The person declines to answer, or cancels; `action` says which."""
+    """The user declines to answer, or cancels; `action` says which."""
 
     def __init__(self, action: str) -> None:
         super().__init__(action)
@@ -59,9 +59,9 @@ class _GivenUp(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Questions:
-    """The answers to servers' questions; `person` is None without a terminal.
+    """The answers to servers' questions; `user` is None without a terminal.
 
-    `given` are answers to fields of forms by name. `waiting` surrounds the time that a person
+    `given` are answers to fields of forms by name. `waiting` surrounds the time that the user
     takes. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` is
     true after a form was cancelled because `given` did not answer it.
     """
@@ -126,7 +126,7 @@ class Questions:
         }
 
     async def sample(self, params: JSON) -> JSON:
-        """Return the result of `sampling/createMessage`; a person types it."""
+        """Return the result of `sampling/createMessage`; the user types it."""
         assert self.user is not None
         async with self._lock:
             with self.waiting():
@@ -216,7 +216,7 @@ class Questions:
     # Pages.
 
     async def visit(self, params: JSON) -> bool:
-        """Send the person to a page that a server requires; return whether they went."""
+        """Send the user to a page that a server requires; return whether they went."""
         async with self._lock:
             with self.waiting():
                 try:
@@ -260,7 +260,7 @@ def _open_page(url: str) -> bool:
 def _safe_host(url: str) -> str | None:
     """Return the host of a page that may be opened: of https, or of http on this machine.
 
-    A name in other scripts is shown in its ASCII form (2025-11-25, client/elicitation, "Safe URL
+    A name in other scripts is shown as ASCII (2025-11-25, client/elicitation, "Safe URL
     Handling").
     """
     try:

@@ -18,11 +18,11 @@ from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 Json = dict[str, Any]
 
 ITEM_KINDS: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
-"""The kinds of offers in a contract."""
+"""The kinds of items in a contract."""
 MOST_ITEMS: Final = 2_000
-"""The most offers of one kind."""
+"""The most items of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""The most bytes of JSON for all offers of one kind."""
+"""The most bytes of JSON for all items of one kind."""
 DEEPEST: Final = 64
 """The most levels of objects and arrays in a schema."""
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
@@ -88,10 +88,10 @@ class ServerItem:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A server's name and version, the revision it spoke, and its offers.
+    """A server's name and version, the revision it spoke, and its items.
 
     With `task_extension`, the server decides which calls become tasks (extension
-    `io.modelcontextprotocol/tasks`). `warnings` are about offers that broke the schema, and are not
+    `io.modelcontextprotocol/tasks`). `warnings` are about items that broke the schema, and are not
     part of the contract.
     """
 
@@ -139,7 +139,7 @@ class Contract:
             raise ProblemError(*(_no_such_tool(name, self.tools) for name in unknown))
 
     def counts(self) -> str:
-        """Return the number of offers of each kind: `2 tools, 1 prompt`."""
+        """Return the number of items of each kind: `2 tools, 1 prompt`."""
         return ", ".join(
             pluralize(len(items), kind.singular)
             for kind, items in self.items_by_kind.items()
@@ -147,7 +147,7 @@ class Contract:
         )
 
     def as_json(self) -> Json:
-        """Return the contract in the form of a lock."""
+        """Return the contract in the format of a lock."""
         lists = {
             kind.member: [item.as_json() for item in self.items_by_kind[kind].values()]
             for kind in ITEM_KINDS

@@ -154,7 +154,7 @@ def _of_server(before: Contract, after: Contract) -> Iterator[ReportedChange]:
 
 
 def _find_renames(before: Items, after: Items) -> Mapping[str, str]:
-    """Return the new names of renamed offers, where only one match exists."""
+    """Return the new names of renamed items, where only one match exists."""
     gone, came = _by_content(before, after), _by_content(after, before)
     return {
         names[0]: came[content][0]

@@ -54,11 +54,11 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     if not _stale(files):
         write_files({}, module)
         return False, problems
-    with writing(module), hold_files(module) as held:  # another run may be between the two files
+    with writing(module), hold_files(module) as file_set:  # another run may be between the two
         if not force:
             _refuse_edited(module, content)
         stale = _stale(files)
-        held.write(stale)
+        file_set.write(stale)
     return bool(stale), problems
 
 

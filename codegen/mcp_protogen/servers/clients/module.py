@@ -1,4 +1,4 @@
-"""The text of a generated module: models, and classes with a method for each tool, in two forms."""
+"""The text of a generated module: models, and classes with methods for tools, async or blocking."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ _TASKS: Final = {
     TaskSupport.REQUIRED: ["Is always called as a task."],
 }
 
-# The method to send, the type of its result, and a text for an offer without a description.
+# The method to send, the type of its result, and a text for an item without a description.
 _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
     Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
     Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
@@ -58,7 +58,7 @@ _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "
 class ModuleNames:
     """The names in a module: its class, the imported package, and the revision there.
 
-    `tasks` is the form of tasks that its connections have.
+    `tasks` is the kind of tasks that its connections have.
     """
 
     client: str

@@ -67,7 +67,7 @@ def jobs_of(
     server_of: Callable[[ClientSettings], NamedServer] | None,
     timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield the jobs of a project's settings; without `target`, no server is asked."""
+    """Yield the jobs of a project's settings; without `server_of`, no server is asked."""
     for client in clients:
         yield ClientJob(
             module=client.out,
@@ -196,5 +196,5 @@ def _read_lock(name: str) -> ClientLock:
 
 def _no_lock(path: Path) -> ProblemError:
     message = "there is no lock of a typed client"
-    hint = "write one with mcp-gen client TARGET --out FILE.py"
+    hint = "write one with mcp-gen client SERVER --out FILE.py"
     return ProblemError(Problem("no-client-lock", message, str(path), hint=hint))

@@ -1,4 +1,4 @@
-"""Schemas of tools in the form for making models.
+"""Schemas of tools, prepared for making models.
 
 Each schema becomes separate definitions: the schema itself, and those inside it. References lead
 only to these; any other reference is never followed, and stands for any value.
@@ -186,7 +186,7 @@ class _Rebasing:
 
 
 def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
-    """Return definitions in normal form, with warnings about parts that the models do not check.
+    """Return definitions normalised, with warnings about parts that the models do not check.
 
     A member that cannot be a type stands for any value, and so does an invalid schema.
     """

@@ -1,4 +1,4 @@
-"""The contract of a running server: connect, list its offers, and leave."""
+"""The contract of a running server: connect, list its items, and leave."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from mcp_protogen.servers.connect.protocol import protocol
 def listed_contract(server: NamedServer, timeout: float) -> Contract:
     """Return the contract of a server; `timeout` is for each answer, in seconds.
 
-    Raise `ProblemError`: those of `NamedServer.opener` and of `connecting.failures`, and
+    Raise `ProblemError`: those of `NamedServer.opener` and of `connect.failures`, and
     `bad-contract`.
     """
     opener = server.opener()

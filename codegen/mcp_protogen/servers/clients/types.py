@@ -124,7 +124,7 @@ def typed_server(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One schema of a tool: its raw form, and its definitions under their original names."""
+    """One schema of a tool: as it was sent, and its definitions under their original names."""
 
     item: ServerItem
     is_output: bool
@@ -180,7 +180,7 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
 
 @dataclass(slots=True)
 class _AddedSchema:
-    """A schema of a tool in the module: the name of its definition, its normal and its raw form.
+    """A schema of a tool in the module: the name of its definition, normalised and as it was sent.
 
     `nulls` are the names of types that accept null.
     """
@@ -290,7 +290,7 @@ class _Module:
 class _Docs:
     """The descriptions of objects and members in a schema.
 
-    Types in normal form have no texts, so these are found by the names of their members. Two types
+    Normalised types have no texts, so these are found by the names of their members. Two types
     with the same members and different texts get none.
     """
 
@@ -306,7 +306,7 @@ class _Docs:
                 self._members[members, name].add(_description(value))
 
     def type(self, schema: Json) -> str:
-        """Return the text about a type in normal form."""
+        """Return the text about a normalised type."""
         return _only(self._types[frozenset(schema["properties"])])
 
     def member(self, schema: Json, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Breaches as changes, in the form that pages and baselines of all findings share."""
+"""Violations as changes, in the form that pages and baselines of all findings share."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ _SERVER: Senders = frozenset({"server"})
 
 
 def comparison_of(server: str, profile: Profile, violations: Iterable[Violation]) -> Comparison:
-    """Return the breaches of a server as a comparison of the specification with it."""
+    """Return the violations of a server as a comparison of the specification with it."""
     found = tuple(map(_change, violations))
     return Comparison(SPECIFICATION, server, found, overview=overview_of(profile))
 

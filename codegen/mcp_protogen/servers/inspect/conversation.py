@@ -1,4 +1,4 @@
-"""A session in progress: each step of a plan is taken and recorded."""
+"""A conversation with a server: each step of the probes is taken and recorded."""
 
 import asyncio
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ class InspectOptions:
     """The options of an inspection.
 
     `calls` are the tools to call, with their arguments; `reading` also calls tools that declare to
-    only read. `timeout` is the time for each answer, in seconds; a whole session may take thirty
-    times that.
+    only read. `timeout` is the time for each answer, in seconds; a whole connection may last
+    thirty times that.
     """
 
     timeout: float = 15.0
@@ -40,7 +40,7 @@ class InspectOptions:
 async def run_session(
     transcript: Transcript, probing: StreamProbing, options: InspectOptions
 ) -> None:
-    """Take all steps of the plan in a session; end the connection."""
+    """Run all probes on one connection, and close it."""
     client = PlanClient(transcript, options.calls, options.reading)
     conversation = _Conversation(probing, client, options.timeout)
     try:

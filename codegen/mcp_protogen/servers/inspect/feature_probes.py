@@ -1,4 +1,4 @@
-"""The part of the plan about subscriptions, tasks and extensions."""
+"""The probes of subscriptions, tasks and extensions."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""The part of the plan about HTTP: header fields, statuses, sessions."""
+"""The probes of HTTP: header fields, statuses, sessions."""
 
 from functools import partial
 from typing import Any, Final
@@ -137,4 +137,4 @@ PROBES: Final = (
     *(*OPENING, *READING, *SETTING, *SUBSCRIPTIONS, *EXTENSIONS),
     *(*OF_HTTP, *MISTAKES, *ENDING),
 )
-"""All steps of a session, in order."""
+"""All probes of a connection, in order."""

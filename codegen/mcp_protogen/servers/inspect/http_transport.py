@@ -18,7 +18,7 @@ from mcp_protogen.runtime.transports.base import Paused, Received, Transport, Un
 from mcp_protogen.servers.connect.authorization import FixedFields
 from mcp_protogen.servers.inspect.http_probes import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
-from mcp_protogen.servers.inspect.intake import LONGEST, Intake
+from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 from mcp_protogen.servers.inspect.probes import cancellation
 from mcp_protogen.servers.inspect.raw_door import RawDoor, names
 from mcp_protogen.servers.inspect.server import Server
@@ -49,9 +49,9 @@ def _is_usual(step: ProbeStep) -> bool:
 
 
 class HttpProbing(StreamProbing):
-    """The steps of a session over Streamable HTTP."""
+    """The steps of a connection over Streamable HTTP."""
 
-    def __init__(self, server: Server, transcript: Transcript, intake: Intake) -> None:
+    def __init__(self, server: Server, transcript: Transcript, intake: StepIntake) -> None:
         client = http_client(server)
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
@@ -78,13 +78,13 @@ class HttpProbing(StreamProbing):
         # The end of an exchange of HTTP says that nothing more comes.
         last = step.last["id"] if step.last else None
         alone = replace(step, last=None, waits=tuple(id for id in step.waits if id != last))
-        held = await super().exchange(probe, alone, timeout)
+        sent = await super().exchange(probe, alone, timeout)
         self._client.only_posts = False
-        outcome = CLOSED if self._client.is_broken and self._error else held.outcome
+        outcome = CLOSED if self._client.is_broken and self._error else sent.outcome
         if outcome == CLOSED and not self._transcript.exchanges:
             outcome = UNREACHABLE
-        detail = held.detail or str(self._error or "")
-        return replace(held, outcome=outcome, detail=detail, **self._client.head(step.method))
+        detail = sent.detail or str(self._error or "")
+        return replace(sent, outcome=outcome, detail=detail, **self._client.head(step.method))
 
     async def _carry_out(self, step: ProbeStep, limit: asyncio.Timeout) -> None:
         if step.method == "DELETE" and session_id(self._transcript):

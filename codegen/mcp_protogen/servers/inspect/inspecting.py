@@ -1,4 +1,4 @@
-"""The sessions of an inspection: each revision over each transport, one after the other."""
+"""The connections of an inspection: each revision over each transport, one after the other."""
 
 import asyncio
 from collections import deque
@@ -14,7 +14,7 @@ from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT
 from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, run_session
 from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
-from mcp_protogen.servers.inspect.intake import LONGEST, Clock, Intake
+from mcp_protogen.servers.inspect.intake import LONGEST, Clock, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, all_revisions
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
@@ -27,16 +27,16 @@ from mcp_protogen.servers.inspect.transcript import (
 )
 
 _SILENT: Final = 2
-"""The number of sessions without an answer after which there is no server."""
+"""The number of connections without an answer after which there is no server."""
 _LAST_LINES: Final = 20
 
 
 def inspect(
     server: Server, options: InspectOptions, revisions: Collection[str] = (), shown: str = ""
 ) -> tuple[Transcript, ...]:
-    """Hold all sessions with a server: each of the revisions, by default all, over each transport.
+    """Return a transcript for each of the revisions, by default all, over each transport.
 
-    A last one asks for an unknown revision. `shown` is the server without secrets.
+    Another connection asks for an unknown revision. `shown` is the server without secrets.
 
     Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
@@ -46,13 +46,13 @@ def inspect(
         raise problem_error(error, shown) from error
     if not any(_has_answer(transcript) or transcript.beginning.noise for transcript in transcripts):
         raise _no_server(transcripts[-1], shown)
-    return tuple(sorted(transcripts, key=lambda one: (one.transport == SSE, one.revision)))
+    return tuple(sorted(transcripts, key=lambda found: (found.transport == SSE, found.revision)))
 
 
 async def _record_transcripts(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Transcript]:
-    """Hold the planned sessions; stop early if the server never answers."""
+    """Open all connections; stop early if the server never answers."""
     clock = Clock()
     transcripts: list[Transcript] = []
     for revision, transport in _choose_connections(server, revisions or all_revisions()):
@@ -87,7 +87,7 @@ def _choose_connections(server: Server, revisions: Collection[str]) -> list[tupl
 def _probing(
     server: Server, transcript: Transcript, clock: Clock, errors: deque[str], grace: float
 ) -> StreamProbing:
-    intake = Intake(clock)
+    intake = StepIntake(clock)
     if transcript.transport == HTTP:
         return HttpProbing(server, transcript, intake)
     opener: Opener = partial(SseTransport.open, server)

@@ -72,7 +72,7 @@ def _refuse_unknown(revisions: Sequence[str]) -> None:
 
 
 def _load_transcripts(request: InspectRequest) -> tuple[str, tuple[Transcript, ...]]:
-    """Return the name of the server and the sessions with it, held now or read from a recording."""
+    """Return the name of the server and its transcripts, made now or read from a recording."""
     server = request.server
     if server.config is None and server.name.endswith(_RECORDING):
         about, transcripts = recording.read(Path(server.name))

@@ -13,7 +13,7 @@ from mcp_protogen.servers.inspect.transcript import same_id, text_of
 MESSAGES: Final = 1000
 """The most messages in one step."""
 BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in one session."""
+"""The most bytes on one connection."""
 LONGEST: Final = 8 * 1024 * 1024
 """The longest message, in bytes."""
 
@@ -28,8 +28,8 @@ class Clock:
         return round(monotonic() - self._start, 6)
 
 
-class Intake:
-    """The messages of one session, step by step; `note` is the tap of its transport."""
+class StepIntake:
+    """The messages of one connection, step by step; `note` is the tap of its transport."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

@@ -1,4 +1,4 @@
-"""The plan of an inspection: the messages of each session, for all transports.
+"""The probes of an inspection: the messages to send on each connection, for all transports.
 
 It changes nothing on a server: it calls only tools that the user names, or, on request, those that
 declare to only read. Messages that may end a server come last.
@@ -203,7 +203,7 @@ OPENING: Final = (
     Probe(name="open", make=PlanClient.begin, of=lambda revision: True),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
-"""The start of a session; without an agreement it ends with the first step."""
+"""The start of a connection; without an agreement it ends with the first probe."""
 
 READING: Final = (
     *_listing_probes(),
@@ -212,7 +212,7 @@ READING: Final = (
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
 )
-"""The offers of a server, and reading them without effects."""
+"""Probes that list the items of a server, and read them without effects."""
 
 SETTING: Final = (
     of_first("resources/subscribe", **_SUBSCRIBE),
@@ -222,7 +222,7 @@ SETTING: Final = (
     request_step("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
     request_step("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
-"""Settings for this session only."""
+"""Settings for this connection only."""
 
 MISTAKES: Final = (
     request_step("ping", "ping", **_STATEFUL),

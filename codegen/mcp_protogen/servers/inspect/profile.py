@@ -62,7 +62,7 @@ class Profile:
 
 
 def profile_of(transcripts: Sequence[Transcript]) -> Profile:
-    """Return the profile that sessions show."""
+    """Return the profile that transcripts show."""
     best = max(transcripts, key=lambda one: (one.is_spoken, one.revision))
     info = _server_info(best)
     unknown = next(

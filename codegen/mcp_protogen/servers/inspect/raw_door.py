@@ -13,7 +13,7 @@ from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
-from mcp_protogen.servers.inspect.intake import Intake
+from mcp_protogen.servers.inspect.intake import StepIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.revision_facts import rules_revision
 from mcp_protogen.servers.inspect.steps import ProbeStep
@@ -40,7 +40,7 @@ class RawDoor:
     The fields are those that the transport would send, changed as a step says.
     """
 
-    def __init__(self, wire: HttpWire, transcript: Transcript, intake: Intake) -> None:
+    def __init__(self, wire: HttpWire, transcript: Transcript, intake: StepIntake) -> None:
         self._wire = wire
         self._transcript = transcript
         self._intake = intake

@@ -1,7 +1,7 @@
 """Recordings of inspections: JSON Lines that can be judged again without the server.
 
-A head comes first, then for each session and each exchange a line, and below an exchange its
-messages, as in any recording.
+A head comes first, then for each transcript (`session`) and each exchange a line, and below an
+exchange its messages, as in any recording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ def _line(value: object) -> str:
 
 
 def read(path: Path) -> tuple[dict[str, Any], tuple[Transcript, ...]]:
-    """Return the head of a recording, and its sessions.
+    """Return the head of a recording, and its transcripts.
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
@@ -84,19 +84,19 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Transcript, ...]]:
             elif found and found[-1][1]:
                 found[-1][1][-1][1].append(message_of(path, number, entry))
             else:
-                raise bad_recording(path, number, "it belongs to no session or no exchange")
+                raise bad_recording(path, number, 'no line "session" or "exchange" comes before it')
         except ValidationError as error:
             message = "a member is missing or invalid"
             raise bad_recording(path, number, message) from error
     if not found or not all(exchanges for _, exchanges in found):
-        raise bad_recording(path, 0, "it has no session, or one without an exchange")
+        raise bad_recording(path, 0, 'it has no line "session", or one without an exchange')
     return about, tuple(_build_transcript(head, exchanges) for head, exchanges in found)
 
 
 def _build_transcript(
     head: _TranscriptHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
 ) -> Transcript:
-    held = [
+    recorded = [
         Exchange(**dict(exchange), messages=tuple(messages)) for exchange, messages in exchanges
     ]
-    return Transcript(**dict(head), exchanges=held)
+    return Transcript(**dict(head), exchanges=recorded)

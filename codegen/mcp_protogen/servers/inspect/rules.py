@@ -148,9 +148,9 @@ SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severitie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A rule that a server breaks at one item, with an example and all its sessions.
+    """A rule that a server breaks at one item, with an example and all connections that show it.
 
-    `level` is the strictest level in the sessions. The example is from the first of `sessions`,
+    `level` is the strictest level on these. The example is from the first of `transcripts`,
     judged by the rules of `revision`.
     """
 
@@ -168,7 +168,7 @@ class Violation:
 
     @property
     def shown_by(self) -> str:
-        """The sessions with the violation, in short."""
+        """The connections with the violation, in short."""
         first, *more = self.transcripts
         return f"{first} and {len(more)} more" if more else first
 
@@ -178,7 +178,7 @@ def judge(transcripts: Iterable[Transcript]) -> tuple[Violation, ...]:
     transcripts = tuple(transcripts)
     faults: dict[tuple[str, str], list[tuple[Transcript, Fault]]] = {}
     # The example comes from the newest revision, at which a server aims.
-    for transcript in sorted(transcripts, key=lambda session: session.revision, reverse=True):
+    for transcript in sorted(transcripts, key=lambda found: found.revision, reverse=True):
         for fault in _faults(transcript, transcripts):
             faults.setdefault((fault.code, fault.item), []).append((transcript, fault))
     order, levels = list(rules()), list(RuleLevel)
@@ -191,7 +191,7 @@ def judge(transcripts: Iterable[Transcript]) -> tuple[Violation, ...]:
 
 
 def _faults(transcript: Transcript, transcripts: tuple[Transcript, ...]) -> Iterator[Fault]:
-    """Yield the faults of a session that break a rule of its revision."""
+    """Yield the faults of a transcript that break a rule of its revision."""
     spoken = {
         known.revision
         for known in transcripts
@@ -205,7 +205,7 @@ def _faults(transcript: Transcript, transcripts: tuple[Transcript, ...]) -> Iter
 
 
 def _violation(faults: Sequence[tuple[Transcript, Fault]]) -> Violation:
-    """Return the violation of one rule at one item, from its faults in all sessions."""
+    """Return the violation of one rule at one item, from its faults in all transcripts."""
     rule = rules()[faults[0][1].code]
     levels = [rule.levels[rules_revision(transcript.revision)] for transcript, _ in faults]
     level = min(levels, key=list(RuleLevel).index)

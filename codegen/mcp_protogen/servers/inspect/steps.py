@@ -1,4 +1,4 @@
-"""Steps of a plan: the messages to send, and the answers to wait for."""
+"""Probes and their steps: the messages to send, and the answers to wait for."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 class ProbeStep:
     """The messages to send at once, and the answers to wait for.
 
-    If no answer need come, as for notifications, `barrier` is a last request whose answer ends the
+    If no answer need come, as for notifications, `last` is a last request whose answer ends the
     step. Over HTTP the answer to the POST does that. `until` is a notification of the server that
     also ends the step. `headers` replace those of an ordinary request, and None leaves one out;
     `method` is that of HTTP, and `url` is an address other than the server's. After `within`
@@ -42,7 +42,7 @@ def awaiting(request: dict[str, Any], **step: Any) -> ProbeStep:
 
 @dataclass(slots=True)
 class PlanClient:
-    """A client in one session: it knows the messages so far, and makes the next ones.
+    """A client on one connection: it knows the messages so far, and makes the next ones.
 
     `calls` are the tools that may be called, with their arguments; with `reading` also those that
     declare to only read.
@@ -89,7 +89,7 @@ class PlanClient:
         return "server/discover" if self.stateless else "ping"
 
     def begin(self) -> ProbeStep:
-        """Return the first step of a session."""
+        """Return the first step of a connection."""
         if self.stateless:
             return self.ask("server/discover")
         revision = self.transcript.revision
@@ -102,7 +102,7 @@ Make = Callable[[PlanClient], ProbeStep | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A named step of a plan; `make` returns None where it does not apply.
+    """A named test of a server; `make` returns its next step, or None where it does not apply.
 
     `of` says whether it is for a revision. A probe that `repeats` is taken until it no longer
     applies. `declared` is the capability without which it is left out; with `undeclared`, it is
@@ -118,7 +118,7 @@ class Probe:
     repeats: bool = False
 
     def applies(self, transcript: Transcript) -> bool:
-        """Return whether a session has this step at all."""
+        """Return whether a connection has this probe at all."""
         if not self.of(transcript.revision) or transcript.transport not in self.transports:
             return False
         return not self.declared or transcript.declares(*self.declared) is not self.undeclared
@@ -132,7 +132,7 @@ def request_step(
     headers: Mapping[str, str | None] | None = None,
     **about: Any,
 ) -> Probe:
-    """Return a step with one request, by default one that every server answers."""
+    """Return a probe with one request, by default one that every server answers."""
     return Probe(
         name=name,
         make=lambda client: client.ask(method or client.harmless, params, headers=headers or {}),
@@ -141,7 +141,7 @@ def request_step(
 
 
 def telling(name: str, *messages: Any, **about: Any) -> Probe:
-    """Return a step with messages that need not be answered."""
+    """Return a probe with messages that need not be answered."""
     return Probe(name=name, make=lambda client: client.tell(*messages), **about)
 
 

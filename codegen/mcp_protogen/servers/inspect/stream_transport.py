@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Received, Transport
-from mcp_protogen.servers.inspect.intake import LONGEST, Intake
+from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 from mcp_protogen.servers.inspect.steps import Probe, ProbeStep
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
@@ -32,9 +32,9 @@ def encode(message: Any) -> bytes:
 
 
 class StreamProbing:
-    """The steps of a session over a transport, which shows `intake` each message."""
+    """The steps of a connection over a transport, which shows `intake` each message."""
 
-    def __init__(self, opener: Opener, intake: Intake, grace: float = GRACE) -> None:
+    def __init__(self, opener: Opener, intake: StepIntake, grace: float = GRACE) -> None:
         self._opener = opener
         self._intake = intake
         self._grace = grace

@@ -1,4 +1,4 @@
-"""The report of an inspection as text: server, revisions, offers, findings, verdict."""
+"""The report of an inspection as text: server, revisions, items, findings, verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -56,12 +56,12 @@ class _Page:
         self._width = width
 
     def head(self, server: str, overview: Overview) -> Iterator[str]:
-        """Yield the server, its offers, and its revisions over each transport."""
+        """Yield the server, its items, and its revisions over each transport."""
         named = [text for label, text in overview.rows if label == "server"]
         yield self.paint(Colour.BOLD, safe_line(named[0] if named else server))
         rows = [row for row in overview.rows if row[0] != "server"]
         if named:
-            rows.insert(0, ("target", server))
+            rows.insert(0, ("server", server))
         for label, text in rows:
             yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""

@@ -1,6 +1,6 @@
-"""The record of all messages to and from a server: sessions, with exchanges in them.
+"""The transcripts of all messages to and from a server, with exchanges in them.
 
-Rules read only this record.
+Rules read only these.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,9 +35,9 @@ KILLED: Final = "killed"
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One step of a plan, and all messages until its end.
+    """One step of a probe, and all messages until its end.
 
-    `probe` is the name of the step. `messages` are those of both sides, in order; the first is the
+    `probe` is the name of the probe. `messages` are those of both sides, in order; the first is the
     subject of the step. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
     of the events in it, and `primed` is whether the first of them that has an id or data has only
@@ -71,7 +71,7 @@ class Exchange:
 
     @property
     def rpc_method(self) -> str:
-        """The method of that message; the name of the step if it has none."""
+        """The method of that message; the name of the probe if it has none."""
         method = self.request.get("method")
         return method if isinstance(method, str) else self.probe
 
@@ -201,10 +201,10 @@ def same_id(one: object, other: object) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Transcript:
-    """One process or one session, begun in `revision` over `transport`.
+    """One connection, begun in `revision` over `transport`, and its exchanges.
 
     `errors` are the last lines that a process wrote to standard error; `others` are the revisions
-    that the server speaks in other sessions.
+    that the server speaks on other connections.
     """
 
     revision: str
@@ -219,11 +219,11 @@ class Transcript:
         return self.exchanges[0] if self.exchanges else Exchange(probe="")
 
     def first(self, probe: str) -> Exchange | None:
-        """Return the exchange of a step, or None if it was not taken."""
+        """Return the exchange of a probe, or None if that was not made."""
         return next(self.all(probe), None)
 
     def all(self, probe: str) -> Iterator[Exchange]:
-        """Yield all exchanges of a step."""
+        """Yield all exchanges of a probe."""
         return (exchange for exchange in self.exchanges if exchange.probe == probe)
 
     @property
@@ -265,7 +265,7 @@ class Transcript:
 
     @property
     def label(self) -> str:
-        """The session in a few words."""
+        """The connection in a few words."""
         return f"{self.revision} over {self.transport}"
 
 

@@ -1,4 +1,4 @@
-"""A description of the types and constants of a target, as one JSON document.
+"""A description of the types and constants of an SDK, as one JSON document.
 
 The job: `path` (folders to import from), `modules`, `methods` (to look for among its constants),
 `messages` (the names of message classes).
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 def main(job: dict[str, Any], channel: int) -> None:
-    """Write the description of the target that `job` names to `channel`."""
+    """Write the description of the SDK that `job` names to `channel`."""
     found = import_sdk(job)
     document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
     if found.modules:

@@ -1,8 +1,8 @@
 """Annotations as small JSON values.
 
     {"scalar": "string"}   {"literal": [...]}   {"list": ...}   {"map": ...}   {"union": [...]}
-    {"ref": KEY}           another type of the target
-    {"any": TEXT}          any value, or a type that only the target can check; TEXT is its text
+    {"ref": KEY}           another type of the SDK
+    {"any": TEXT}          any value, or a type that only the SDK can check; TEXT is its text
 
 `string` stands for every type that JSON carries as one, such as dates and URLs.
 """

@@ -1,7 +1,7 @@
-"""Imports of a target: the named modules, all below them, and those its messages come from.
+"""Imports of an SDK: the named modules, all below them, and those its messages come from.
 
-An audit is about messages. A target without its own messages, such as a framework or an adapter,
-has them from another package. Then the types of that package are audited, and not the target's own
+An audit is about messages. A package without its own messages, such as a framework or an adapter,
+has them from another one. Then the types of that one are audited, and not the package's own
 classes of the same names.
 """
 
@@ -20,7 +20,7 @@ _PROTOCOL = 3
 
 
 class ImportedModules(NamedTuple):
-    """The modules of a target, and the errors of those that could not be imported."""
+    """The modules of an SDK, and the errors of those that could not be imported."""
 
     modules: list[ModuleType]
     skipped: list[dict[str, str]]
@@ -49,10 +49,10 @@ def take(names: Iterable[str], found: ImportedModules) -> None:
 def message_packages(
     types: dict[str, dict[str, Any]], found: ImportedModules, job: dict[str, Any]
 ) -> list[str]:
-    """Return the modules of other packages whose messages a target exchanges.
+    """Return the modules of other packages whose messages an SDK exchanges.
 
-    The list is empty if the target has its own messages. The modules define types that the target
-    refers to, and have messages; a target with more messages of its own than it refers to there
+    The list is empty if the SDK has its own messages. The modules define types that the SDK
+    refers to, and have messages; an SDK with more messages of its own than it refers to there
     does not count. `types` are those of a catalogue. A private module stands for its package.
     """
     own = {module.__name__ for module in found.modules}

@@ -1,4 +1,4 @@
-"""Answers of the target's types to test vectors: the responder protocol, format 1.
+"""Answers of the SDK's types to test vectors: the responder protocol, format 1.
 
 The job: `path` and `modules` as for describing; `name` for the hello; `written`, the members to
 leave out of the output; `types`, the keys for each definition of the schema; `messages`, the keys

@@ -1,4 +1,4 @@
-"""The check whether a JSON value fits an expression, for types that the target cannot check.
+"""The check whether a JSON value fits an expression, for types that the SDK cannot check.
 
 Dataclasses and typed dictionaries without Pydantic declare their members and check nothing. Members
 of a dataclass may be in snake case for a wire name in camel case.

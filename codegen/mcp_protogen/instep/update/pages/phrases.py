@@ -78,7 +78,7 @@ def describe_candidate(candidate: Candidate) -> str:
 
 
 def changes(finding: Finding) -> str:
-    """Return how much differs from the basis."""
+    """Return how much differs from the pinned revision."""
     if finding.only_prose:
         return "only in prose, such as descriptions; the structure is the same"
     places = f"the structure differs in {pluralize(len(finding.pointers), 'place')}"

@@ -1,4 +1,4 @@
-"""Checks of JSON-RPC and the schema for each message, in every session."""
+"""Checks of JSON-RPC and the schema for each message, in every transcript."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Checks of a server's offers: tools with their schemas and results, resources, templates."""
+"""Checks of a server's items: tools with their schemas and results, resources, templates."""
 
 import base64
 import binascii
