@@ -1,7 +1,7 @@
 """The cost of the toolkit, and the time of a call beside other servers.
 
-The peers make tools of functions, too. All get the same function, and the same neutral clients call
-them in turns: over stdio, and over HTTP under uvicorn.
+The SDKs make tools of functions, too. All get the same function, and the same neutral clients call
+them alternately: over stdio, and over HTTP under uvicorn.
 """
 
 import json
@@ -70,7 +70,7 @@ _ALONE: Final = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare the toolkit with a handler, and with the peers."""
+    """Compare the toolkit with a handler, and with the SDKs."""
     yield from _alone(rounds)
     yield from _stdio(rounds)
     yield from _http(rounds)
