@@ -16,7 +16,7 @@ from support import tables
 from support.generated import made_up_schemas, oracle, spec_examples
 from support.generated.differential import same
 from support.targets import differential
-from support.targets.made_up_modules import made_up_module
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -58,7 +58,7 @@ def test_published_examples_are_read_and_written_back() -> None:
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The module for types that no published schema has."""
-    file = made_up_module("dataclasses", "__init__.py")
+    file = build_module("dataclasses", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
         package, tmp_path_factory.mktemp("made-up"), "dataclasses_made_up"

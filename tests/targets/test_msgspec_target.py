@@ -23,7 +23,7 @@ from support.generated.json_values import is_array, is_object
 from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference
-from support.targets.made_up_modules import made_up_module
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -144,7 +144,7 @@ def _is_part(found: Any, value: Any) -> bool:
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The module for types that no published schema has."""
-    file = made_up_module("msgspec", "__init__.py")
+    file = build_module("msgspec", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
         package, tmp_path_factory.mktemp("made-up"), "msgspec_made_up"

@@ -15,7 +15,7 @@ from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
-from support.targets.made_up_modules import made_up_module
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
@@ -66,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
     for target in OTHER_TARGETS:
-        file = made_up_module(target, f"made_up_as_{target}.py")
+        file = build_module(target, f"made_up_as_{target}.py")
         (place / file.path).write_bytes(file.content)
     return place
 

@@ -157,11 +157,11 @@ def _validator(revision: str) -> Any:
     """Return a validator of a revision that can look up all definitions."""
     definitions: Json = document(revision)["$defs"]
 
-    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+    def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
         schema = definitions[reference.removeprefix("#/$defs/")]
         yield from validator.descend(value, schema)
 
-    return validators.extend(validators.Draft202012Validator, {"$ref": referred})
+    return validators.extend(validators.Draft202012Validator, {"$ref": follow})
 
 
 @cache

@@ -9,7 +9,7 @@ from support.generated.made_up_schemas import SCHEMAS
 from support.unit import schemas
 
 
-def made_up_module(target: str, path: str) -> GeneratedFile:
+def build_module(target: str, path: str) -> GeneratedFile:
     """Return the module with all of them."""
     document = schemas.schema()
     document["$defs"] |= SCHEMAS

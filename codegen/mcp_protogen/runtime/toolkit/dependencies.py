@@ -127,7 +127,7 @@ def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
     callee: Any = function.__init__ if is_class else function
-    found = replace(signature_of(callee, method=is_class), where=function_name(function))
+    found = replace(signature_of(callee, method=is_class), label=function_name(function))
     kinds = signature(callee).parameters
     parameters = [
         parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC

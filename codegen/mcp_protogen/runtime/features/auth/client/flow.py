@@ -53,7 +53,7 @@ def scopes_to_ask_for(
     Selection Strategy").
     """
     challenged = challenged_scopes(refusal)
-    scopes = _known_scopes(auth) | challenged
+    scopes = _scopes_of(auth) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
         resource = auth.resource_metadata
         supported = resource.scopes_supported if resource else None
@@ -64,7 +64,7 @@ def scopes_to_ask_for(
     return _with_offline_access(scopes, settings, auth)
 
 
-def _known_scopes(auth: Authorization) -> frozenset[str]:
+def _scopes_of(auth: Authorization) -> frozenset[str]:
     granted = auth.tokens.scopes if auth.tokens else None
     return auth.requested_scopes | (granted or frozenset())
 
@@ -94,7 +94,7 @@ def count_step_up(
     """
     times = auth.step_ups.get(operation, 0)
     challenged = challenged_scopes(refusal)
-    adds = not challenged <= _known_scopes(auth)
+    adds = not challenged <= _scopes_of(auth)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
         wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
         reason = f"{operation or 'a request'}{wanted}"
