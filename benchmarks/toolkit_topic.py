@@ -31,7 +31,7 @@ TOPIC: Final = "toolkit"
 ROUNDS: Final = 7
 
 _WITHOUT_WIRE, _BY_HAND = 1.25, "on_call_tool by hand"
-_BESIDE_SDKS: Final = 0.25
+_SDKS_GOAL: Final = 0.25
 
 
 class _Sdk(NamedTuple):
@@ -102,7 +102,7 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
 def _compare(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
-            yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_SDKS, "µs")
+            yield Row(TOPIC, what, taken[_OURS], label, theirs, _SDKS_GOAL, "µs")
 
 
 def _stdio(rounds: int) -> Iterator[Row]:

@@ -33,7 +33,7 @@ _RULES: Final = {
 _ERA: Final = {
     "opened_by": "the server answers with its capabilities to",
     "has_handshake": "a connection must be opened first",
-    "remembers_client": "the client's capabilities hold for its connection",
+    "remembers_client": "the client's capabilities apply to its connection",
     "has_listen_streams": "changes go to streams that asked for them",
     "signs_results": "results name their server",
     "names_missing_capabilities": "an error names the capabilities that a client lacks",
