@@ -24,7 +24,7 @@ _SHOWN = {
 
 def rows(rounds: int) -> Iterator[Row]:
     """Compare calls inside the application with calls that show a static token."""
-    # The peers' environment has no library that signs.
+    # The environment of the SDKs has no library that signs.
     worker: list[str | Path] = [sys.executable, "-m", "benchmarks.auth_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)

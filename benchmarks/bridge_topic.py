@@ -1,6 +1,6 @@
 """The time and memory of a bridge beside bridges of npm: calls, start, memory.
 
-One neutral client calls the same server through each of them in turns: from standard input to a
+One neutral client calls the same server through each of them alternately: from standard input to a
 server over HTTP, and over HTTP to a server that is a program. All speak 2025-11-25.
 """
 

@@ -1,7 +1,7 @@
 """The time to generate, beside plain datamodel-codegen on the same schemas.
 
 Whole commands are timed, each from its own start and, unless a row says "again", with an empty
-cache. The peer comes from the same environment: it is the library under this project, at its
+cache. datamodel-codegen is the library under this project, from the same environment and at its
 defaults. Processor time is that of all processes of a command.
 """
 

@@ -1,4 +1,4 @@
-"""Times clients, one call after another; runs on the interpreter of the peers.
+"""Times clients, one call after another; runs on the interpreter of the SDKs.
 
 `python -m benchmarks.http_client_worker ROUNDS PORTS` prints the median seconds of each call as a
 JSON object. PORTS is a JSON object: the port of a server for each revision.
@@ -23,7 +23,7 @@ from .http_load import Caller
 from .http_requests import FIRST_ID, Requests
 from .places import REVISION
 
-# The SDK is in the environment of the peers only.
+# The SDK is in the environment of the SDKs only.
 _sdk: Any = import_module("mcp")
 
 _Call: TypeAlias = Callable[[], Awaitable[Any]]
@@ -35,7 +35,7 @@ _PROGRAM: Final = (sys.executable, "-m", "benchmarks.http_stdio")
 
 
 async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
-    """Connect all clients, then let them call in turns."""
+    """Connect all clients, then let them call alternately."""
     async with AsyncExitStack() as stack:
         calls: dict[str, _Call] = {
             "stdio ours": await _ours(stack, REVISION, _launch()),

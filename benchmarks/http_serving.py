@@ -1,6 +1,6 @@
 """The cost of a server over HTTP: under load, with many tools, and for an idle session.
 
-One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+One neutral client calls all servers alternately. Two are compared: the SDK's low-level server and
 an application without a protocol, which shows the cost of uvicorn and the sockets.
 """
 

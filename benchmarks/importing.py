@@ -1,6 +1,6 @@
 """A program's cost before its first message: imports, and the first parse.
 
-Each figure is one process. All of them run on the interpreter of the peers, so that both sides have
+Each figure is one process. All of them run on the interpreter of the SDKs, so that both sides have
 the same Python and the same Pydantic.
 """
 

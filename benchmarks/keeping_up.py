@@ -17,12 +17,12 @@ from .timing import Action, command, interleave
 TOPIC = "keep-up"
 ROUNDS = 9
 
-_DIFF, _HTML, _NEW, _NEW_AGAIN, _CODEGEN = "diff", "html", "new", "new again", "peer"
+_DIFF, _HTML, _NEW, _NEW_AGAIN, _CODEGEN = "diff", "html", "new", "new again", "codegen"
 _OLDER, _NEWER = "2025-11-25", "2026-07-28"
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare `diff` and `new` with one run of the peer."""
+    """Compare `diff` and `new` with one run of datamodel-codegen."""
     with TemporaryDirectory() as folder:
         samples = interleave(_actions(Path(folder)), rounds)
     times = {name: median(taken) for name, taken in samples.items()}

@@ -1,4 +1,4 @@
-"""Results as rows of one table: the figures of both sides, their ratio, and its target."""
+"""Results as rows of one table: the figures of both sides, their ratio, and its goal."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _RIGHT = {1, 3, 4, 5}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; `ours` and `theirs` are seconds, bytes or counts; `target` limits the ratio.
+    """One comparison; `ours` and `theirs` are seconds, bytes or counts; `goal` limits the ratio.
 
-    Without `theirs`, the peer could not be measured.
+    Without `theirs`, the other side could not be measured.
     """
 
     topic: str
@@ -31,12 +31,12 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Our figure divided by the peer's: below 1, ours is less."""
+        """Our figure divided by the other: below 1, ours is less."""
         return None if self.theirs is None else self.ours / self.theirs
 
     @property
     def met(self) -> bool | None:
-        """True if the ratio is within the target; None without a target."""
+        """True if the ratio is within the goal; None without a goal."""
         ratio = self.ratio
         return None if self.goal is None or ratio is None else ratio <= self.goal
 

@@ -1,6 +1,6 @@
 """The cost of a server over stdio: calls, calls at once, start, and memory.
 
-One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+One neutral client calls all servers alternately. Two are compared: the SDK's low-level server and
 a bare loop without a protocol, which shows the cost of the pipes and `json`.
 """
 

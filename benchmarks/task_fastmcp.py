@@ -8,7 +8,7 @@ from typing import Any
 
 from .http_uvicorn import serve
 
-# These are in one environment of peers only.
+# These are in the environment of fastmcp-tasks only.
 _fastmcp: Any = import_module("fastmcp")
 _tasks: Any = import_module("fastmcp_tasks")
 

@@ -1,7 +1,7 @@
 """The cost to start a task and to ask for its status, beside fastmcp, on each store.
 
 Both keep tasks in the memory of the process, their default, or in Redis. The same neutral client
-calls them in turns, over HTTP, in 2026-07-28.
+calls them alternately, over HTTP, in 2026-07-28.
 """
 
 import json
@@ -70,7 +70,7 @@ def _starts(stack: ExitStack, port: int) -> Load:
 
     def starts() -> float:
         each = _each(_STARTS, lambda: _start_task(caller, 0.0))
-        # Running tasks would disturb the server with the next turn.
+        # Running tasks would disturb the server that is called next.
         _end_task(caller)
         return each
 

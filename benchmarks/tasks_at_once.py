@@ -23,9 +23,9 @@ def _allocated_blocks() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def _run_task(registry: TaskRegistry, id: str, held: asyncio.Semaphore) -> None:
+async def _run_task(registry: TaskRegistry, id: str, started: asyncio.Semaphore) -> None:
     async with registry.hold(id, "worker"):
-        held.release()
+        started.release()
         await asyncio.Event().wait()
 
 
@@ -47,15 +47,15 @@ async def main() -> None:
             poll_interval=1.0,
         )
         await registry.create(task)
-    kept, held = _allocated_blocks(), asyncio.Semaphore(0)
-    jobs = [asyncio.create_task(_run_task(registry, id, held)) for id in ids]
+    kept, started = _allocated_blocks(), asyncio.Semaphore(0)
+    runs = [asyncio.create_task(_run_task(registry, id, started)) for id in ids]
     for _ in ids:
-        await held.acquire()
+        await started.acquire()
     running = _allocated_blocks()
-    print(f"kept: {(kept - before) / TASKS:,.0f} bytes, and held: {(running - kept) / TASKS:,.0f}")
-    for running_task in jobs:
-        running_task.cancel()
-    await asyncio.gather(*jobs, return_exceptions=True)
+    print(f"kept: {(kept - before) / TASKS:,.0f} bytes, running: {(running - kept) / TASKS:,.0f}")
+    for run in runs:
+        run.cancel()
+    await asyncio.gather(*runs, return_exceptions=True)
 
 
 if __name__ == "__main__":

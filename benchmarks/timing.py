@@ -1,6 +1,6 @@
-"""Timing of several actions in turns, so that disturbances of the machine are shared.
+"""Timing of alternating actions, so that disturbances of the machine are shared.
 
-It needs only the standard library, because it also runs in the environment of the peers.
+It needs only the standard library, because it also runs in the environment of the SDKs.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""The same echo server with a peer: `FastMCP` of fastmcp or of mcp 1, or `MCPServer` of mcp 2.
+"""The same echo server with an SDK: `FastMCP` of fastmcp or of mcp 1, or `MCPServer` of mcp 2.
 
 `python -m benchmarks.toolkit_sdks stdio|http async|plain MODULE CLASS`; answers are plain JSON,
 without a banner or a log of each request.

@@ -1,7 +1,7 @@
 """The cost of the toolkit, and the time of a call beside other servers.
 
-The peers make tools of functions, too. All get the same function, and the same neutral clients call
-them in turns: over stdio, and over HTTP under uvicorn.
+The SDKs make tools of functions, too. All get the same function, and the same neutral clients call
+them alternately: over stdio, and over HTTP under uvicorn.
 """
 
 import json
@@ -31,7 +31,7 @@ TOPIC: Final = "toolkit"
 ROUNDS: Final = 7
 
 _WITHOUT_WIRE, _BY_HAND = 1.25, "on_call_tool by hand"
-_BESIDE_SDKS: Final = 0.25
+_SDKS_GOAL: Final = 0.25
 
 
 class _Sdk(NamedTuple):
@@ -70,7 +70,7 @@ _ALONE: Final = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare the toolkit with a handler, and with the peers."""
+    """Compare the toolkit with a handler, and with the SDKs."""
     yield from _alone(rounds)
     yield from _stdio(rounds)
     yield from _http(rounds)
@@ -102,7 +102,7 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
 def _compare(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
-            yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_SDKS, "µs")
+            yield Row(TOPIC, what, taken[_OURS], label, theirs, _SDKS_GOAL, "µs")
 
 
 def _stdio(rounds: int) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """The path of a call through the runtime: functions entered, modules, returns to a module.
 
 A reader must follow it, and a debugger steps through it. The figures are the same on every machine.
-Frames of a peer count if its packages have them; those of libraries do not.
+Frames of an SDK count if its packages have them; those of libraries do not.
 """
 
 import json
@@ -17,7 +17,7 @@ TOPIC = "walk"
 ROUNDS = 3
 
 _FIGURES = ("calls", "modules", "returns")
-# By case of the worker: its name, and the cases of peers beside it.
+# By case of the worker: its name, and the cases of SDKs beside it.
 _WALKS = {
     "stdio": ("tools/call over stdio", ("pygls", "mcp stdio")),
     "session": ("tools/call over HTTP, in a session", ("pygls", "mcp session")),
@@ -32,7 +32,7 @@ _SDKS = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare one call of ours with one of each peer; without peers, return ours alone."""
+    """Compare one call of ours with one of each SDK; without SDKs, return ours alone."""
     theirs = _measure_sdks(rounds)
     for case, (what, beside) in _WALKS.items():
         ours = _walk(Path(sys.executable), case, rounds)
@@ -48,7 +48,7 @@ def _measure_sdks(rounds: int) -> dict[str, dict[str, int]]:
     try:
         interpreter = sdk_python()
     except RuntimeError as error:
-        print(f"measuring without peers: {error}", file=sys.stderr)
+        print(f"measuring without SDKs: {error}", file=sys.stderr)
         return {}
     return {case: _walk(interpreter, case, rounds) for case in _SDKS}
 

@@ -1,4 +1,4 @@
-"""Times reading and writing of messages; runs on the interpreter of the peers.
+"""Times reading and writing of messages; runs on the interpreter of the SDKs.
 
 `python -m benchmarks.wire_worker ROUNDS` prints the median seconds of each call as a JSON object.
 """

@@ -87,7 +87,7 @@ def _parts(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _place(path: str, file: str) -> str:
-    """Return the target of a path in a file, both from the root of the checkout."""
+    """Return where a path in a file leads, both from the root of the checkout."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
 
 

@@ -63,7 +63,7 @@ _GAINS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "wire": {"read list of 50 tools": ["mcp"], "read 1 KB result, msgspec": [""]},
 }
-"""What a user gets: rows by topic, each with the peers beside it; "" is all of them."""
+"""What a user gets: rows by topic, each with the programs beside it; "" is all of them."""
 _COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "serve": {"a call, one at a time": ["readline"]},
     "toolkit": {"the server, a plain function in a thread": [""]},
@@ -85,7 +85,7 @@ _COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "targets": {"write list of 50 tools": [""]},
 }
-"""Where it is weak: rows beside a bare loop, a library alone, or a peer that takes less."""
+"""Where it is weak: rows beside a bare loop, a library alone, or a program that takes less."""
 
 
 def read(file: Path = RECORD) -> Json:

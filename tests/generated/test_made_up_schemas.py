@@ -1,4 +1,4 @@
-"""Types of all forms accept the same values as their definitions, and write them back."""
+"""Types of all shapes accept the same values as their definitions, and write them back."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -26,7 +26,7 @@ def package(
     made_up_models: Package, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ModuleType]:
     with schemas.import_package(
-        made_up_models, tmp_path_factory.mktemp("forms"), "forms"
+        made_up_models, tmp_path_factory.mktemp("made-up"), "made_up"
     ) as module:
         yield module
 
@@ -39,9 +39,9 @@ def test_made_up_schema_is_not_loosened(made_up_models: Package) -> None:
 
 def read_by(package: ModuleType, name: str) -> Reader:
     validator_of: Callable[[Any], Any] = import_module(
-        "forms._runtime.core.models.base"
+        "made_up._runtime.core.models.base"
     ).validator_of
-    return reader_of(getattr(import_module("forms.models.all"), type_name(name)), validator_of)
+    return reader_of(getattr(import_module("made_up.models.all"), type_name(name)), validator_of)
 
 
 def test_types_accept_what_their_definitions_accept(package: ModuleType) -> None:

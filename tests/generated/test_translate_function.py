@@ -168,10 +168,11 @@ def test_an_elicitation_gets_the_same_id_for_the_same_question() -> None:
     assert first["elicitationId"] != other.value["elicitationId"]
 
 
-@pytest.mark.parametrize("target", [revision for revision in REVISIONS if revision != NEW])
-def test_where_both_agree_nothing_is_done(target: str) -> None:
+@pytest.mark.parametrize("destination", [revision for revision in REVISIONS if revision != NEW])
+def test_where_both_agree_nothing_is_done(destination: str) -> None:
     value = {"name": "a", "value": "b", "x": {"y": 1}}
-    assert pkg.translate(value, NEW, target, type="CompleteRequestParamsArgument").value is value
+    same = pkg.translate(value, NEW, destination, type="CompleteRequestParamsArgument")
+    assert same.value is value
 
 
 def test_a_model_that_both_have_becomes_that_of_the_destination() -> None:

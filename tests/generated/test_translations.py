@@ -1,4 +1,4 @@
-"""Translation between all revisions: valid in the target, honest about losses, and reversible."""
+"""Translation between all revisions: valid values, named losses, and steps that can be reversed."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -55,19 +55,19 @@ def for_all_values(revision: str, name: str, check: Callable[[Any], None]) -> No
         check(value)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_translation_is_valid_and_names_every_loss(source: str, target: str) -> None:
+@pytest.mark.parametrize(("source", "destination"), PAIRS)
+def test_translation_is_valid_and_names_every_loss(source: str, destination: str) -> None:
     def check(value: Any) -> None:
         before = deepcopy(value)
         try:
-            outcome = translator(source, target).translate(value, name)
+            outcome = translator(source, destination).translate(value, name)
         except Untranslatable:
             return
         assert value == before, f"{name}: the input was changed"
-        assert accepts(target, becomes)(outcome.value), f"{name}: {value}, {outcome}"
+        assert accepts(destination, becomes)(outcome.value), f"{name}: {value}, {outcome}"
         assert unnamed_losses(value, outcome) == [], f"{name}: {value}, {outcome}"
 
-    for pair in names(source, target):
+    for pair in names(source, destination):
         name, becomes = pair
         for_all_values(source, name, check)
 

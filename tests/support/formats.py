@@ -1,4 +1,4 @@
-"""The published forms of the JSON that commands and people write, `schema/formats`."""
+"""The published formats of the JSON that commands and people write, `schema/formats`."""
 
 from functools import cache
 from typing import Any
@@ -12,14 +12,14 @@ Json = dict[str, Any]
 
 @cache
 def published_schema(name: str) -> Json:
-    """Return a form; callers must not change it."""
+    """Return the schema of a format; callers must not change it."""
     file = schema_folder() / "formats" / f"{name}.schema.json"
     schema: Json = parse_json(file.read_bytes(), file.name)
     return schema
 
 
 def faults(name: str, document: object) -> list[str]:
-    """Return the faults of a document under a form; text is read as strict JSON first."""
+    """Return the faults of a document in a format; text is read as strict JSON first."""
     if isinstance(document, str | bytes):
         text = document.encode() if isinstance(document, str) else document
         document = parse_json(text, name)

@@ -57,11 +57,11 @@ def test_published_examples_are_read_and_written_back() -> None:
 
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The module for types in forms that no published schema has."""
+    """The module for types that no published schema has."""
     file = build_module("dataclasses", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
-        package, tmp_path_factory.mktemp("forms"), "dataclass_forms"
+        package, tmp_path_factory.mktemp("made-up"), "dataclasses_made_up"
     ) as found:
         yield found
 

@@ -143,11 +143,11 @@ def _is_part(found: Any, value: Any) -> bool:
 
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The module for types in forms that no published schema has."""
+    """The module for types that no published schema has."""
     file = build_module("msgspec", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
-        package, tmp_path_factory.mktemp("forms"), "msgspec_forms"
+        package, tmp_path_factory.mktemp("made-up"), "msgspec_made_up"
     ) as found:
         yield found
 

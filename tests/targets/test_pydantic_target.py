@@ -1,4 +1,4 @@
-"""The target `pydantic`: the accepted values, and the form of its models."""
+"""The target `pydantic`: the accepted values, and the options of its models."""
 
 import re
 from functools import cache

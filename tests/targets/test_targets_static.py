@@ -66,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
     for target in OTHER_TARGETS:
-        file = build_module(target, f"forms_as_{target}.py")
+        file = build_module(target, f"made_up_as_{target}.py")
         (place / file.path).write_bytes(file.content)
     return place
 
@@ -96,7 +96,7 @@ def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
 
 def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    made_up = [f"forms_as_{target}.py" for target in OTHER_TARGETS]
+    made_up = [f"made_up_as_{target}.py" for target in OTHER_TARGETS]
     bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
     output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
     lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)

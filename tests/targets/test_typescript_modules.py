@@ -100,9 +100,9 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("form", VARIANTS)
-def test_each_variant_passes_a_strict_compiler(form: str) -> None:
-    folder = prepare(target_modules.folder(VARIANTS[form]))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_variant_passes_a_strict_compiler(variant: str) -> None:
+    folder = prepare(target_modules.folder(VARIANTS[variant]))
     assert len(modules(folder)) > len(REVISIONS)
     assert complaints(folder, *modules(folder)) == []
 

@@ -32,7 +32,7 @@ OBJECT = "{ [key: string]: unknown }"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The reason why types differ from the published ones, and their expected form."""
+    """The reason why types differ from the published ones, and the expected text."""
 
     reason: str
     published: str
@@ -154,26 +154,26 @@ def repository() -> None:
         skip_untested(wanted, "that types and constants in TypeScript are the published ones")
 
 
-@pytest.mark.parametrize("form", OPTIONS, ids=["named", "inline", "published"])
-def test_types_are_those_of_the_specification_but_for_the_differences(form: TargetOptions) -> None:
-    unused = set(OPTIONS[form])
+@pytest.mark.parametrize("kind", OPTIONS, ids=["named", "inline", "published"])
+def test_types_are_those_of_the_specification_but_for_the_differences(kind: TargetOptions) -> None:
+    unused = set(OPTIONS[kind])
     for revision in REVISIONS:
         idle = list(unused)
         excused = [
-            [reason for reason in OPTIONS[form] if reason is not difference] for difference in idle
+            [reason for reason in OPTIONS[kind] if reason is not difference] for difference in idle
         ]
         with case(revision):
-            found, *without = not_assignable(form, revision, [OPTIONS[form], *excused])
+            found, *without = not_assignable(kind, revision, [OPTIONS[kind], *excused])
             assert found == []
         unused -= {difference for difference, missed in zip(idle, without, strict=True) if missed}
     assert unused == set()
 
 
-@pytest.mark.parametrize("form", OPTIONS, ids=["named", "inline", "published"])
-def test_constants_of_the_specification_are_exported(form: TargetOptions) -> None:
+@pytest.mark.parametrize("kind", OPTIONS, ids=["named", "inline", "published"])
+def test_constants_of_the_specification_are_exported(kind: TargetOptions) -> None:
     for revision in REVISIONS:
         with case(revision):
-            ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
+            ours = (folder(kind) / f"{module_name(revision)}.ts").read_text()
             wanted = _constants(published_types(revision))
             assert len(wanted) >= 7
             assert wanted - _constants(ours) == set()

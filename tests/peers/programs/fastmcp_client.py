@@ -122,7 +122,7 @@ class Fast(Steps):
 
 async def run_visit(visit: Any) -> Any:
     host = FastHost(types, visit)
-    address, auth = host.target, None
+    address, auth = host.server, None
     if not isinstance(address, str):
         address = StdioTransport(address[0], address[1:], keep_alive=False)
     if host.oauth is not None:

@@ -58,7 +58,7 @@ async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     types.LATEST_PROTOCOL_VERSION = NEWEST if host.revision == "newest" else host.revision
     async with (
-        transport(host.target) as (read, write, *_),
+        transport(host.server) as (read, write, *_),
         ClientSession(read, write, **host.callbacks()) as client,
     ):
         agreed = await client.initialize()

@@ -53,7 +53,7 @@ def provider(address: str, oauth: Any) -> OAuthClientProvider:
 
 
 def server(address: Any, oauth: Any = None) -> Any:
-    """Return the target as the client takes it: by HTTP+SSE if it ends so."""
+    """Return the server as the client takes it: by HTTP+SSE if it ends so."""
     if oauth is not None:
         authorized = create_mcp_http_client(auth=provider(address, oauth))
         return streamable_http_client(address, http_client=authorized)
@@ -67,7 +67,7 @@ async def run_visit(visit: Any) -> Any:
     pinned = host.revision not in ("2026-07-28", "newest")
     session_module.LATEST_HANDSHAKE_VERSION = host.revision if pinned else NEWEST
     client = Client(
-        server(host.target, host.oauth),
+        server(host.server, host.oauth),
         mode="legacy" if pinned else "auto",
         log_level="debug",
         cache=None,

@@ -1,4 +1,4 @@
-"""Small audit targets of a few lines, and their findings."""
+"""Small SDKs of a few lines, and their findings."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -16,11 +16,11 @@ PYDANTIC = """
     from typing import Any, Literal
     from pydantic import BaseModel, ConfigDict, Field, RootModel
     """
-"""What targets of Pydantic models start with."""
+"""The start of SDKs with Pydantic models."""
 
 
 def write_sdk(folder: Path, source: str, name: str = "sdk") -> Sdk:
-    """Write one module into a folder, and return the target."""
+    """Write one module into a folder, and return the SDK."""
     folder.mkdir(exist_ok=True, parents=True)
     (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
     return find(str(folder))

@@ -121,7 +121,7 @@ async def trigger_prompt_change(call: Call) -> Answer:
     return "Told."
 
 
-@PLAIN.tool("test_x_mcp_header", "Has an argument that HTTP mirrors in a header.", REPEATED)
+@PLAIN.tool("test_x_mcp_header", "Has an argument that HTTP repeats in a header.", REPEATED)
 async def repeated_header(call: Call) -> Answer:
     return f"The region is {call.arguments.get('region', 'not given')}."
 

@@ -28,7 +28,7 @@ def problems(
     """Return the faults of pieces of code, each an expression, a decorator or a program.
 
     `roots` are variables with their possible objects, and `spaces` are where other names are looked
-    up; both have the form `module` or `module:attribute`. Names from `examples`, which may be
+    up; both are written `module` or `module:attribute`. Names from `examples`, which may be
     modules too, and names that a piece binds itself are not checked.
     """
     names = _Names(

@@ -1,4 +1,4 @@
-"""Definitions in forms that published schemas lack, and values to try on them.
+"""Definitions that published schemas lack, and values to try on them.
 
 The models must accept exactly the values that each definition accepts.
 """

@@ -79,7 +79,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _of_extension(document: Json, facts: Json) -> None:
-    """Write the schemas of extensions in the form of those of revisions."""
+    """Write the schemas of extensions as those of revisions are written."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             for keyword, nothing in (

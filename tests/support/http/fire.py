@@ -255,7 +255,7 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds that no event announces."""
+    """Wait until a condition is true that no event announces."""
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.005)

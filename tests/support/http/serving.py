@@ -338,7 +338,7 @@ def stateless_request(
     headers: Headers | None = None,
     **params: object,
 ) -> tuple[JsonObject, Headers]:
-    """Return a request of the stateless era, and the header fields that mirror it."""
+    """Return a request of the stateless era, and the header fields that repeat it."""
     message = request(method, id, **{"_meta": dict(meta), **params})
     repeated: dict[str, str | bytes | None] = {
         "mcp-protocol-version": str(meta.get(VERSION, STATELESS)),

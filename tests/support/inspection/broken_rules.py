@@ -1,4 +1,4 @@
-"""For each rule of an inspection, a session that breaks it, and a similar one that keeps it."""
+"""For each rule of an inspection, a transcript that breaks it, and a similar one that keeps it."""
 
 import json
 from typing import Any, Final
@@ -114,7 +114,7 @@ def _http_transcript(**answered: str) -> Transcript:
 
 
 def _in_session(id: str) -> Transcript:
-    """Return a session with the id ab, in which the answer to a ping has an id."""
+    """Return a transcript of the session `ab`, in which the answer to a ping has an id."""
     sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
     begun = _http_transcript(**{"mcp-session-id": "ab"})
     begun.exchanges.append(

@@ -1,4 +1,4 @@
-"""Sessions as an inspection records them, in few words."""
+"""Transcripts of inspections, in few words."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from support.revisions import STATELESS
 ID: Final = 5
 """The id of each request."""
 USUAL: Final[Mapping[str, Any]] = {"tools": {}, "prompts": {}, "resources": {}}
-"""What sessions declare where it does not matter."""
+"""What servers declare where it does not matter."""
 Json = dict[str, Any]
 
 
@@ -42,7 +42,7 @@ def error(code: int, data: Any = None, id: Any = ID) -> Json:
 
 
 def exchange(probe: str, sent: Any, *received: Any, **http: Any) -> Exchange:
-    """Return one step: a sent message, and the answers."""
+    """Return one exchange: a sent message, and the answers."""
     asked = () if sent is None else (message("client", sent),)
     answers = tuple(message("server", value) for value in received)
     return Exchange(probe=probe, messages=(*asked, *answers), **http)
@@ -54,7 +54,7 @@ def request_exchange(probe: str, method: str, answer: Json, **http: Any) -> Exch
 
 
 def open_exchange(revision: str, capabilities: Mapping[str, Any], **http: Any) -> Exchange:
-    """Return the first step of a session, which agrees to the revision."""
+    """Return the first exchange of a transcript, which agrees to the revision."""
     declared: Json = {"capabilities": dict(capabilities)}
     if revision == STATELESS:
         declared |= {"supportedVersions": [revision], "resultType": "complete"}
@@ -72,11 +72,11 @@ def transcript(
     capabilities: Mapping[str, Any] | None = None,
     opening: Exchange | None = None,
 ) -> Transcript:
-    """Return a session that begins well, unless there is another `opening`."""
+    """Return a transcript that begins well, unless there is another `opening`."""
     first = opening or open_exchange(revision, USUAL if capabilities is None else capabilities)
     return Transcript(revision=revision, transport=transport, exchanges=[first, *exchanges])
 
 
 def codes(*transcripts: Transcript) -> set[str]:
-    """Return the codes of the rules that sessions break."""
+    """Return the codes of the rules that transcripts break."""
     return {violation.rule.code for violation in judge(transcripts)}

@@ -197,7 +197,7 @@ class Use:
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds, at most half a minute."""
+    """Wait until a condition is true, at most half a minute."""
     for _ in range(3000):
         if condition():
             return

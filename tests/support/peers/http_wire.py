@@ -1,4 +1,4 @@
-"""A relay between a client and a server over HTTP that records traffic and can break a stream.
+"""A proxy between a client and a server over HTTP that records traffic and can break a stream.
 
 It knows just enough of HTTP/1.1 to find the heads of requests and responses: bodies are JSON, in
 which no line begins like a head.
@@ -18,7 +18,7 @@ from support.json_types import Json
 _REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 
-# In these messages, only the method has this form.
+# In these messages, only the method is written so.
 _METHOD: Final = re.compile(rb'"method":\s*"([^"]+)"')
 
 _CHUNK: Final = 65536
@@ -85,7 +85,7 @@ def _fields(lines: bytes) -> dict[str, str]:
 
 
 class Wire:
-    """The relay; `cut_after` is the text at which it first breaks a connection."""
+    """The proxy; `cut_after` is the text at which it first breaks a connection."""
 
     def __init__(self, server_port: int, cut_after: bytes | None) -> None:
         self.port = 0
@@ -170,7 +170,7 @@ class Wire:
 
 @asynccontextmanager
 async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
-    """Run a relay to a local port."""
+    """Run a proxy to a local port."""
     wire = Wire(port, cut_after)
     server = await asyncio.start_server(wire.take, "127.0.0.1", 0)
     wire.port = server.sockets[0].getsockname()[1]

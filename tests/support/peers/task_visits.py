@@ -13,7 +13,7 @@ TaskKind: TypeAlias = Literal["core", "extension", "none"]
 
 
 class Visitor(NamedTuple):
-    """A client, its revision, and the form of its tasks."""
+    """A client, its revision, and the kind of its tasks."""
 
     client: str
     kind: TaskKind
@@ -51,7 +51,7 @@ _DELETE: Final = ("confirm_delete", {"filename": "a.txt"}, (_YES,))
 
 
 class Row(NamedTuple):
-    """A step with tasks, and its expected result in each form."""
+    """A step with tasks, and its expected result for each kind of tasks."""
 
     step: Step
     core: Expected

@@ -31,7 +31,7 @@ Step = Sequence[Any]
 
 _MARK: Final = b"SEEN "
 
-# A line holds all results of a client's visit.
+# A line has all results of a client's visit.
 _LONGEST: Final = 2**24
 
 

@@ -49,7 +49,7 @@ _LIMITING: Final = (
 
 
 def configure(config: pytest.Config, file: str) -> None:
-    """Record a run, in all its processes; the first one writes the file `target`."""
+    """Record a run, in all its processes; the first one writes `file`."""
     if not hasattr(config, "workerinput"):
         into = config.rootpath / file
         # It stays when the run is over: processes that end later than the run write into it.

@@ -170,8 +170,9 @@ def _differential(record: Json) -> Json:
 
 
 def _targets(record: Json) -> Json:
-    forms = ", ".join(f"{at} {_outcomes(record['targets'][name])}" for name, at in TARGETS.items())
-    return {"targets": record, "forms": forms}
+    runs = record["targets"]
+    outcomes = ", ".join(f"{at} {_outcomes(runs[name])}" for name, at in TARGETS.items())
+    return {"targets": record, "outcomes": outcomes}
 
 
 def _sdk(record: Json) -> Json:

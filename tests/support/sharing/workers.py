@@ -77,7 +77,7 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition is true."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, "it has not come true"

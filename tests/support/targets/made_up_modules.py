@@ -1,4 +1,4 @@
-"""Types in forms that published schemas lack, as Python targets make them."""
+"""Types that published schemas lack, as Python targets make them."""
 
 from mcp_protogen.pipeline.emit.layout import target_files
 from mcp_protogen.pipeline.package import GeneratedFile

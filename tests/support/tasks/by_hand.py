@@ -1,4 +1,4 @@
-"""Clients with tasks, in each form, and servers that follow a script."""
+"""Clients with tasks, of each kind, and servers that follow a script."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -62,7 +62,7 @@ def set_clock(client: Any, clock: Clock) -> Any:
 
 
 def task_details(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """Return a task in the form of the extension."""
+    """Return a task as the extension writes it."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttlMs": None, "pollIntervalMs": 5000} | times | members
 
@@ -78,7 +78,7 @@ def text(said: str, **members: Any) -> JsonObject:
 
 
 def core_task(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """Return a task in the form of 2025-11-25."""
+    """Return a task as 2025-11-25 writes it."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttl": None} | times | members
 

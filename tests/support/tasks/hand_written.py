@@ -37,7 +37,7 @@ async def _find_task(session: Any, params: Any) -> Any:
 
 
 async def create(session: Any, params: Any) -> Any:
-    """Answer any call with a task, in the form of the wire."""
+    """Answer any call with a task, as it is on the wire."""
     wire = session.__mcp_runtime__.spoken.wire
     cls = wire.claimed_class("tools/call", "task")
     if cls is not None:

@@ -198,7 +198,7 @@ KINDS: Final[Mapping[str, Define]] = {
     "intersections": _intersections,
     "wide and deep": _wide_and_deep,
     "choices in intersections": _choices_in_intersections,
-    "ring through intersections": _cycle_through_intersections,
+    "cycle through intersections": _cycle_through_intersections,
     "deep": _deep,
     "capabilities": _capabilities,
     "dense": _dense,

@@ -1,4 +1,4 @@
-"""A tiny protocol with every form of an MCP schema, for tests to change.
+"""A tiny protocol with every shape of an MCP schema, for tests to change.
 
 `schema()` and `facts()` agree with each other and pass the whole pipeline without a warning; both
 are made anew on each call.
@@ -181,7 +181,7 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
 
 
 def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
-    """Return a published schema in the form of user input."""
+    """Return a published schema as user input."""
     return GivenFile(name, json.dumps(document).encode())
 
 
