@@ -44,12 +44,12 @@ class _Call:
         except BaseException as error:
             return None, error
 
-    def finish(self, value: Any, error: BaseException | None) -> None:
+    def send_outcome(self, value: Any, error: BaseException | None) -> None:
         # The loop may be closed by now.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._finish, value, error)
+            self._loop.call_soon_threadsafe(self._set_outcome, value, error)
 
-    def _finish(self, value: Any, error: BaseException | None) -> None:
+    def _set_outcome(self, value: Any, error: BaseException | None) -> None:
         if self.outcome.done():
             return
         if error is None:
@@ -153,7 +153,7 @@ class Threads:
                     self._let_go -= not call.has_place
                     call.has_place = False
                     after = self._next(queue)
-                call.finish(value, error)
+                call.send_outcome(value, error)
                 call = after
                 # Keep no references while idle.
                 del after, value, error
