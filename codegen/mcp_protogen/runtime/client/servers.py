@@ -78,10 +78,10 @@ class Connect(Connector[Newest]):
 
     def opener(self, server: ServerLike, options: Options = USUAL) -> Opener:
         """Return an opener of connections to `server`; see `connect` for errors."""
-        kind = server if isinstance(server, type) else type(server)
-        if issubclass(kind, ClientBase):
+        cls = server if isinstance(server, type) else type(server)
+        if issubclass(cls, ClientBase):
             raise TypeError("the server comes first, then the client: connect(server, client)")
-        if issubclass(kind, Handlers):
+        if issubclass(cls, Handlers):
             return self.make_opener("in_memory", server, options=options)
         value: Any = server
         if isinstance(server, str) and _URL.match(server):

@@ -50,7 +50,6 @@ class _Call:
 
 
 class PendingCalls:
-
     __slots__ = (
         *("_announce", "_calls", "_connection", "_loop", "_options", "_reports", "_sink", "_tasks"),
         *("_timer", "_timer_at", "_usual", "broken"),

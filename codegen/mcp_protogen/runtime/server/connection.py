@@ -209,15 +209,15 @@ class ServerConnection:
         self.strategies = bound.strategies
         self.answer_to: Serve = self.serve
         """Returns the result of a request, inside the layer."""
-        notified: OnNotification = self._on_notification
+        on_notification: OnNotification = self._on_notification
         if bound.middleware:
-            self.answer_to, notified = self._serve_through, self._notify_through
+            self.answer_to, on_notification = self._serve_through, self._notify_through
             connection.ids = note_ids(state.ids)
         # Only sessions begin with a handshake.
         measured = bound.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(
-            connection, sink, state.tasks, state.options, self.outermost(), notified
+            connection, sink, state.tasks, state.options, self.outermost(), on_notification
         )
         self.level: str = "debug"
         self.is_owner = True

@@ -27,7 +27,7 @@ class Step:
     function: Function
     threaded: bool
     manager: Callable[..., Any] | None
-    """For a generator, makes a context manager: an async one outside threads."""
+    """Makes a generator's context manager: an async one outside threads."""
     sessions: tuple[str, ...]
     needs: Mapping[str, Function]
 

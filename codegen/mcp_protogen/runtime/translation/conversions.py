@@ -31,7 +31,7 @@ class Site(NamedTuple):
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: member_value for key, member_value in value.items() if key != member}
+        return {key: item for key, item in value.items() if key != member}
 
     def refuse(self, *path: str) -> Any:
         """Raise `Untranslatable` for the value, or for its part at `path`."""

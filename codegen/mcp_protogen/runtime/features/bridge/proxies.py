@@ -26,7 +26,7 @@ from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
-from ...rules import capabilities as gate
+from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import (
@@ -151,12 +151,9 @@ class ProxyClientRuntime(ClientRuntime):
 
     def declaration(self) -> JSONObject:
         # The bridge itself listens for tasks. Other requests declare the client's capabilities.
-        kind = task_kind(self.owner.TABLE)
-        return (
-            merge_objects(self.capabilities, tasks_declared(kind, "client"))
-            if kind
-            else self.capabilities
-        )
+        if (kind := task_kind(self.owner.TABLE)) is None:
+            return self.capabilities
+        return merge_objects(self.capabilities, tasks_declared(kind, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
         return _without_extensions(self.capabilities)
@@ -213,9 +210,9 @@ class ProxyClientRuntime(ClientRuntime):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
             connection.endpoint.connection.envelope = None
-            server = vars(self.server.owner)
-            server["TABLE"] = connection.view.table
-            server["introduction"] = connection.introduction
+            attributes = vars(self.server.owner)
+            attributes["TABLE"] = connection.view.table
+            attributes["introduction"] = connection.introduction
             return
         adapter = None if self.tasks is None else self.tasks.between(self, self.server)
         self.server.adapter = adapter
@@ -405,12 +402,9 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         if self.adapter is not None and spec.method == CHANGED:
-            return  # the adapter looks at these tasks itself
-        capabilities: gate.Declared = {
-            "server": self.declaration(),
-            "client": self.client.capabilities,
-        }
-        need = gate.unmet(spec.requires, "server", params, capabilities)
+            return  # The adapter looks at these tasks itself.
+        declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
+        need = unmet(spec.requires, "server", params, declared)
         if need is not None:
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
@@ -452,9 +446,9 @@ class ProxyServerRuntime(ServerRuntime):
         readers = self.contexts()
         if any(reader.spoken.era.remembers_client for reader in readers):
             return readers
-        # Nothing names the request of an entry: take one that wants entries.
-        wanting = self._open_contexts()
-        return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
+        # Nothing names the request of an entry: take the latest.
+        contexts = self._open_contexts()
+        return [] if self.is_shared and len(contexts) > 1 else contexts[:1]
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
@@ -470,7 +464,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers by method; each gets the entry of its message first."""
+    """Return handlers by method; each gets the spec of its message first."""
     return {
         method: partial(forward, spec)
         for forward, entries in (

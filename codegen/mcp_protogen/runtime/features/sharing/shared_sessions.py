@@ -33,7 +33,7 @@ _log: Final = getLogger(__name__)
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
-# How many sessions are left concurrently.
+# How many sessions a worker leaves at once.
 _AT_ONCE: Final = 100
 
 
@@ -181,14 +181,14 @@ class SharedSessions(SessionRegistry[SharedSession]):
         except BaseException:
             if self._by_key.get(key) is session:
                 session.ended, session.copy.as_of = False, READ_AGAIN
-            # A repeated request would not return the other workers.
+            # A repeated DELETE would not find the other workers.
             self._servers.tasks.start(self._end_again(key))
             raise
         if not existed:
             raise _not_found_error()
 
     async def _end(self, key: str, *, again: bool = False) -> bool:
-        # A reader must not revive it afterwards.
+        # A load must not revive it afterwards.
         async with self._stored.lock(key):
             lifetime, store = self._stored.lifetime, self._worker.engine.sessions
             others = await store.end(key, lifetime, again=again)
@@ -257,7 +257,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def share(self, session: SharedSession, message: Parsed | Batch) -> bool:
         is_elsewhere = await self._messages.hand_on(session, message)
         if not is_elsewhere:
-            # Another worker may have treated this one as dead.
+            # Another worker may have taken this one for gone.
             await self._require(session)
         return is_elsewhere
 

@@ -51,13 +51,13 @@ from .worker_messages import (
 
 _log: Final = getLogger(__name__)
 
-# Recently handled messages, which may come twice.
-_KNOWN: Final = 4096
+# How many answers are kept for repeated messages.
+_KEPT: Final = 4096
 
-_L = TypeVar(
-    "_L", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
+_M = TypeVar(
+    "_M", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
 )
-_Handle: TypeAlias = Callable[[_L], Awaitable[JSONObject | None]]
+_Handle: TypeAlias = Callable[[_M], Awaitable[JSONObject | None]]
 """Handles a message; the result goes back with the acknowledgement."""
 
 
@@ -104,11 +104,11 @@ class SharedWorker(Worker):
         """Called when messages and changes may be lost."""
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
-        self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
+        self._answers: dict[tuple[str, int], Future[JSONObject | None]] = {}
         """The answers to messages, by sender and number."""
         self._followed: dict[tuple[str, str], set[Event]] = {}
         self._timer: TimerHandle | None = None
-        self._held: Task[None] | None = None
+        self._connecting: Task[None] | None = None
         self._end: Event = Event()
 
     # The connection.
@@ -117,10 +117,10 @@ class SharedWorker(Worker):
         """Connect to the engine; raise the error of an unusable one."""
         ready: Future[None] = get_running_loop().create_future()
         # A connection must be exited in the task that entered it.
-        self._held = get_running_loop().create_task(self._connect(ready))
-        await wait([ready, self._held], return_when=FIRST_COMPLETED)
+        self._connecting = get_running_loop().create_task(self._connect(ready))
+        await wait([ready, self._connecting], return_when=FIRST_COMPLETED)
         if not ready.done():
-            task, self._held = self._held, None
+            task, self._connecting = self._connecting, None
             await task
 
     async def _connect(self, ready: Future[None]) -> None:
@@ -135,30 +135,30 @@ class SharedWorker(Worker):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._held is not None:
+        if self._connecting is not None:
             self._end.set()
-            await wait([self._held])
-            if (error := self._held.exception()) is not None:
+            await wait([self._connecting])
+            if (error := self._connecting.exception()) is not None:
                 _log.error("leaving the engine failed", exc_info=error)
 
     # Incoming.
 
-    def on(self, kind: type[_L], handle: _Handle[_L]) -> None:
+    def on(self, kind: type[_M], handle: _Handle[_M]) -> None:
         """Set the handler of a kind; its messages are acknowledged afterwards."""
         self._handlers[kind] = handle
 
     def _receive(self, delivery: Delivery) -> None:
         if isinstance(delivery, DirectMessage):
             if (envelope := self._envelope_in(delivery.content)) is not None:
-                self._read(envelope)
+                self._dispatch(envelope)
         elif isinstance(delivery, Change):
-            for changed in self.on_change:
-                changed(delivery.content)
+            for callback in self.on_change:
+                callback(delivery.content)
         else:
             assert delivery is GAP
             self.gaps += 1
-            for lost in self.on_gap:
-                lost()
+            for callback in self.on_gap:
+                callback()
             self._wake_followers()
 
     def _envelope_in(self, content: bytes) -> Envelope | None:
@@ -168,7 +168,7 @@ class SharedWorker(Worker):
             self._log.warning("an invalid worker message was dropped: %s", faults_in(error))
             return None
 
-    def _read(self, envelope: Envelope) -> None:
+    def _dispatch(self, envelope: Envelope) -> None:
         message = envelope.message
         if isinstance(message, Acknowledged):
             if (sent := self._sent.get(message.number)) is not None:
@@ -188,21 +188,21 @@ class SharedWorker(Worker):
         except EngineUnavailable:
             self._log.info("a message between workers could not be acknowledged")
 
-    async def _answer_to(self, message: object, place: tuple[str, int]) -> JSONObject | None:
+    async def _answer_to(self, message: object, origin: tuple[str, int]) -> JSONObject | None:
         """Handle a message once, even if it comes twice."""
-        answers = self._dealt_with
-        if (before := answers.get(place)) is not None:
+        answers = self._answers
+        if (before := answers.get(origin)) is not None:
             return await shield(before)
         answer: Future[JSONObject | None] = get_running_loop().create_future()
-        answers[place] = answer
-        if len(answers) > _KNOWN:
+        answers[origin] = answer
+        if len(answers) > _KEPT:
             del answers[next(iter(answers))]
         try:
             answer.set_result(await self._handlers[type(message)](message))
         finally:
             if not answer.done():
                 # A repetition may succeed.
-                answers.pop(place, None)
+                answers.pop(origin, None)
                 answer.cancel()
         return answer.result()
 
@@ -219,14 +219,14 @@ class SharedWorker(Worker):
         try:
             # Sent again after half a lease.
             for _ in range(2):
-                for name in await self._mail(sorted(sent.waiting), message, number):
-                    sent.confirm(name)
+                for gone in await self._mail(sorted(sent.waiting), message, number):
+                    sent.confirm(gone)
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
-                for name in sent.waiting - alive:
-                    sent.confirm(name)
+                for gone in sent.waiting - alive:
+                    sent.confirm(gone)
             for worker in sent.waiting:
                 self._log.warning("worker %s does not acknowledge messages", worker)
         finally:
@@ -243,7 +243,7 @@ class SharedWorker(Worker):
         number = next(self._numbers)
         late = set(workers) - {self.name} - (await self.tell(workers, message, number)).keys()
         for worker in sorted(late):
-            await self._store(worker, message.session, self._seal(message, number))
+            await self._store(worker, message.session, self._pack(message, number))
         # A worker that is back may have looked too early.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, message, number)).keys()
@@ -285,10 +285,10 @@ class SharedWorker(Worker):
     async def _mail(
         self, workers: Sequence[str], message: WorkerMessage, number: int | None = None
     ) -> frozenset[str]:
-        content = self._seal(message, number)
+        content = self._pack(message, number)
         return await self.engine.mail.send([(worker, content) for worker in workers])
 
-    def _seal(self, message: WorkerMessage, number: int | None) -> bytes:
+    def _pack(self, message: WorkerMessage, number: int | None) -> bytes:
         return envelopes().dump_json(Envelope(sender=self.name, message=message, number=number))
 
     async def is_gone(self, worker: str) -> bool:
@@ -306,8 +306,8 @@ class SharedWorker(Worker):
 
     async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:
         try:
-            for name in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
-                await self.engine.events.unfollow(key, stream, name)
+            for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
+                await self.engine.events.unfollow(key, stream, gone)
         except EngineUnavailable:
             # They also look by themselves.
             self._log.info("workers that follow a stream could not be notified")

@@ -69,7 +69,7 @@ class StoredSessions:
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == worker.name)
         has_new = not connection.subscriptions <= before
         if has_new and copy.as_of != worker.gaps and connection.is_owner:
-            # The notification after the gap did not cover the new ones.
+            # The notification after the gap covered no new subscriptions.
             self._tasks.start(connection.send_all_changes())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
@@ -83,7 +83,7 @@ class StoredSessions:
     ) -> frozenset[str] | None:
         """Write the record of a session and notify the workers with a copy; return them.
 
-        Return None if the session cannot be served any more, which its next reader finds, too.
+        Return None if the session cannot be served any more, which the next load finds, too.
         Raise `EngineUnavailable`.
         """
         copy, worker = session.copy, self._worker

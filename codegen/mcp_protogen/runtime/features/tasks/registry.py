@@ -1,7 +1,7 @@
 """The tasks of a server or client: create, find, change, and wait for them.
 
-A change reads a task, applies a step, and writes it if no other writer was faster; otherwise it
-starts again. The clock of the store decides when a task expires.
+A change reads a task, applies a step, and writes it if no other was faster; otherwise it starts
+again. The clock of the store decides when a task expires.
 """
 
 from asyncio import create_task, sleep, timeout
@@ -126,17 +126,10 @@ class TaskRegistry:
         self._throttled: Final = Throttle(_log)
 
     def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
-        now, interval = self.clock(), self.options.poll_interval
-        times: dict[str, Any] = {"created_at": now, "updated_at": now, "poll_interval": interval}
-        return Task(
-            id=new_task_id(),
-            form=kind,
-            revision=revision,
-            method=method,
-            ttl=ttl,
-            **times,
-            **members,
-        )
+        now = self.clock()
+        members |= {"created_at": now, "updated_at": now, "id": new_task_id()}
+        members["poll_interval"] = self.options.poll_interval
+        return Task(form=kind, revision=revision, method=method, ttl=ttl, **members)
 
     async def create(self, task: Task) -> Task:
         """Store a new task, with a first lease; raise `TooManyTasks`."""
@@ -245,7 +238,7 @@ class TaskRegistry:
         while records := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in records:
                 if self._leases.has(stored.key):
-                    # This process was stopped for a lease, and has just renewed it.
+                    # This process stood still, and has just renewed its lease.
                     continue
                 if is_lock(stored):
                     await self._store.delete(stored.key)
@@ -299,10 +292,10 @@ class TaskRegistry:
             task = None if stored is None else _task(stored)
             if stored is None or task is None:
                 raise UnknownTask
-            now = fail_if_lapsed(task, stored.at)
-            if now is task:
+            current = fail_if_lapsed(task, stored.at)
+            if current is task:
                 return _Read(task, stored.at)
-            if (written := await self._replace(task, now)) is not None:
+            if (written := await self._replace(task, current)) is not None:
                 return _Read(written, stored.at)
 
     async def _replace(self, task: Task, new: Task, *, lease: float | None = None) -> Task | None:

@@ -1,7 +1,7 @@
 """`run_http` serves HTTP with uvicorn, and limits its connections.
 
-uvicorn waits without limit for the head of a request, of any size, and, before closing, for clients
-that do not read. Applications cannot see this, so `LimitedProtocol` is between uvicorn and its
+uvicorn limits neither the size of a request's head nor the wait for it, and closes only when all
+clients have read. Applications cannot see this, so `LimitedProtocol` is between uvicorn and its
 transports.
 """
 
@@ -239,7 +239,7 @@ def _run_worker(
     shared: socket,
     key: bytes,
     parent: Connection,
-    numbers: MutableSequence[int],
+    counts: MutableSequence[int],
     place: int,
 ) -> None:
     app = _load_app(name, options)
@@ -255,7 +255,7 @@ def _run_worker(
         # Not pickled: Python 3.13 would complain if the parent has ended.
         with suppress(BrokenPipeError):
             parent.send_bytes(BEGUN)
-        return None if sockets else SharedListener(listening, numbers, place, server)
+        return None if sockets else SharedListener(listening, counts, place, server)
 
     server, shutdown = _server(app, "", 0, listen)
 
@@ -358,23 +358,23 @@ class SharedListener:
     """The listening socket of several workers, which share connections evenly.
 
     The system wakes all idle workers, and usually the same one is first. So a worker with more
-    connections than another leaves a new one to the others for a moment. `numbers` has the counts
-    of all, its own at `place`.
+    connections than another leaves new ones to the others for a moment. `counts` has the
+    connections of each, its own at `place`.
     """
 
     def __init__(
-        self, listening: socket, numbers: MutableSequence[int], place: int, server: Any
+        self, listening: socket, counts: MutableSequence[int], place: int, server: Any
     ) -> None:
         config = server.config
         # uvicorn closes these connections with its own, and has no other way to be given them.
         self._protocol = partial(config.http, server_state=server.server_state)
-        self._listening, self._numbers, self._place = listening, numbers, place
+        self._listening, self._counts, self._place = listening, counts, place
         self._connections = config.http.connections
         self._loop = get_running_loop()
         self._tasks = Tasks()
         listening.setblocking(False)
         listening.listen(config.backlog)
-        numbers[place] = 0
+        counts[place] = 0
         self._loop.add_reader(listening, self._ready)
 
     async def close(self) -> None:
@@ -383,9 +383,9 @@ class SharedListener:
         await self._tasks.cancel()
 
     def _ready(self) -> None:
-        numbers, least = self._numbers, min(self._numbers)
-        numbers[self._place] = len(self._connections)
-        if numbers[self._place] > least + least // 8:
+        counts, least = self._counts, min(self._counts)
+        counts[self._place] = len(self._connections)
+        if counts[self._place] > least + least // 8:
             self._take_later(_PAUSE)
         else:
             self._take()
@@ -407,7 +407,7 @@ class SharedListener:
             self._take_later(_RETRY)
             return
         accepted.setblocking(False)
-        self._numbers[self._place] = len(self._connections) + 1
+        self._counts[self._place] = len(self._connections) + 1
         self._tasks.start(self._connect(accepted))
 
     async def _connect(self, accepted: socket) -> None:

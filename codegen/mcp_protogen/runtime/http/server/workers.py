@@ -38,7 +38,7 @@ class Workers:
         self._work = work
         # New interpreters, sharing no file, lock or random state.
         self._spawn = get_context("spawn")
-        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
+        self._counts: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
         self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
         self._began: dict[SpawnProcess, float] = {}
@@ -58,7 +58,7 @@ class Workers:
             for number in (SIGINT, SIGTERM)
         }
         try:
-            for place in range(len(self._numbers)):
+            for place in range(len(self._counts)):
                 self._start(place)
             while not signals.poll():
                 wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
@@ -77,7 +77,7 @@ class Workers:
 
     def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        worker = self._spawn.Process(target=self._work, args=(of_worker, self._numbers, place))
+        worker = self._spawn.Process(target=self._work, args=(of_worker, self._counts, place))
         worker.start()
         self._pipes[worker], self._places[worker] = pipe, place
         self._began[worker] = monotonic()
@@ -86,7 +86,7 @@ class Workers:
     def _replace(self, dead: SpawnProcess) -> None:
         text, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
         place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
-        self._numbers[place] = _NOT_BEGUN
+        self._counts[place] = _NOT_BEGUN
         try:
             begun = pipe.poll() and pipe.recv_bytes() == BEGUN
         except EOFError:

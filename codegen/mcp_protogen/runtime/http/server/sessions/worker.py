@@ -1,4 +1,4 @@
-"""A worker's view of the others at the same endpoint: none, unless they share."""
+"""The other workers at the same endpoint: none, unless they share."""
 
 from asyncio import Event
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -30,9 +30,9 @@ def faults_in(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamClaimed:
-    """Another worker owns the standalone stream since this epoch: let go of it.
+    """Another worker owns the standalone stream from this epoch on: release it.
 
-    The acknowledgement says how much was sent: `delivered`.
+    Its acknowledgement has `delivered`: how much was sent.
     """
 
     session: str
@@ -47,12 +47,12 @@ class StreamTaken:
     session: str
     stream: str
     taker: str
-    """The worker of the client now."""
+    """The client's worker now."""
     kind: Literal["taken"] = "taken"
 
 
 class Worker:
-    """No other workers: streams are kept in the memory of this process."""
+    """A worker without others: its streams are in this process."""
 
     shared: bool = False
     lease: float = DEFAULT_LEASE
