@@ -18,7 +18,7 @@ class LeftOutMembers(StrEnum):
     """Members that an SDK leaves out when it writes a value."""
 
     NONE = "none"
-    """Members that are None, as most SDKs do."""
+    """Members that are None, as in most SDKs."""
     UNSET = "unset"
     """Members that were not set."""
     ALL = "all"
@@ -64,7 +64,7 @@ def audit(
     ] = False,
     written: Annotated[
         LeftOutMembers,
-        typer.Option(help="Members that the SDK leaves out when it writes values."),
+        typer.Option(help="Members that the SDK writes: all but None, all but unset, or all."),
     ] = LeftOutMembers.NONE,
     timeout: Annotated[
         float,

@@ -137,7 +137,7 @@ class _Calling:
         return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
-        """Return the list of tools; none with --no-check, so that no list prevents the call."""
+        """Return the list of tools; none with --no-check, so that a bad list prevents no call."""
         from mcp_protogen.servers.call.connections import assume
         from mcp_protogen.servers.call.listing import listing
 

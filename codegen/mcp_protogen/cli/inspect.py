@@ -1,6 +1,7 @@
 """`mcp-gen inspect`: connect to a server as several clients would, and report violations."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -85,7 +86,7 @@ def inspect_server(
     show(work, "inspect", Destination(format, output), doing="inspecting")
 
 
-def _calls(texts: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
+def _calls(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for invalid ones."""
     calls: dict[str, dict[str, Any]] = {}
     for call in texts:

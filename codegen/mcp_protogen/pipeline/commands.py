@@ -108,13 +108,13 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
         run = prepare(settings)
         _refuse(run, force=force)
         package = make_package(run.options, cached=cached)
-        outcome = publish(package, space, force=force)
+        result = publish(package, space, force=force)
     summary = (
-        f"{run.out}: {pluralize(len(outcome.written), 'file')} written"
-        f" ({len(outcome.created)} new), {len(outcome.removed)} removed,"
-        f" {outcome.unchanged} unchanged"
+        f"{run.out}: {pluralize(len(result.written), 'file')} written"
+        f" ({len(result.created)} new), {len(result.removed)} removed,"
+        f" {result.unchanged} unchanged"
     )
-    problems = (*package.warnings, *outcome.warnings)
+    problems = (*package.warnings, *result.warnings)
     return RunReport("generate", RunStatus.FINE, summary, str(run.out), problems=problems)
 
 

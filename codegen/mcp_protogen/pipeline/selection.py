@@ -2,8 +2,8 @@
 
 A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
 ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
-because its schema is not available. A folder also keeps its options. A target or layers replace all
-those of types and tables alone; without them, single options change.
+because its schema is not available. A folder also keeps its options, but a named target or layers
+replace all options of types and tables alone.
 """
 
 import re
@@ -393,13 +393,13 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
 
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
-    members: dict[str, Any] = {
+    values: dict[str, Any] = {
         option.field: value
         for option in OPTIONS
         if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
     _refuse_bad_base_class(settings.base_class)
-    if not members:
+    if not values:
         return None
     if lock is not None and is_whole(lock.inputs.options):
         message = "the folder has a whole package, which types and tables alone cannot replace"
@@ -407,8 +407,8 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     _refuse_package_options(settings)
     if settings.layers is not None:
-        members["layers"] = _parse_layers(settings.layers)
-    return TargetOptions(**members)
+        values["layers"] = _parse_layers(settings.layers)
+    return TargetOptions(**values)
 
 
 def target_distribution(target: TargetOptions | None) -> str | None:

@@ -82,7 +82,7 @@ def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> ShapeFit:
         result.extra = [
             leaf
             for leaf in found
-            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, audited)
+            if leaf not in used and not _is_within(leaf, wanted) and not _catches(leaf, audited)
         ]
     _compare_values(wanted, found, result)
     result.disjoint = bool(found) and len(result.missing) == len(wanted)
@@ -183,8 +183,8 @@ def _is_all_json(found: tuple[TypeExpr, ...]) -> bool:
     return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= classes
 
 
-def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
-    """Return whether it is a part of a type of the schema, as an integer is of a number."""
+def _is_within(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
+    """Return whether a type of the schema includes it, as a number does an integer."""
     return isinstance(theirs, Scalar) and any(
         isinstance(leaf, Scalar) and theirs.kind in _ACCEPTS.get(leaf.kind, {leaf.kind})
         for leaf in wanted

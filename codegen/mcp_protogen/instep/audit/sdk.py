@@ -80,13 +80,13 @@ def find(name: str, python: str | None = None) -> Sdk:
 
 def _in_folder(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the folder to import from, and the modules of a package or a project."""
-    parts: list[str] = []
+    names: list[str] = []
     top = folder
     while (top / "__init__.py").is_file() and top.name.isidentifier():
-        parts.insert(0, top.name)
+        names.insert(0, top.name)
         top = top.parent
-    if parts:
-        return str(top), (".".join(parts),)
+    if names:
+        return str(top), (".".join(names),)
     top = folder / "src" if (folder / "src").is_dir() else folder
     modules = tuple(sorted(_modules(top)))
     if not modules:
@@ -104,7 +104,7 @@ def _modules(folder: Path) -> Iterator[str]:
 
 
 def describe(sdk: Sdk, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
-    """Return the description of an SDK; `messages` have a method for each message name.
+    """Return the description of an SDK; `messages` map message names to methods.
 
     Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
     `target-died`, `nothing-to-audit`.
@@ -118,7 +118,7 @@ def describe(sdk: Sdk, messages: Mapping[str, str], timeout: float = PATIENCE) -
     except ValueError:
         raise _exit_error(sdk.name, code, said) from None
     if "types" not in document:
-        raise _not_importable(sdk.name, sdk.interpreter, read_skipped(document))
+        raise _import_error(sdk.name, sdk.interpreter, read_skipped(document))
     if not document["types"]:
         raise _no_types_error(sdk.name, document["modules"])
     return of_document(document)
@@ -143,7 +143,7 @@ async def _run(sdk: Sdk, command: Sequence[str], timeout: float) -> tuple[int, b
             async with asyncio.timeout(timeout):
                 code = await process.wait()
         except TimeoutError:
-            raise _hangs(sdk.name, timeout) from None
+            raise _timeout_error(sdk.name, timeout) from None
         finally:
             kill_group(process.pid, process)
             await process.wait()
@@ -155,9 +155,9 @@ def _content(file: IO[bytes]) -> bytes:
     return file.read()
 
 
-def _command(sdk: Sdk, part: str) -> list[str]:
+def _command(sdk: Sdk, mode: str) -> list[str]:
     # An audit leaves nothing in a folder, not even bytecode.
-    return [sdk.python, "-B", "-X", "utf8", str(_PROBE), part]
+    return [sdk.python, "-B", "-X", "utf8", str(_PROBE), mode]
 
 
 def _pack(job: Mapping[str, Any]) -> str:
@@ -176,7 +176,7 @@ def responder(sdk: Sdk, described: Description, reading: Decoders) -> Sequence[s
     return [*_command(sdk, "respond"), _pack(job)]
 
 
-def _not_importable(name: str, python: str, skipped: Sequence[SkippedModule]) -> ProblemError:
+def _import_error(name: str, python: str, skipped: Sequence[SkippedModule]) -> ProblemError:
     """Return the error if no named module can be imported, with the reason of the first."""
     first = skipped[0]
     if first.kind == "not-found":
@@ -199,7 +199,7 @@ def _no_types_error(name: str, modules: Sequence[str]) -> ProblemError:
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 
 
-def _hangs(name: str, timeout: float) -> ProblemError:
+def _timeout_error(name: str, timeout: float) -> ProblemError:
     """Return the error if importing takes too long."""
     message = f"it was not imported within {timeout:g} seconds"
     return ProblemError(

@@ -3,10 +3,9 @@
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.
 
-A schema without facts takes those of a known revision, its origin. The origin must open sessions
-in the same way, which the methods of a schema show. Among these candidates, the best one differs in
-the fewest types and methods. The name of the revision decides only between equals, because a draft
-may have any name, and for a schema without methods that open sessions.
+A schema without facts takes those of a known revision, its origin: of those of the same era, which
+the methods of a schema show, the one that differs in the fewest types and methods. The name of the
+revision decides only between equals, because a draft may have any name, and if no era fits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +42,7 @@ class Facts:
 
     @property
     def era(self) -> Era:
-        """The way to open sessions."""
+        """The era of the revision."""
         era: Era = self.document.get("lifecycle", {}).get("era", "handshake")
         return era
 
@@ -161,20 +160,19 @@ def facts_for(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     """Return facts of another schema, replaced where this schema itself shows them.
 
-    If results name their type, every message must, so that the origin must have a rule for it. The
-    same is true for members that senders of other revisions fill in.
+    It shows its era, whether results have a type, and which members senders may fill in.
     """
     documents = [load(folder, name).document for name in revisions_with_facts(folder)]
-    result: Json = {"producer": dict(_filled_in_by_others(documents, document, schema))}
+    shown: Json = {"producer": dict(_filled_in_by_others(documents, document, schema))}
     if era := era_of(schema):
-        result["lifecycle"] = {"era": era}
+        shown["lifecycle"] = {"era": era}
     with suppress(NothingThere):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
             rule_sets = [facts.get("rules", {}) for facts in documents]
             rules = [entry["result_type"] for entry in rule_sets if "result_type" in entry]
-            result["rules"] = {"result_type": rules[-1] if rules else None}
-    merged: Json = merge_patch(document, result)
+            shown["rules"] = {"result_type": rules[-1] if rules else None}
+    merged: Json = merge_patch(document, shown)
     return merged
 
 

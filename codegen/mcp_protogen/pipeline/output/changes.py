@@ -62,29 +62,31 @@ def find_changes(
     after = lock_of(package, kept_files)
     files = {file.path: file for file in (*package.files, lock_file(after))}
     locked = _corrected_files(before, after) if before else locked
-    contents = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
-    unchanged = tuple(p for p in files if p not in contents)
+    written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
+    unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept_files and p in tree.files]
-    fewer = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
+    loses_content = bool(
+        before and _optional_content(before.inputs) - _optional_content(package.inputs)
+    )
     folders = _folders(before.inputs) if before else {}
-    lost_revisions = folders.keys() - _folders(package.inputs).keys()
-    lost_revisions |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
+    lost_folders = folders.keys() - _folders(package.inputs).keys()
+    lost_folders |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p
         for p in stale
         if tree.is_written(p, locked[p].sha256)
-        or (force and (fewer or _revision_folders(p) & lost_revisions))
+        or (force and (loses_content or _revision_folders(p) & lost_folders))
     )
     problems = [*_missing_files(kept_files, tree), *_find_obstacles(files, tree, removed)]
-    problems += _line_ending_warnings(locked, contents, tree)
+    problems += _line_ending_warnings(locked, written, tree)
     if not force:
-        problems += _find_edits(locked, [*contents, *stale], tree)
+        problems += _find_edits(locked, [*written, *stale], tree)
         if before is not None or package.inputs.beside_others:
-            problems += _find_foreign_files(contents, before, tree)
+            problems += _find_foreign_files(written, before, tree)
         else:
             problems += _find_other_files(set(unchanged), tree)
     return OutputChanges(
-        written=contents,
+        written=written,
         unchanged=unchanged,
         removed=removed,
         carried=tuple(p for p in tree.files if p not in files and p not in removed),
@@ -101,14 +103,14 @@ def files_to_keep(package: Package, locked: Mapping[str, LockedFile]) -> dict[st
     if "target" in package.inputs.options:  # a target keeps nothing
         return {}
     generated = {file.path.partition("/")[0] for file in package.files}
-    names = _folders(package.inputs).keys()
-    folders_kept = names - generated
-    extending = {*_extension_folders(package)}
+    listed = _folders(package.inputs).keys()
+    folders_kept = listed - generated
+    extension_folders = set(_extension_folders(package))
     return {
         path: entry
         for path, entry in locked.items()
-        if ((folders := _revision_folders(path)) & folders_kept and folders <= names)
-        or not extending.isdisjoint((path, *parents(path)))
+        if ((folders := _revision_folders(path)) & folders_kept and folders <= listed)
+        or not extension_folders.isdisjoint((path, *parents(path)))
     }
 
 
@@ -140,12 +142,12 @@ def _corrected_files(before: Lock, after: Lock) -> dict[str, LockedFile]:
         return dict(before.files)
     same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
     # The runtime of a package with a single revision has no modules of translation.
-    fewer = len(was) > 1 >= len(now)
+    becomes_single = len(was) > 1 >= len(now)
     corrected: dict[str, LockedFile] = {}
     for path, old in before.files.items():
         folder = path.partition("/")[0]
         entry = after.files.get(path) if was == now or folder in same else old
-        if entry is None and fewer and folder == RUNTIME_FOLDER:
+        if entry is None and becomes_single and folder == RUNTIME_FOLDER:
             entry = old
         if entry is not None:
             corrected[path] = entry
@@ -199,12 +201,12 @@ def _find_edits(
 
 
 def _line_ending_warnings(
-    locked: Mapping[str, LockedFile], contents: Mapping[str, bytes], tree: Tree
+    locked: Mapping[str, LockedFile], written: Mapping[str, bytes], tree: Tree
 ) -> Iterator[Problem]:
-    """Yield a warning about files that differ from the written ones only in line endings."""
+    """Yield a warning about files that differ from the lock only in line endings."""
     paths = [
         path
-        for path in contents
+        for path in written
         if path in locked
         and tree.files.get(path) != locked[path].sha256
         and tree.is_written(path, locked[path].sha256)
@@ -220,10 +222,10 @@ _FOREIGN_HINT = "choose another folder, move the files away, or overwrite them w
 
 
 def _find_foreign_files(
-    contents: Mapping[str, bytes], before: Lock | None, tree: Tree
+    written: Mapping[str, bytes], before: Lock | None, tree: Tree
 ) -> Iterator[Problem]:
     locked: Mapping[str, LockedFile] = before.files if before else {}
-    for path in contents:
+    for path in written:
         if path in tree.files and path not in locked and path != LOCK_NAME:
             message = "a file that mcp-gen did not write has the name of a generated one"
             yield Problem("foreign-file", message, path, hint=_FOREIGN_HINT)

@@ -1,7 +1,7 @@
 """Publication of a generated package into a folder, completely or not at all.
 
-`changes` decides, and `workspace` acts; it describes the replacement in one step, and the repair
-after a kill.
+`changes` decides, and `workspace` acts: it replaces the folder in one step, and repairs it after a
+kill.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     )
     raise_errors(changes.problems)
     if not changes.has_changes:
-        return _outcome(changes, tree)
+        return _result_of(changes, tree)
     _refuse_inside(space.output)
     with space.changing():
         space.stage(changes.written, (*changes.unchanged, *changes.carried), changes.folders)
@@ -49,8 +49,8 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     except OSError as error:
         message = f"the package is in place, but leftovers could not be removed: {error}"
         leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
-        return _outcome(changes, tree, leftover)
-    return _outcome(changes, tree)
+        return _result_of(changes, tree, leftover)
+    return _result_of(changes, tree)
 
 
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[OutputChanges, Tree]:
@@ -66,7 +66,7 @@ def _locate_problems(changes: OutputChanges, folder: Path) -> OutputChanges:
     return replace(changes, problems=tuple(problems))
 
 
-def _outcome(changes: OutputChanges, tree: Tree, *warnings: Problem) -> PublishResult:
+def _result_of(changes: OutputChanges, tree: Tree, *warnings: Problem) -> PublishResult:
     paths = tuple(sorted(changes.written))
     created = tuple(path for path in paths if path not in tree.files)
     warnings = (*changes.problems, *warnings)

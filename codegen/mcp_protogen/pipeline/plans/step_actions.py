@@ -91,5 +91,8 @@ class StepActions:
     def codes(self) -> tuple[CodeChange, ...]:
         """The error codes that change between the two revisions."""
         return tuple(
-            code for step in self.steps for code in step.errors if code.direction == self.direction
+            change
+            for step in self.steps
+            for change in step.errors
+            if change.direction == self.direction
         )

@@ -194,23 +194,20 @@ class Walk:
         step = self.find_step(source.type, destination.type, at)
         if settled:
             # Differences inside another type are decided there.
-            inside = [
+            self.undecided[count:] = [
                 difference
                 for difference in self.undecided[count:]
                 if difference.at.rstrip("[]{}") != at
             ]
-            self.undecided[count:] = inside
         return step
 
     def _drop(self, at: str, member: FieldIR) -> Drop:
         action = self.actions.of(f"{at}.{member.wire}", "drop")
-        why = (
-            f"{self.destination.id} has no {member.wire} here." if action is None else action.reason
-        )
+        why = action.reason if action else f"{self.destination.id} has no {member.wire} here."
         if action is not None and action.value == "harmless":
             return Drop(why, harmless=True)
-        filled_in = member.required and not isinstance(member.default, Filled)
-        return Drop(why, usual=member.default if filled_in else None)
+        has_usual = member.required and not isinstance(member.default, Filled)
+        return Drop(why, usual=member.default if has_usual else None)
 
     def _find_move(self, at: str, name: str, becomes: str) -> Move | None:
         action = self.actions.of(f"{at}.{name}", "move")
@@ -222,11 +219,11 @@ class Walk:
 
     def _has(self, name: str, path: tuple[str, ...]) -> bool:
         owner = self._destinations.get(name)
-        for step in path:
+        for member in path:
             fields = by_name(owner.fields) if isinstance(owner, ObjectIR) else {}
-            if step not in fields:
+            if member not in fields:
                 return False
-            inner = fields[step].type
+            inner = fields[member].type
             owner = self._destinations.get(str(inner.name)) if isinstance(inner, Ref) else None
         return True
 
@@ -263,15 +260,11 @@ class Walk:
             if tag in theirs:
                 arms[tag] = self._reference_step(arm, theirs[tag])
                 continue
-            actions = [
-                candidate
-                for candidate in self.actions.at(f"{at}[{tag}]")
-                if candidate.do in ("apply", "keep")
-            ]
-            if not actions:
+            actions = self.actions.at(f"{at}[{tag}]")
+            if not any(action.do in ("apply", "keep") for action in actions):
                 self._undecide(f"{at}[{tag}]", f"{self.destination.id} has no such arm")
-            for action in _functions(actions, "apply"):
-                apply[tag] = action
+            for function in _functions(actions, "apply"):
+                apply[tag] = function
         return Arms(str(destination.name), source.tag, apply=apply, arms=arms)
 
     @staticmethod
@@ -292,7 +285,7 @@ class Walk:
         """Return the step between alternatives, which differ in JSON type or in a member."""
         ours, theirs = by_kind(source, self._sources), by_kind(destination, self._destinations)
         for scalar in ours.scalars:
-            if not any(accepts(other_scalar, scalar) for other_scalar in theirs.scalars):
+            if not any(accepts(their_scalar, scalar) for their_scalar in theirs.scalars):
                 self._undecide(
                     at, f"{describe(scalar)} is not allowed here in {self.destination.id}"
                 )
@@ -323,15 +316,15 @@ class Walk:
         cases: list[tuple[str, Any, Step | None]] = []
         otherwise: list[Step | None] = []
         for arm in ours:
-            match_ = self._counterpart(arm, theirs)
-            if match_ is None:
-                # Without one, an action at the union must exclude such values.
+            counterpart = self._counterpart(arm, theirs)
+            if counterpart is None:
+                # Without a counterpart, an action at the union must exclude such values.
                 if not self.actions.at(at):
                     self._undecide(
                         at, f"{describe(arm)} is not allowed here in {self.destination.id}"
                     )
                 continue
-            step = self.find_step(arm, match_, at)
+            step = self.find_step(arm, counterpart, at)
             mark = self._mark(arm, ours)
             if mark is None:
                 otherwise.append(step)
@@ -345,14 +338,8 @@ class Walk:
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         name = arm.name if isinstance(arm, Ref) else ""
         names = {name, *self.actions.other_names(name, self.direction)}
-        return next(
-            (
-                candidate
-                for candidate in theirs
-                if isinstance(candidate, Ref) and candidate.name in names
-            ),
-            None,
-        )
+        found = (other for other in theirs if isinstance(other, Ref) and other.name in names)
+        return next(found, None)
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
         """Return a member that only this arm requires, with its constant, if any."""

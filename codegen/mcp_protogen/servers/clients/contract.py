@@ -27,8 +27,8 @@ DEEPEST: Final = 64
 """The most levels of objects and arrays in a schema."""
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_KEPT: Final = frozenset({"name", "title", "description", "icons", "_meta"})
-_OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
+_COMMON_MEMBERS: Final = frozenset({"name", "title", "description", "icons", "_meta"})
+_MEMBERS_BY_KIND: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations", "execution"}),
     Kind.PROMPTS: frozenset({"arguments"}),
     Kind.TEMPLATES: frozenset({"uriTemplate"}),
@@ -180,10 +180,10 @@ def contract(
     return Contract(name, str(about.get("version") or ""), revision, items_by_kind, task_extension)
 
 
-def _read_items(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, ServerItem]:
+def _read_items(kind: Kind, listed: Iterable[object], place: str) -> Mapping[str, ServerItem]:
     found: dict[str, ServerItem] = {}
     size, what = 0, kind.singular
-    for value in listed_ones:
+    for value in listed:
         item = _read_item(kind, value, place)
         size += len(canonical(item.as_json()))
         if item.name in found and kind is Kind.TEMPLATES:  # their names need not differ
@@ -212,7 +212,8 @@ def _read_item(kind: Kind, value: object, place: str) -> ServerItem:
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
     name: str = value["name"]
-    kept = {key: member for key, member in value.items() if key in _KEPT | _OF_KIND[kind]}
+    known = _COMMON_MEMBERS | _MEMBERS_BY_KIND[kind]
+    kept = {key: member for key, member in value.items() if key in known}
     if _depth(kept) > DEEPEST:
         raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
@@ -220,8 +221,8 @@ def _read_item(kind: Kind, value: object, place: str) -> ServerItem:
     except (ValueError, UnicodeEncodeError) as error:
         raise _bad(f"the {what} {name!r:.80} is not valid JSON: {error}", place) from error
     schema, output, uri = _schemas(kind, kept)
-    for candidate in (schema, output):
-        if candidate is not None and not is_object(candidate):
+    for given in (schema, output):
+        if given is not None and not is_object(given):
             raise _bad(f"a schema of the {what} {name!r:.80} is not an object", place)
     hints: Any = kept.get("annotations")
     return ServerItem(

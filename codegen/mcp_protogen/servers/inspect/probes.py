@@ -1,7 +1,7 @@
 """The probes of an inspection: the messages to send on each connection, for all transports.
 
-It changes nothing on a server: it calls only tools that the user names, or, on request, those that
-declare to only read. Messages that may end a server come last.
+They change nothing on a server: they call only tools that the user names, or, on request, those
+that declare to only read. Messages that may end a server come last.
 """
 
 from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ def _listing_probes() -> Iterator[Probe]:
 
 
 def first_uri(transcript: Transcript, method: str, member: str) -> str | None:
-    """Return the URI of the first thing that a method lists, or None."""
+    """Return the URI of the first item that a method lists, or None."""
     uris = (item.get("uri") for item, _, _ in list_items(transcript, method, member))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
@@ -78,7 +78,7 @@ def first_uri(transcript: Transcript, method: str, member: str) -> str | None:
 def of_first(
     method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
 ) -> Probe:
-    """Return a request about the first listed item, by default a resource."""
+    """Return a probe with a request about the first listed item, by default a resource."""
 
     def make(client: PlanClient) -> ProbeStep | None:
         uri = first_uri(client.transcript, listed_by, member)
@@ -140,15 +140,8 @@ def _wrong_params(client: PlanClient) -> ProbeStep | None:
 
 
 def _cancel(client: PlanClient) -> ProbeStep | None:
-    method = next(
-        (
-            candidate
-            for candidate in LISTS
-            if client.transcript.declares(candidate.partition("/")[0])
-        ),
-        None,
-    )
-    request = client.request(method or client.harmless)
+    declared = (name for name in LISTS if client.transcript.declares(name.partition("/")[0]))
+    request = client.request(next(declared, client.harmless))
     return client.tell(request, cancellation(request["id"]))
 
 

@@ -36,7 +36,7 @@ class ProbeStep:
 
 
 def awaiting(request: dict[str, Any], **step: Any) -> ProbeStep:
-    """Return a step with a request that waits for the answer."""
+    """Return a step that waits for the answer to a request."""
     return ProbeStep(messages=(request,), waits=(request["id"],), **step)
 
 
@@ -75,7 +75,7 @@ class PlanClient:
         }
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> ProbeStep:
-        """Return a step with one request that waits for the answer."""
+        """Return a step that makes a request and waits for the answer."""
         return awaiting(self.request(method, params), **step)
 
     def tell(self, *messages: Any, **step: Any) -> ProbeStep:
@@ -105,8 +105,8 @@ class Probe:
     """A named test of a server; `make` returns its next step, or None where it does not apply.
 
     `of` says whether it is for a revision. A probe that `repeats` is taken until it no longer
-    applies. `declared` is the capability without which it is left out; with `undeclared`, it is
-    left out with it.
+    applies. `declared` is the capability that it needs; with `undeclared`, the server must not
+    declare that.
     """
 
     name: str

@@ -1,7 +1,4 @@
-"""The transcripts of all messages to and from a server, with exchanges in them.
-
-Rules read only these.
-"""
+"""Transcripts of all messages to and from a server, in exchanges; rules read only these."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -219,7 +216,7 @@ class Transcript:
         return self.exchanges[0] if self.exchanges else Exchange(probe="")
 
     def first(self, probe: str) -> Exchange | None:
-        """Return the exchange of a probe, or None if that was not made."""
+        """Return the first exchange of a probe; None without one."""
         return next(self.all(probe), None)
 
     def all(self, probe: str) -> Iterator[Exchange]:
