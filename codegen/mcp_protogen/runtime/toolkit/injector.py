@@ -122,7 +122,7 @@ class Injector:
             self.values[step.function] = self._await_value(value)
 
     def _call(
-        self, steps: Steps, names: Mapping[str, Function], function: Function, **given: Any
+        self, steps: Steps, names: Mapping[str, Function], function: Function, /, **given: Any
     ) -> Any:
         failed: BaseException | None = None
         result: Any = None
