@@ -65,9 +65,7 @@ def find_changes(
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept_files and p in tree.files]
-    loses_content = bool(
-        before and _optional_content(before.inputs) - _optional_content(package.inputs)
-    )
+    has_less = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
     folders = _folders(before.inputs) if before else {}
     lost_folders = folders.keys() - _folders(package.inputs).keys()
     lost_folders |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
@@ -75,7 +73,7 @@ def find_changes(
         p
         for p in stale
         if tree.is_written(p, locked[p].sha256)
-        or (force and (loses_content or _revision_folders(p) & lost_folders))
+        or (force and (has_less or _revision_folders(p) & lost_folders))
     )
     problems = [*_missing_files(kept_files, tree), *_find_obstacles(files, tree, removed)]
     problems += _line_ending_warnings(locked, written, tree)

@@ -338,8 +338,8 @@ class Walk:
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         name = arm.name if isinstance(arm, Ref) else ""
         names = {name, *self.actions.other_names(name, self.direction)}
-        found = (other for other in theirs if isinstance(other, Ref) and other.name in names)
-        return next(found, None)
+        refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
+        return next((ref for ref in refs if ref.name in names), None)
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
         """Return a member that only this arm requires, with its constant, if any."""
