@@ -1,1 +1,1 @@
-"""Costs of the project beside its peers: generation, imports, messages, servers and clients."""
+"""Costs of the project beside others: generation, imports, messages, servers and clients."""

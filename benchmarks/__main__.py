@@ -1,7 +1,7 @@
-"""`python -m benchmarks`: measure side by side with the peers, and print one table.
+"""`python -m benchmarks`: measure side by side with other programs, and print one table.
 
-Targets are ratios, since absolute times say more about the machine. A missed target is shown but
-not raised, because a busy machine is not a defect. The exit code says whether the measuring worked.
+Goals are ratios, since absolute times say more about the machine. A missed goal is shown but not
+raised, because a busy machine is not a defect. The exit code says whether the measuring worked.
 """
 
 import json
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def _options() -> Namespace:
-    parser = ArgumentParser("python -m benchmarks", description="Measure side by side with peers.")
+    parser = ArgumentParser("python -m benchmarks", description="Measure side by side with others.")
     parser.add_argument(
         "--only", action="append", choices=list(_TOPICS), help="this topic; may be repeated"
     )
@@ -122,7 +122,7 @@ def _record(rows: Iterable[Row]) -> None:
 
 
 def _versions() -> list[str]:
-    """Return Python packages and peers with versions, as pip writes them."""
+    """Return our packages and the compared ones with versions, as pip writes them."""
     own = [f"{name}=={version(name)}" for name in ("pydantic", "datamodel-code-generator")]
     return [*own, *pins()]
 

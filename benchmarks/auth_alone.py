@@ -32,7 +32,7 @@ from .http_alone import post
 from .http_echo import server_of
 from .http_requests import FIRST_ID, STATELESS, Requests
 from .places import REVISION
-from .timing import Action, calls_in_turns
+from .timing import Action, interleave_calls
 
 _AT_ONCE: Final = 100
 _ISSUER: Final = "https://auth.example"
@@ -133,7 +133,7 @@ def main(rounds: int) -> None:
             action()
         gc.collect()
         gc.freeze()
-        taken = calls_in_turns(measured, rounds, process_time)
+        taken = interleave_calls(measured, rounds, process_time)
     print(json.dumps({name: seconds / _AT_ONCE for name, seconds in taken.items()}))
 
 

@@ -24,12 +24,12 @@ _SHOWN = {
 
 def rows(rounds: int) -> Iterator[Row]:
     """Compare calls inside the application with calls that show a static token."""
-    # The peers' environment has no library that signs.
+    # The environment of the SDKs has no library that signs.
     worker: list[str | Path] = [sys.executable, "-m", "benchmarks.auth_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)
     for revision, kind in _KINDS.items():
         static = taken[f"{revision} static"]
-        for name, (shown, target) in _SHOWN.items():
+        for name, (shown, goal) in _SHOWN.items():
             ours = taken[f"{revision} {name}"]
-            yield Row(TOPIC, f"{shown}, {kind}", ours, "a static token", static, target, "µs")
+            yield Row(TOPIC, f"{shown}, {kind}", ours, "a static token", static, goal, "µs")

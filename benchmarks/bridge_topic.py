@@ -1,6 +1,6 @@
 """The time and memory of a bridge beside bridges of npm: calls, start, memory.
 
-One neutral client calls the same server through each of them in turns: from standard input to a
+One neutral client calls the same server through each of them alternately: from standard input to a
 server over HTTP, and over HTTP to a server that is a program. All speak 2025-11-25.
 """
 
@@ -19,10 +19,10 @@ from typing import Final, TypeAlias
 
 from .http_requests import FIRST_ID, Requests
 from .http_servers import Servers
-from .places import REVISION, ROOT, environment, node_peers, package, peers, tool
+from .places import REVISION, ROOT, environment, node_tools, package, sdk_python, tool
 from .rows import Row, Unit
 from .serve_load import Server, start_server
-from .timing import in_turns, loads_in_turns
+from .timing import interleave, interleave_loads
 
 TOPIC: Final = "bridge"
 ROUNDS: Final = 5
@@ -40,7 +40,7 @@ _PATIENCE: Final = 30.0
 
 def rows(rounds: int) -> Iterator[Row]:
     """Compare bridges in both directions; return no rows without Node."""
-    found = node_peers()
+    found = node_tools()
     if found is None:
         print("bridge: left out, as there is no npm", file=sys.stderr)
         return
@@ -72,7 +72,7 @@ def _calls_from_stdio(commands: Mapping[str, Command], rounds: int) -> Iterator[
                 name: partial(_each, server, number, depth) for name, server in servers.items()
             }
             how = "one at a time" if depth == 1 else f"{depth} in flight"
-            yield from _rows(f"stdio to HTTP, a call, {how}", loads_in_turns(loads, rounds), "ms")
+            yield from _rows(f"stdio to HTTP, a call, {how}", interleave_loads(loads, rounds), "ms")
         held = {name: float(server.memory()) for name, server in servers.items()}
     yield from _rows("stdio to HTTP, memory", held, "MiB")
 
@@ -88,14 +88,14 @@ def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
             server.call()
 
     actions = {name: partial(start, command) for name, command in commands.items()}
-    taken = {name: median(times) for name, times in in_turns(actions, _STARTS).items()}
+    taken = {name: median(times) for name, times in interleave(actions, _STARTS).items()}
     yield from _rows("stdio to HTTP, start to the first result", taken, "ms")
 
 
 def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
     # Our bridge has a package of the same name, and must not find this one.
     path = f"PYTHONPATH={package()}"
-    program = shlex.join(["env", path, str(peers()), "-m", "benchmarks.http_stdio"])
+    program = shlex.join(["env", path, str(sdk_python()), "-m", "benchmarks.http_stdio"])
     ports = {name: _free_port() for name in (_OURS, "supergateway")}
     commands: dict[str, Command] = {
         _OURS: [
@@ -116,7 +116,7 @@ def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
             client = stack.enter_context(closing(_Client(ports[name])))
             client.call(_WARM_UP)
             loads[name] = partial(client.call, _CALLS)
-        each = loads_in_turns(loads, rounds)
+        each = interleave_loads(loads, rounds)
     yield from _rows("HTTP to stdio, a call, one at a time", each, "ms")
 
 
@@ -173,6 +173,6 @@ def _wait_for(port: int) -> None:
 
 
 def _rows(what: str, found: Mapping[str, float], unit: Unit) -> Iterator[Row]:
-    for peer, theirs in found.items():
-        if peer != _OURS:
-            yield Row(TOPIC, what, found[_OURS], peer, theirs, None, unit)
+    for label, theirs in found.items():
+        if label != _OURS:
+            yield Row(TOPIC, what, found[_OURS], label, theirs, None, unit)

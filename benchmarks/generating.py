@@ -1,7 +1,7 @@
 """The time to generate, beside plain datamodel-codegen on the same schemas.
 
 Whole commands are timed, each from its own start and, unless a row says "again", with an empty
-cache. The peer comes from the same environment: it is the library under this project, at its
+cache. datamodel-codegen is the library under this project, from the same environment and at its
 defaults. Processor time is that of all processes of a command.
 """
 
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from .places import REVISION, ROOT, environment, published_schema, revisions, tool
 from .rows import Row
-from .timing import Action, Samples, command, in_turns
+from .timing import Action, Samples, command, interleave
 
 TOPIC = "generate"
 ROUNDS = 7
@@ -26,26 +26,26 @@ def rows(rounds: int) -> Iterator[Row]:
     """Compare writing one revision and all of them, for the first time and again, and checking."""
     with TemporaryDirectory() as folder:
         actions = _actions(Path(folder))
-        ours_spent, peer_spent = list[float](), list[float]()
+        ours_spent, codegen_spent = list[float](), list[float]()
         actions[_ONE] = _count_processor_time(actions[_ONE], ours_spent)
-        actions[REVISION] = _count_processor_time(actions[REVISION], peer_spent)
-        samples = in_turns(actions, rounds)
-    peer_one = median(samples[REVISION])
-    peer_all = _median_of_sums(samples)
+        actions[REVISION] = _count_processor_time(actions[REVISION], codegen_spent)
+        samples = interleave(actions, rounds)
+    codegen_one = median(samples[REVISION])
+    codegen_all = _median_of_sums(samples)
     number = len(revisions())
-    peer = "datamodel-codegen"
+    label = "datamodel-codegen"
     if ROOT in published_schema(REVISION).parents:
-        peer += " (schema/, not the published files)"
+        label += " (schema/, not the published files)"
     ours = {name: median(taken) for name, taken in samples.items()}
     # The first run of each does not count.
-    spent, theirs = median(ours_spent[1:]), median(peer_spent[1:])
-    one, each = f"{peer}, one run", f"{peer}, {number} runs in a row"
-    yield Row(TOPIC, f"write {REVISION}", ours[_ONE], one, peer_one, 0.80)
+    spent, theirs = median(ours_spent[1:]), median(codegen_spent[1:])
+    one, each = f"{label}, one run", f"{label}, {number} runs in a row"
+    yield Row(TOPIC, f"write {REVISION}", ours[_ONE], one, codegen_one, 0.80)
     yield Row(TOPIC, "the same, processor time", spent, one, theirs, 1.20)
-    yield Row(TOPIC, "the same, again", ours[_ONE_AGAIN], one, peer_one, 0.15)
-    yield Row(TOPIC, f"write all {number} revisions", ours[_ALL], each, peer_all, 0.45)
-    yield Row(TOPIC, "the same, again", ours[_ALL_AGAIN], each, peer_all, 0.15)
-    yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, peer_one, 0.05)
+    yield Row(TOPIC, "the same, again", ours[_ONE_AGAIN], one, codegen_one, 0.15)
+    yield Row(TOPIC, f"write all {number} revisions", ours[_ALL], each, codegen_all, 0.45)
+    yield Row(TOPIC, "the same, again", ours[_ALL_AGAIN], each, codegen_all, 0.15)
+    yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, codegen_one, 0.05)
 
 
 def _count_processor_time(action: Action, spent: list[float]) -> Action:
@@ -73,7 +73,7 @@ def _actions(folder: Path) -> dict[str, Action]:
         _ONE_AGAIN: _fresh(REVISION, folder, again=True),
         _ALL_AGAIN: _fresh("all", folder, again=True),
         _CHECK: _run([*_mcp_gen("all", checked), "--check"], folder),
-        **{revision: peer(revision, folder) for revision in revisions()},
+        **{revision: codegen_run(revision, folder) for revision in revisions()},
     }
 
 
@@ -99,7 +99,7 @@ def _mcp_gen(revision: str, out: Path) -> list[str | Path]:
     return [tool("mcp-gen"), "--revision", revision, "--out", out]
 
 
-def peer(revision: str, folder: Path) -> Action:
+def codegen_run(revision: str, folder: Path) -> Action:
     """Return an action: one plain run of datamodel-codegen on a published schema."""
     out = folder / f"{revision}.py"
     model = "pydantic_v2.BaseModel"

@@ -15,7 +15,7 @@ from typing import Any
 
 from .places import ROOT, environment, tool
 from .rows import Row
-from .timing import Action, command, in_turns
+from .timing import Action, command, interleave
 
 TOPIC = "grow"
 ROUNDS = 3
@@ -40,7 +40,7 @@ def rows(rounds: int) -> Iterator[Row]:
     """Compare the time for many definitions with that for few, multiplied."""
     with TemporaryDirectory() as folder:
         actions = {str(size): _generate(size, Path(folder)) for size in (0, _FEW, *_SIZES)}
-        times = {name: median(taken) for name, taken in in_turns(actions, rounds).items()}
+        times = {name: median(taken) for name, taken in interleave(actions, rounds).items()}
     alone = times["0"]
     few = times[str(_FEW)] - alone
     for size in _SIZES:

@@ -17,7 +17,7 @@ from mcp_revisions import http_app, load
 from .http_echo import server_of
 from .http_requests import FIRST_ID, STATELESS, Requests
 from .places import REVISION
-from .timing import Action, calls_in_turns
+from .timing import Action, interleave_calls
 
 # Enough calls in one go for the loop's start to vanish.
 _AT_ONCE: Final = 100
@@ -98,7 +98,7 @@ def main(rounds: int) -> None:
             action()
         gc.collect()
         gc.freeze()
-        taken = calls_in_turns(actions, rounds, process_time)
+        taken = interleave_calls(actions, rounds, process_time)
     print(json.dumps({name: seconds / _AT_ONCE for name, seconds in taken.items()}))
 
 

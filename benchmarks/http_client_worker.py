@@ -1,4 +1,4 @@
-"""Times clients, one call after another; runs on the interpreter of the peers.
+"""Times clients, one call after another; runs on the interpreter of the SDKs.
 
 `python -m benchmarks.http_client_worker ROUNDS PORTS` prints the median seconds of each call as a
 JSON object. PORTS is a JSON object: the port of a server for each revision.
@@ -23,7 +23,7 @@ from .http_load import Caller
 from .http_requests import FIRST_ID, Requests
 from .places import REVISION
 
-# The SDK is in the environment of the peers only.
+# The SDK is in the environment of the SDKs only.
 _sdk: Any = import_module("mcp")
 
 _Call: TypeAlias = Callable[[], Awaitable[Any]]
@@ -35,7 +35,7 @@ _PROGRAM: Final = (sys.executable, "-m", "benchmarks.http_stdio")
 
 
 async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
-    """Connect all clients, then let them call in turns."""
+    """Connect all clients, then let them call alternately."""
     async with AsyncExitStack() as stack:
         calls: dict[str, _Call] = {
             "stdio ours": await _ours(stack, REVISION, _launch()),
@@ -50,14 +50,14 @@ async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
         # All sides import many long-lived objects; no collection should have to walk them.
         gc.collect()
         gc.freeze()
-        return await _in_turns(calls, rounds)
+        return await _interleave(calls, rounds)
 
 
-async def _in_turns(calls: Mapping[str, _Call], rounds: int) -> dict[str, float]:
+async def _interleave(calls: Mapping[str, _Call], rounds: int) -> dict[str, float]:
     names = list(calls)
     samples: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds + 1):
-        first = turn % len(names)
+    for number in range(rounds + 1):
+        first = number % len(names)
         for name in names[first:] + names[:first]:
             call = calls[name]
             begun = perf_counter()

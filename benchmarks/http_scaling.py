@@ -15,15 +15,15 @@ from statistics import median
 from time import process_time, sleep
 
 from .http_load import callers, load
-from .places import ROOT, environment, package, peers
+from .places import ROOT, environment, package, sdk_python
 from .rows import Row
 from .timing import Samples
 
 TOPIC = "http"
 
 _CONNECTIONS, _CALLS, _WARM_UP = 64, 10_000, 2_000
-_SETTLED = 0.3
-_TARGET = 1 / 1.7
+_PAUSE = 0.3
+_GOAL = 1 / 1.7
 _ONE, _TWO, _CLIENT = "one worker", "two workers", "client"
 
 
@@ -42,7 +42,7 @@ def rows(rounds: int) -> Iterator[Row]:
             taken[name].append(busiest / _CALLS)
             taken[_CLIENT].append(client / _CALLS)
     one, two, client = (median(taken[name]) for name in (_ONE, _TWO, _CLIENT))
-    yield Row(TOPIC, "a call, two workers, without the client", two, _ONE, one, _TARGET, "µs")
+    yield Row(TOPIC, "a call, two workers, without the client", two, _ONE, one, _GOAL, "µs")
     yield Row(TOPIC, "the client's part of a call", client, _TWO, two, None, "µs")
 
 
@@ -51,7 +51,13 @@ def _serve(number: int) -> Generator[tuple[int, list[int]], None, None]:
     """Start a server with that many workers; yield its port and their process ids."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
-    command: list[str | Path] = [peers(), "-m", "benchmarks.http_workers", str(port), str(number)]
+    command: list[str | Path] = [
+        sdk_python(),
+        "-m",
+        "benchmarks.http_workers",
+        str(port),
+        str(number),
+    ]
     seen = environment(PYTHONPATH=str(package()))
     with subprocess.Popen(command, cwd=ROOT, env=seen) as process:
         try:
@@ -59,7 +65,7 @@ def _serve(number: int) -> Generator[tuple[int, list[int]], None, None]:
                 if process.poll() is not None:
                     raise RuntimeError(f"the server ended with {process.returncode}")
                 sleep(0.02)
-            sleep(_SETTLED)
+            sleep(_PAUSE)
             yield port, workers
         finally:
             process.terminate()

@@ -9,7 +9,7 @@ from typing import Any
 
 from .http_uvicorn import serve
 
-# The SDK is in the environment of the peers only.
+# The SDK is in the environment of the SDKs only.
 _types: Any = import_module("mcp_types")
 _Server: Any = import_module("mcp.server").Server
 _Sessions: Any = import_module("mcp.server.streamable_http_manager").StreamableHTTPSessionManager

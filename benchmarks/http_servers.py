@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .http_load import Caller
-from .places import REVISION, ROOT, environment, package, peers
+from .places import REVISION, ROOT, environment, package, sdk_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Servers:
         return self._start("benchmarks.http_bare", json.dumps(said))
 
     def _start(self, *module: str) -> Server:
-        return self.of([peers(), "-m", *module])
+        return self.of([sdk_python(), "-m", *module])
 
     def of(self, line: Sequence[str | Path]) -> Server:
         """Start a command that prints its port."""

@@ -1,6 +1,6 @@
 """The cost of a server over HTTP: under load, with many tools, and for an idle session.
 
-One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+One neutral client calls all servers alternately. Two are compared: the SDK's low-level server and
 an application without a protocol, which shows the cost of uvicorn and the sockets.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from .http_load import Caller, Load, callers, load
 from .http_requests import STATELESS
 from .http_servers import Server, Servers
-from .places import REVISION, ROOT, environment, package, peers
+from .places import REVISION, ROOT, environment, package, sdk_python
 from .rows import Row
 from .timing import command
 
@@ -26,12 +26,12 @@ _KINDS = {REVISION: f"{REVISION}, in sessions", STATELESS: STATELESS}
 _CONNECTIONS = (16, 64)
 _CALLS, _WARM_UP = 1_500, 1_000
 # Seconds for a call beside the SDK and beside the bare application; the slowest hundredth.
-_SDK_TARGETS = {REVISION: 0.15, STATELESS: 0.18}
-_BARE_TARGET, _P99_TARGET = 2.0, 0.20
+_SDK_GOALS = {REVISION: 0.15, STATELESS: 0.18}
+_BARE_GOAL, _P99_GOAL = 2.0, 0.20
 
-_MANY_TOOLS, _TOOLS_TARGET = 51, 1.05
+_MANY_TOOLS, _TOOLS_GOAL = 51, 1.05
 
-_SESSIONS, _FIRST_SESSIONS, _SESSIONS_TARGET = 2_000, 500, 1 / 8
+_SESSIONS, _FIRST_SESSIONS, _SESSIONS_GOAL = 2_000, 500, 1 / 8
 
 
 class _Subject(NamedTuple):
@@ -62,7 +62,7 @@ def _loads(rounds: int) -> Iterator[Row]:
             started["ours", revision] = ours
             started["sdk", revision] = servers.sdk()
             started["bare", revision] = servers.bare(ours, revision)
-        taken = _in_turns(
+        taken = _interleave(
             {
                 _Subject(name, revision, number): _connect(stack, server, number, name, revision)
                 for number in _CONNECTIONS
@@ -84,13 +84,13 @@ def _connect(
     return callers(stack, server.port, number, sessions=revision == REVISION, given=any_id)
 
 
-def _in_turns(connections: dict[_Subject, list[Caller]], rounds: int) -> _Loads:
+def _interleave(connections: dict[_Subject, list[Caller]], rounds: int) -> _Loads:
     for subject in connections:
         load(connections[subject], _WARM_UP)
     subjects = list(connections)
     taken: dict[_Subject, list[Load]] = {subject: [] for subject in subjects}
-    for turn in range(rounds):
-        first = turn % len(subjects)
+    for number in range(rounds):
+        first = number % len(subjects)
         for subject in subjects[first:] + subjects[:first]:
             taken[subject].append(load(connections[subject], _CALLS))
     return {subject: _median(loads) for subject, loads in taken.items()}
@@ -103,9 +103,9 @@ def _median(loads: list[Load]) -> Load:
 def _rows_of(taken: _Loads, revision: str, number: int) -> Iterator[Row]:
     what = f"{_KINDS[revision]}, {number} connections"
     ours, sdk, bare = (taken[_Subject(name, revision, number)] for name in ("ours", "sdk", "bare"))
-    yield Row(TOPIC, f"a call, {what}", ours.each, _SDK, sdk.each, _SDK_TARGETS[revision], "µs")
-    yield Row(TOPIC, f"a call, {what}", ours.each, _BARE, bare.each, _BARE_TARGET, "µs")
-    yield Row(TOPIC, f"99th percentile, {what}", ours.p99, _SDK, sdk.p99, _P99_TARGET)
+    yield Row(TOPIC, f"a call, {what}", ours.each, _SDK, sdk.each, _SDK_GOALS[revision], "µs")
+    yield Row(TOPIC, f"a call, {what}", ours.each, _BARE, bare.each, _BARE_GOAL, "µs")
+    yield Row(TOPIC, f"99th percentile, {what}", ours.p99, _SDK, sdk.p99, _P99_GOAL)
 
 
 def _own_work(taken: _Loads) -> Row:
@@ -118,7 +118,7 @@ def _own_work(taken: _Loads) -> Row:
 
 def _alone(rounds: int) -> Iterator[Row]:
     """Show the share of the application in the time of a call."""
-    worker: list[str | Path] = [peers(), "-m", "benchmarks.http_alone", str(10 * rounds)]
+    worker: list[str | Path] = [sdk_python(), "-m", "benchmarks.http_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)
     for revision, kind in _KINDS.items():
@@ -136,9 +136,9 @@ def _tools(rounds: int) -> Row:
             few: callers(stack, one.port, number, sessions=False),
             many: callers(stack, more.port, number, sessions=False),
         }
-        taken = _in_turns(connections, 3 * rounds)
+        taken = _interleave(connections, 3 * rounds)
     what = f"a call, {STATELESS}, {_MANY_TOOLS} tools listed"
-    return Row(TOPIC, what, taken[many].each, "1 tool", taken[few].each, _TOOLS_TARGET, "µs")
+    return Row(TOPIC, what, taken[many].each, "1 tool", taken[few].each, _TOOLS_GOAL, "µs")
 
 
 def _memory() -> Row:
@@ -146,7 +146,7 @@ def _memory() -> Row:
         servers = Servers(stack)
         ours, sdk = _memory_of(servers.ours(REVISION)), _memory_of(servers.sdk())
     what = "memory for 1,000 idle sessions"
-    return Row(TOPIC, what, ours, _SDK, sdk, _SESSIONS_TARGET, "MiB")
+    return Row(TOPIC, what, ours, _SDK, sdk, _SESSIONS_GOAL, "MiB")
 
 
 def _memory_of(server: Server) -> float:

@@ -1,6 +1,6 @@
 """A program's cost before its first message: imports, and the first parse.
 
-Each figure is one process. All of them run on the interpreter of the peers, so that both sides have
+Each figure is one process. All of them run on the interpreter of the SDKs, so that both sides have
 the same Python and the same Pydantic.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from statistics import median
 
 from .messages import CALL
-from .places import REVISION, ROOT, environment, package, peers
+from .places import REVISION, ROOT, environment, package, sdk_python
 from .rows import Row
-from .timing import command, in_turns
+from .timing import command, interleave
 
 TOPIC = "import"
 ROUNDS = 15
@@ -29,14 +29,14 @@ def rows(rounds: int) -> Iterator[Row]:
     """Compare the package alone with an empty program, and a first parse with the SDK's imports."""
     programs = (_NOTHING, _PACKAGE, _FIRST_PARSE, _PYDANTIC, _TYPES, _SDK)
     seen = environment(PYTHONPATH=str(package()))
-    actions = {program: command([peers(), "-c", program], ROOT, seen) for program in programs}
-    taken = {program: median(times) for program, times in in_turns(actions, rounds).items()}
+    actions = {program: command([sdk_python(), "-c", program], ROOT, seen) for program in programs}
+    taken = {program: median(times) for program, times in interleave(actions, rounds).items()}
     empty = taken[_NOTHING]
     yield Row(TOPIC, "import the package", taken[_PACKAGE], "python -c pass", empty, 2.00)
     first, what = taken[_FIRST_PARSE], "Pydantic with a single model, net of python"
     yield Row(TOPIC, what, taken[_PYDANTIC] - empty, _TYPES, taken[_TYPES] - empty, None)
-    for peer, target in ((_TYPES, 0.35), (_SDK, 0.25)):
+    for compared, goal in ((_TYPES, 0.35), (_SDK, 0.25)):
         what = f"import, load {REVISION}, first tools/call"
-        net = taken[peer] - empty
-        yield Row(TOPIC, f"{what}, net of python", first - empty, peer, net, target)
-        yield Row(TOPIC, f"{what}, whole process", first, peer, taken[peer], None)
+        net = taken[compared] - empty
+        yield Row(TOPIC, f"{what}, net of python", first - empty, compared, net, goal)
+        yield Row(TOPIC, f"{what}, whole process", first, compared, taken[compared], None)

@@ -9,28 +9,30 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from .generating import cache_in, peer
+from .generating import cache_in, codegen_run
 from .places import REVISION, environment, tool
 from .rows import Row
-from .timing import Action, command, in_turns
+from .timing import Action, command, interleave
 
 TOPIC = "keep-up"
 ROUNDS = 9
 
-_DIFF, _HTML, _NEW, _NEW_AGAIN, _PEER = "diff", "html", "new", "new again", "peer"
+_DIFF, _HTML, _NEW, _NEW_AGAIN, _CODEGEN = "diff", "html", "new", "new again", "codegen"
 _OLDER, _NEWER = "2025-11-25", "2026-07-28"
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare `diff` and `new` with one run of the peer."""
+    """Compare `diff` and `new` with one run of datamodel-codegen."""
     with TemporaryDirectory() as folder:
-        samples = in_turns(_actions(Path(folder)), rounds)
+        samples = interleave(_actions(Path(folder)), rounds)
     times = {name: median(taken) for name, taken in samples.items()}
     one = "datamodel-codegen, one run"
-    yield Row(TOPIC, f"diff {_OLDER} {_NEWER}", times[_DIFF], one, times[_PEER], 0.20)
-    yield Row(TOPIC, "the same, as a page of all revisions", times[_HTML], one, times[_PEER], None)
-    yield Row(TOPIC, "new, a server", times[_NEW], one, times[_PEER], 1.00)
-    yield Row(TOPIC, "the same, again", times[_NEW_AGAIN], one, times[_PEER], 0.15)
+    yield Row(TOPIC, f"diff {_OLDER} {_NEWER}", times[_DIFF], one, times[_CODEGEN], 0.20)
+    yield Row(
+        TOPIC, "the same, as a page of all revisions", times[_HTML], one, times[_CODEGEN], None
+    )
+    yield Row(TOPIC, "new, a server", times[_NEW], one, times[_CODEGEN], 1.00)
+    yield Row(TOPIC, "the same, again", times[_NEW_AGAIN], one, times[_CODEGEN], 0.15)
 
 
 def _actions(folder: Path) -> dict[str, Action]:
@@ -40,7 +42,7 @@ def _actions(folder: Path) -> dict[str, Action]:
         _HTML: command([*diff, "--format", "html"], folder, environment()),
         _NEW: _new(folder),
         _NEW_AGAIN: _new(folder, again=True),
-        _PEER: peer(REVISION, folder),
+        _CODEGEN: codegen_run(REVISION, folder),
     }
 
 

@@ -1,4 +1,4 @@
-"""Places in the checkout, and the environments of the peers."""
+"""Places in the checkout, and the environments of compared programs."""
 
 import json
 import os
@@ -37,13 +37,13 @@ def revisions() -> list[str]:
 
 
 def published_schema(revision: str) -> Path:
-    """Return the schema for a peer: the published one if it lies beside the checkout."""
+    """Return the schema for datamodel-codegen: the published one if it lies beside the checkout."""
     beside = ROOT.parent / "shared" / "published" / f"{revision}.schema.json"
     return beside if beside.is_file() else ROOT / "schema" / revision / "schema.json"
 
 
 def pins() -> list[str]:
-    """Return the peers with versions, as pip writes them, also those of npm."""
+    """Return the compared packages with versions, as pip writes them, also those of npm."""
     files = (REQUIREMENTS, FASTMCP, FASTMCP_TASKS, FASTMCP_3)
     lines = [line for file in files for line in file.read_text().splitlines()]
     listed = [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
@@ -76,16 +76,16 @@ def structs() -> Path:
     Raise `RuntimeError` if generation fails.
     """
     folder = package()
-    form = ("--revision", REVISION, "--target", "msgspec")
+    options = ("--revision", REVISION, "--target", "msgspec")
     command(
-        [tool("mcp-gen"), *form, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
+        [tool("mcp-gen"), *options, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
     )()
     return folder
 
 
 @cache
-def node_peers() -> Path | None:
-    """Return the folder of the npm peers, installed on first use; None without npm and Node.
+def node_tools() -> Path | None:
+    """Return the folder of the npm packages, installed on first use; None without npm and Node.
 
     Raise `RuntimeError` if they cannot be installed.
     """
@@ -103,8 +103,8 @@ def node_peers() -> Path | None:
 
 
 @cache
-def peers(listed: Path = REQUIREMENTS) -> Path:
-    """Return the interpreter of an environment with the peers of a file, made on first use.
+def sdk_python(listed: Path = REQUIREMENTS) -> Path:
+    """Return the interpreter of an environment with the packages of a file, made on first use.
 
     Raise `RuntimeError` if it cannot be made.
     """
@@ -114,13 +114,13 @@ def peers(listed: Path = REQUIREMENTS) -> Path:
     interpreter = folder / "bin" / "python"
     ready = folder / ".ready"
     if not ready.exists():
-        print(f"installing the peers into {folder.relative_to(ROOT)} …", file=sys.stderr)
+        print(f"installing the SDKs into {folder.relative_to(ROOT)} …", file=sys.stderr)
         try:
             command([sys.executable, "-m", "venv", "--clear", folder], ROOT, os.environ)()
             pip: list[str | Path] = [interpreter, "-m", "pip", "install", "--quiet", *requirements]
             command(pip, ROOT, os.environ)()
         except RuntimeError as error:
             hint = "generating can be measured without them: --only generate"
-            raise RuntimeError(f"the peers cannot be installed ({hint}): {error}") from error
+            raise RuntimeError(f"the SDKs cannot be installed ({hint}): {error}") from error
         ready.touch()
     return interpreter

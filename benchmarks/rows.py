@@ -1,4 +1,4 @@
-"""Results as rows of one table: the figures of both sides, their ratio, and its target."""
+"""Results as rows of one table: the figures of both sides, their ratio, and its goal."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Unit: TypeAlias = Literal["ms", "µs", "MiB", ""]
 
 # Units in a second or in a byte; counts have no unit.
 _FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
-_HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
+_HEAD = ("what", "ours", "other", "", "ratio", "goal", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
 # Columns of figures line up at their right edge.
 _RIGHT = {1, 3, 4, 5}
@@ -16,29 +16,29 @@ _RIGHT = {1, 3, 4, 5}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; `ours` and `theirs` are seconds, bytes or counts; `target` limits the ratio.
+    """One comparison; `ours` and `theirs` are seconds, bytes or counts; `goal` limits the ratio.
 
-    Without `theirs`, the peer could not be measured.
+    Without `theirs`, the other side could not be measured.
     """
 
     topic: str
     what: str
     ours: float
-    peer: str
+    other: str
     theirs: float | None
-    target: float | None
+    goal: float | None
     unit: Unit = "ms"
 
     @property
     def ratio(self) -> float | None:
-        """Our figure divided by the peer's: below 1, ours is less."""
+        """Our figure divided by the other: below 1, ours is less."""
         return None if self.theirs is None else self.ours / self.theirs
 
     @property
     def met(self) -> bool | None:
-        """True if the ratio is within the target; None without a target."""
+        """True if the ratio is within the goal; None without a goal."""
         ratio = self.ratio
-        return None if self.target is None or ratio is None else ratio <= self.target
+        return None if self.goal is None or ratio is None else ratio <= self.goal
 
     def as_json(self) -> dict[str, Any]:
         """Return the row for programs, with times in seconds."""
@@ -46,11 +46,11 @@ class Row:
             "topic": self.topic,
             "what": self.what,
             "ours": self.ours,
-            "peer": self.peer,
+            "peer": self.other,
             "theirs": self.theirs,
             "unit": self.unit,
             "ratio": self.ratio,
-            "target": self.target,
+            "target": self.goal,
             "met": self.met,
         }
 
@@ -72,10 +72,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.what,
         _amount(row.ours, row.unit),
-        row.peer,
+        row.other,
         "" if row.theirs is None else _amount(row.theirs, row.unit),
         "" if row.ratio is None else f"{row.ratio:.2f}",
-        "" if row.target is None else f"{row.target:.2f}",
+        "" if row.goal is None else f"{row.goal:.2f}",
         _VERDICTS[row.met],
     )
 

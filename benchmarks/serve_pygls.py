@@ -1,9 +1,9 @@
-"""A language server that answers a hover: the short path of a peer."""
+"""A language server that answers a hover: a short path, for comparison."""
 
 from importlib import import_module
 from typing import Any
 
-# In the environment of the peers only.
+# In the environment of the SDKs only.
 _types: Any = import_module("lsprotocol.types")
 _LanguageServer: Any = import_module("pygls.lsp.server").LanguageServer
 

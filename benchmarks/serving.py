@@ -1,6 +1,6 @@
 """The cost of a server over stdio: calls, calls at once, start, and memory.
 
-One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+One neutral client calls all servers alternately. Two are compared: the SDK's low-level server and
 a bare loop without a protocol, which shows the cost of the pipes and `json`.
 """
 
@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from .places import environment, package, peers
+from .places import environment, package, sdk_python
 from .rows import Row
 from .serve_load import Load, Server, start_server
-from .timing import in_turns
+from .timing import interleave
 
 TOPIC = "serve"
 ROUNDS = 7
@@ -24,7 +24,7 @@ _DEPTHS = (1, 16, 64)
 _CALLS = {1: 400, 16: 1_500, 64: 1_500}
 _WARM_UP = 200
 # By depth: seconds for a call beside the SDK, and beside the bare loop.
-_TARGETS: Mapping[int, tuple[float | None, float | None]] = {
+_GOALS: Mapping[int, tuple[float | None, float | None]] = {
     1: (1 / 4.5, 1 / 0.4),
     16: (None, None),
     64: (1 / 20, 2.2),
@@ -39,7 +39,7 @@ def rows(rounds: int) -> Iterator[Row]:
 
 
 def _command(name: str) -> list[str | Path]:
-    return [peers(), Path(__file__).with_name(_SERVERS[name])]
+    return [sdk_python(), Path(__file__).with_name(_SERVERS[name])]
 
 
 def _versions() -> dict[str, str]:
@@ -64,8 +64,8 @@ def _loads(rounds: int) -> Iterator[Row]:
     p99 = {key: median(load.p99 for load in loads) for key, loads in taken.items()}
     for depth in _DEPTHS:
         what = "a call, one at a time" if depth == 1 else f"a call, {depth} in flight"
-        for name, peer, target in zip(("sdk", "bare"), (_SDK, _BARE), _TARGETS[depth], strict=True):
-            yield Row(TOPIC, what, each["ours", depth], peer, each[name, depth], target, "µs")
+        for name, label, goal in zip(("sdk", "bare"), (_SDK, _BARE), _GOALS[depth], strict=True):
+            yield Row(TOPIC, what, each["ours", depth], label, each[name, depth], goal, "µs")
     yield Row(TOPIC, "99th percentile, 64 in flight", p99["ours", 64], _SDK, p99["sdk", 64], 0.1)
 
 
@@ -76,9 +76,9 @@ def _starts(rounds: int) -> Iterator[Row]:
     }
     for what, first in firsts.items():
         actions = {name: _starting(name, first) for name in ("ours", "sdk")}
-        taken = {name: median(times) for name, times in in_turns(actions, rounds).items()}
-        target = 0.3 if first is Server.hello else None
-        yield Row(TOPIC, what, taken["ours"], _SDK, taken["sdk"], target)
+        taken = {name: median(times) for name, times in interleave(actions, rounds).items()}
+        goal = 0.3 if first is Server.hello else None
+        yield Row(TOPIC, what, taken["ours"], _SDK, taken["sdk"], goal)
 
 
 def _first_call(server: Server) -> None:

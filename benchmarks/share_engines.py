@@ -64,7 +64,7 @@ def commands(server: Engine) -> int:
 
 
 def stored_bytes(server: Engine | None) -> int:
-    """Return the bytes that an engine holds for workers."""
+    """Return the bytes that an engine stores for workers."""
     if server is None:
         return 0
     if isinstance(server, RedisServer):
@@ -74,7 +74,7 @@ def stored_bytes(server: Engine | None) -> int:
 
 
 def sizes(server: Engine) -> dict[str, int]:
-    """Return the bytes that an engine holds, by the way of counting them."""
+    """Return the bytes that an engine stores, by the way of counting them."""
     if isinstance(server, RedisServer):
         return {
             "used_memory": server.command("INFO", "memory")["used_memory"],

@@ -40,11 +40,11 @@ class Stream:
 
     def until(self, mark: bytes) -> bytes:
         """Read up to a mark, and return the data."""
-        while not (found := self.holds(mark)):
+        while not (found := self.read_after(mark)):
             pass
         return found
 
-    def holds(self, mark: bytes) -> bytes:
+    def read_after(self, mark: bytes) -> bytes:
         """Read once; return the data since the last mark, if the mark is there now."""
         chunk = self._socket.recv(_CHUNK)
         if not chunk:
@@ -113,14 +113,14 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
         while ready := selector.select(_QUIET):
             # Left from earlier changes.
             for key, _ in ready:
-                key.data.holds(_CHANGED)
+                key.data.read_after(_CHANGED)
         left, begun = len(streams), perf_counter()
         publish()
         while left:
             ready = selector.select(_PATIENCE)
             if not ready:
                 raise RuntimeError(f"{left} of {len(streams)} streams have heard of no change")
-            left -= sum(bool(key.data.holds(_CHANGED)) for key, _ in ready)
+            left -= sum(bool(key.data.read_after(_CHANGED)) for key, _ in ready)
         return perf_counter() - begun
 
 
@@ -140,6 +140,6 @@ class Publisher:
         for stream, call in self._calls:
             stream.send(call)
 
-    def settle(self) -> None:
+    def await_results(self) -> None:
         for stream in self._streams:
             stream.until(_RESULT)

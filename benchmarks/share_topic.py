@@ -21,7 +21,7 @@ from .places import REVISION
 from .rows import Row
 from .share_engines import Engine, commands, engines, stored_bytes
 from .share_streams import Publisher, Stream, open_sessions, open_streams, time_to_last
-from .timing import Action, in_turns
+from .timing import Action, interleave
 
 TOPIC = "share"
 ROUNDS = 5
@@ -31,9 +31,9 @@ _ALONE, _WORKER = "not shared", "a worker that shares nothing"
 _KINDS: Final = {STATELESS: STATELESS, REVISION: "in a session"}
 _NUMBERS: Final = (1, 2, 4)
 _CONNECTIONS, _CALLS, _WARM_UP = 32, 1_600, 800
-_CALL_TARGETS: Final = {STATELESS: 1.05, REVISION: 1.25}
+_CALL_GOALS: Final = {STATELESS: 1.05, REVISION: 1.25}
 # The load client needs one of the two processors.
-_SCALING_TARGETS: Final = {2: 1 / 1.7}
+_SCALING_GOALS: Final = {2: 1 / 1.7}
 
 _SOME: Final = 100
 """The calls that follow one another, and those whose commands are counted."""
@@ -43,7 +43,7 @@ _STREAMS, _PUBLISHED = 10_000, 3
 _LEASE: Final = 10.0
 _LONG: Final = 3600.0
 """A lease that is not renewed while commands are counted."""
-_SETTLED: Final = 0.5
+_PAUSE: Final = 0.5
 
 _Fleets: TypeAlias = Mapping[str, Sequence[Server]]
 """Workers that share by one engine, by its name."""
@@ -65,7 +65,7 @@ def rows(rounds: int) -> Iterator[Row]:
             fleets = {_ALONE: _fleet(serving)}
             fleets |= {name: _fleet(serving, engine) for name, engine in found.items()}
             yield from _loads(fleets, rounds)
-            yield from _publish_in_turn(fleets, rounds)
+            yield from _compare_single_calls(fleets, rounds)
         if (redis := found.get("Redis")) is not None:
             yield from _commands(redis)
             yield from _publish(redis)
@@ -136,16 +136,16 @@ def _rows_of(subject: _Subject, times: Mapping[_Subject, float]) -> Iterator[Row
     what = f"a call, {_KINDS[subject.revision]}, {workers}, {subject.engine}"
     if subject.engine != _ALONE:
         alone = times[subject._replace(engine=_ALONE)]
-        yield Row(TOPIC, what, time, _ALONE, alone, _CALL_TARGETS[subject.revision], "µs")
+        yield Row(TOPIC, what, time, _ALONE, alone, _CALL_GOALS[subject.revision], "µs")
     if number > 1:
         one = times[subject._replace(workers=1)]
-        yield Row(TOPIC, what, time, "1 worker", one, _SCALING_TARGETS.get(number), "µs")
+        yield Row(TOPIC, what, time, "1 worker", one, _SCALING_GOALS.get(number), "µs")
 
 
 # One call after another.
 
 
-def _publish_in_turn(fleets: _Fleets, rounds: int) -> Iterator[Row]:
+def _compare_single_calls(fleets: _Fleets, rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         saying = {name: _saying(stack, fleet) for name, fleet in fleets.items()}
         begun = {name: _beginning(stack, name, fleet) for name, fleet in fleets.items()}
@@ -153,7 +153,7 @@ def _publish_in_turn(fleets: _Fleets, rounds: int) -> Iterator[Row]:
             ("a call with a report before its answer", saying),
             ("a session begun at one worker, called at another", begun),
         ):
-            samples = in_turns(actions, 2 * rounds)
+            samples = interleave(actions, 2 * rounds)
             times = {name: median(taken) / _SOME for name, taken in samples.items()}
             for name, time in times.items():
                 if name != _ALONE:
@@ -208,10 +208,10 @@ def _commands(engine: Engine) -> Iterator[Row]:
             ("sessions begun at one worker, called at another", begin, None),
         ):
             action()
-            sleep(_SETTLED)
+            sleep(_PAUSE)
             before = commands(engine)
             action()
-            sleep(_SETTLED)
+            sleep(_PAUSE)
             sent = commands(engine) - before
             yield Row(
                 TOPIC, f"commands of Redis for {_SOME} {what}", sent, "1 each", _SOME, most, ""
@@ -262,5 +262,5 @@ def _publish(engine: Engine) -> Iterator[Row]:
 
 def _time_to_hear(streams: Sequence[Stream], publisher: Publisher) -> float:
     time = time_to_last(streams, publisher.publish)
-    publisher.settle()
+    publisher.await_results()
     return time

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from .http_load import callers, load
 from .http_servers import Servers
-from .places import REVISION, environment, package, peers
+from .places import REVISION, environment, package, sdk_python
 from .rows import Row
 from .serve_load import start_server
 
@@ -51,7 +51,7 @@ def rows(rounds: int) -> Iterator[Row]:
 
 @contextmanager
 def _over_stdio() -> Generator[_Server, None, None]:
-    command: list[str | Path] = [peers(), Path(__file__).with_name("serve_ours.py")]
+    command: list[str | Path] = [sdk_python(), Path(__file__).with_name("serve_ours.py")]
     with start_server(command, environment(PYTHONPATH=str(package()))) as server:
         server.hello()
 

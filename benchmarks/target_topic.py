@@ -10,7 +10,7 @@ from typing import Any, Final
 from .messages import CALL, RESULT, TOOLS
 from .places import BUILD, REVISION, ROOT, environment, package, tool
 from .rows import Row
-from .timing import Action, calls_in_turns, command
+from .timing import Action, command, interleave_calls
 
 TOPIC = "targets"
 ROUNDS = 60
@@ -20,7 +20,7 @@ _MESSAGES: Final = (
     ("1 KB result", "CallToolResult", json.loads(RESULT)["result"]),
     ("list of 50 tools", "ListToolsResult", json.loads(TOOLS)["result"]),
 )
-_PEER = "our models"
+_MODELS = "our models"
 
 
 def rows(rounds: int) -> Iterator[Row]:
@@ -29,12 +29,12 @@ def rows(rounds: int) -> Iterator[Row]:
     ours, models = _dataclasses(), _models()
     for name, kind, wire in _MESSAGES:
         calls |= _calls(name, getattr(ours, kind), getattr(models, kind), ours, wire)
-    taken = calls_in_turns(calls, rounds, process_time)
+    taken = interleave_calls(calls, rounds, process_time)
     for verb in ("read", "write"):
         for name, _, _ in _MESSAGES:
             what = f"{verb} {name}"
             yield Row(
-                TOPIC, what, taken[f"{what} ours"], _PEER, taken[f"{what} models"], None, "µs"
+                TOPIC, what, taken[f"{what} ours"], _MODELS, taken[f"{what} models"], None, "µs"
             )
 
 
@@ -58,7 +58,7 @@ def _models() -> Any:
 
 def _dataclasses() -> Any:
     out = BUILD / "target" / "mcp_classes"
-    form = ("--target", "dataclasses", "--revision", REVISION)
-    command([tool("mcp-gen"), *form, "--out", out, "--force"], ROOT, environment())()
+    options = ("--target", "dataclasses", "--revision", REVISION)
+    command([tool("mcp-gen"), *options, "--out", out, "--force"], ROOT, environment())()
     sys.path.append(str(out.parent))
     return import_module(f"mcp_classes.v{REVISION.replace('-', '_')}")

@@ -1,7 +1,7 @@
 """The cost to start a task and to ask for its status, beside fastmcp, on each store.
 
 Both keep tasks in the memory of the process, their default, or in Redis. The same neutral client
-calls them in turns, over HTTP, in 2026-07-28.
+calls them alternately, over HTTP, in 2026-07-28.
 """
 
 import json
@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 
 from .http_load import Caller, load
 from .http_servers import Servers
-from .places import FASTMCP_TASKS, peers
+from .places import FASTMCP_TASKS, sdk_python
 from .rows import Row
 from .share_engines import engines
-from .timing import loads_in_turns
+from .timing import interleave_loads
 
 TOPIC: Final = "tasks"
 ROUNDS: Final = 5
@@ -25,8 +25,8 @@ ROUNDS: Final = 5
 Load: TypeAlias = Callable[[], float]
 """Makes many calls; gives the seconds of one."""
 
-_OURS, _PEER = "ours", "fastmcp-tasks 4.1"
-_TARGET: Final = 0.5
+_OURS, _FASTMCP = "ours", "fastmcp-tasks 4.1"
+_GOAL: Final = 0.5
 
 _STARTS, _ENDS, _POLLS, _CONNECTIONS = 50, 10, 1_000, 16
 _LONG: Final = 3600.0
@@ -47,7 +47,7 @@ def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
     servers = Servers(stack)
     lines: dict[str, list[str | Path]] = {
         _OURS: [sys.executable, "-m", "benchmarks.task_ours"],
-        _PEER: [peers(FASTMCP_TASKS), "-m", "benchmarks.task_peer"],
+        _FASTMCP: [sdk_python(FASTMCP_TASKS), "-m", "benchmarks.task_fastmcp"],
     }
     return {label: servers.of([*line, *arguments]).port for label, line in lines.items()}
 
@@ -56,8 +56,8 @@ def _compare(store: str, ports: Mapping[str, int], rounds: int) -> Iterator[Row]
     for what, loaded in _LOADS.items():
         with ExitStack() as stack:
             loads = {name: loaded(stack, port) for name, port in ports.items()}
-            each = loads_in_turns(loads, rounds)
-        yield Row(TOPIC, f"{store}, {what}", each[_OURS], _PEER, each[_PEER], _TARGET, "µs")
+            each = interleave_loads(loads, rounds)
+        yield Row(TOPIC, f"{store}, {what}", each[_OURS], _FASTMCP, each[_FASTMCP], _GOAL, "µs")
 
 
 def _caller(stack: ExitStack, port: int) -> Caller:
@@ -70,7 +70,7 @@ def _starts(stack: ExitStack, port: int) -> Load:
 
     def starts() -> float:
         each = _each(_STARTS, lambda: _start_task(caller, 0.0))
-        # Running tasks would disturb the server with the next turn.
+        # Running tasks would disturb the server that is called next.
         _end_task(caller)
         return each
 

@@ -11,7 +11,7 @@ import gc
 import tracemalloc
 from typing import Final
 
-from mcp_protogen.runtime.features.tasks.board import TaskBoard, new_task_id
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry, new_task_id
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_revisions import MemoryTaskStore, TaskOptions
 
@@ -23,18 +23,18 @@ def _allocated_blocks() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def _hold(board: TaskBoard, id: str, held: asyncio.Semaphore) -> None:
-    async with board.holding(id, "worker"):
-        held.release()
+async def _run_task(registry: TaskRegistry, id: str, started: asyncio.Semaphore) -> None:
+    async with registry.hold(id, "worker"):
+        started.release()
         await asyncio.Event().wait()
 
 
 async def main() -> None:
-    board = TaskBoard(MemoryTaskStore(), TaskOptions(max_tasks=TASKS))
+    registry = TaskRegistry(MemoryTaskStore(), TaskOptions(max_tasks=TASKS))
     tracemalloc.start()
     before, ids = _allocated_blocks(), [new_task_id() for _ in range(TASKS)]
     for id in ids:
-        now = board.clock()
+        now = registry.clock()
         task = Task(
             id=id,
             form="extension",
@@ -46,16 +46,16 @@ async def main() -> None:
             ttl=3600.0,
             poll_interval=1.0,
         )
-        await board.create(task)
-    kept, held = _allocated_blocks(), asyncio.Semaphore(0)
-    holding = [asyncio.create_task(_hold(board, id, held)) for id in ids]
+        await registry.create(task)
+    kept, started = _allocated_blocks(), asyncio.Semaphore(0)
+    runs = [asyncio.create_task(_run_task(registry, id, started)) for id in ids]
     for _ in ids:
-        await held.acquire()
+        await started.acquire()
     running = _allocated_blocks()
-    print(f"kept: {(kept - before) / TASKS:,.0f} bytes, and held: {(running - kept) / TASKS:,.0f}")
-    for running_task in holding:
-        running_task.cancel()
-    await asyncio.gather(*holding, return_exceptions=True)
+    print(f"kept: {(kept - before) / TASKS:,.0f} bytes, running: {(running - kept) / TASKS:,.0f}")
+    for run in runs:
+        run.cancel()
+    await asyncio.gather(*runs, return_exceptions=True)
 
 
 if __name__ == "__main__":

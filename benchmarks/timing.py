@@ -1,6 +1,6 @@
-"""Timing of several actions in turns, so that disturbances of the machine are shared.
+"""Timing of alternating actions, so that disturbances of the machine are shared.
 
-It needs only the standard library, because it also runs in the environment of the peers.
+It needs only the standard library, because it also runs in the environment of the SDKs.
 """
 
 import subprocess
@@ -18,7 +18,7 @@ Clock: TypeAlias = Callable[[], float]
 _SAMPLE = 0.004
 
 
-def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_counter) -> Samples:
+def interleave(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_counter) -> Samples:
     """Return the seconds by `clock` of each action in every round, after one that does not count.
 
     Every round starts with another action, so that none always follows the same neighbour.
@@ -27,8 +27,8 @@ def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_cou
     names = list(actions)
     for name in names:
         actions[name]()
-    for turn in range(rounds):
-        first = turn % len(names)
+    for number in range(rounds):
+        first = number % len(names)
         for name in names[first:] + names[:first]:
             started = clock()
             actions[name]()
@@ -36,24 +36,24 @@ def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_cou
     return samples
 
 
-def loads_in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+def interleave_loads(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """Return the median seconds of a call, as each load reports them."""
     taken: dict[str, list[float]] = {name: [] for name in loads}
     names = list(loads)
-    for turn in range(rounds):
-        first = turn % len(names)
+    for number in range(rounds):
+        first = number % len(names)
         for name in names[first:] + names[:first]:
             taken[name].append(loads[name]())
     return {name: median(figures) for name, figures in taken.items()}
 
 
-def calls_in_turns(
+def interleave_calls(
     calls: Mapping[str, Action], rounds: int, clock: Clock = perf_counter
 ) -> dict[str, float]:
     """Return the median seconds of one call of each, for very short calls."""
     numbers = {name: _calls_per_sample(call) for name, call in calls.items()}
     loops = {name: _loop(call, numbers[name]) for name, call in calls.items()}
-    samples = in_turns(loops, rounds, clock)
+    samples = interleave(loops, rounds, clock)
     return {name: median(taken) / numbers[name] for name, taken in samples.items()}
 
 

@@ -1,7 +1,7 @@
 """The cost of the toolkit, and the time of a call beside other servers.
 
-The peers make tools of functions, too. All get the same function, and the same neutral clients call
-them in turns: over stdio, and over HTTP under uvicorn.
+The SDKs make tools of functions, too. All get the same function, and the same neutral clients call
+them alternately: over stdio, and over HTTP under uvicorn.
 """
 
 import json
@@ -13,19 +13,28 @@ from typing import Final, NamedTuple
 from . import http_load
 from .http_requests import STATELESS
 from .http_servers import Servers
-from .places import FASTMCP, FASTMCP_3, REQUIREMENTS, REVISION, ROOT, environment, package, peers
+from .places import (
+    FASTMCP,
+    FASTMCP_3,
+    REQUIREMENTS,
+    REVISION,
+    ROOT,
+    environment,
+    package,
+    sdk_python,
+)
 from .rows import Row
 from .serve_load import start_server
-from .timing import command, loads_in_turns
+from .timing import command, interleave_loads
 
 TOPIC: Final = "toolkit"
 ROUNDS: Final = 7
 
 _WITHOUT_WIRE, _BY_HAND = 1.25, "on_call_tool by hand"
-_BESIDE_PEERS: Final = 0.25
+_SDKS_GOAL: Final = 0.25
 
 
-class _Peer(NamedTuple):
+class _Sdk(NamedTuple):
     """A server class, its module, and the revisions that it speaks over HTTP."""
 
     label: str
@@ -35,11 +44,11 @@ class _Peer(NamedTuple):
     revisions: tuple[str, ...]
 
 
-_PEERS: Final = (
-    _Peer("fastmcp 4.2", FASTMCP, "fastmcp", "FastMCP", (REVISION, STATELESS)),
-    _Peer("fastmcp 3.4", FASTMCP_3, "fastmcp", "FastMCP", (REVISION,)),
-    _Peer("mcp 2.3, MCPServer", REQUIREMENTS, "mcp.server", "MCPServer", (REVISION, STATELESS)),
-    _Peer("mcp 1.30, FastMCP", FASTMCP_3, "mcp.server.fastmcp", "FastMCP", (REVISION,)),
+_SDKS: Final = (
+    _Sdk("fastmcp 4.2", FASTMCP, "fastmcp", "FastMCP", (REVISION, STATELESS)),
+    _Sdk("fastmcp 3.4", FASTMCP_3, "fastmcp", "FastMCP", (REVISION,)),
+    _Sdk("mcp 2.3, MCPServer", REQUIREMENTS, "mcp.server", "MCPServer", (REVISION, STATELESS)),
+    _Sdk("mcp 1.30, FastMCP", FASTMCP_3, "mcp.server.fastmcp", "FastMCP", (REVISION,)),
 )
 _OURS: Final = "ours"
 _KINDS: Final = {"async": "a coroutine function", "plain": "a plain function"}
@@ -61,14 +70,14 @@ _ALONE: Final = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare the toolkit with a handler, and with the peers."""
+    """Compare the toolkit with a handler, and with the SDKs."""
     yield from _alone(rounds)
     yield from _stdio(rounds)
     yield from _http(rounds)
 
 
 def _alone(rounds: int) -> Iterator[Row]:
-    worker: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_worker", str(10 * rounds)]
+    worker: list[str | Path] = [sdk_python(), "-m", "benchmarks.toolkit_worker", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)
     bare = taken["direct by hand"]
@@ -81,19 +90,19 @@ def _alone(rounds: int) -> Iterator[Row]:
 def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | Path]]:
     """Return the arguments that start each server, by label: an interpreter, `-m`, and a module."""
     said = (transport, kind)
-    ours: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_ours", *said, revision]
+    ours: list[str | Path] = [sdk_python(), "-m", "benchmarks.toolkit_ours", *said, revision]
     found = {_OURS: ours}
-    for peer in _PEERS:
-        if revision in peer.revisions:
-            module = ("-m", "benchmarks.toolkit_peer", *said, peer.module, peer.name)
-            found[peer.label] = [peers(peer.requirements), *module]
+    for sdk in _SDKS:
+        if revision in sdk.revisions:
+            module = ("-m", "benchmarks.toolkit_sdks", *said, sdk.module, sdk.name)
+            found[sdk.label] = [sdk_python(sdk.requirements), *module]
     return found
 
 
 def _compare(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
-            yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_PEERS, "µs")
+            yield Row(TOPIC, what, taken[_OURS], label, theirs, _SDKS_GOAL, "µs")
 
 
 def _stdio(rounds: int) -> Iterator[Row]:
@@ -113,7 +122,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
                     for label, server in servers.items()
                 }
                 where = f"stdio, {depth} at a time"
-                yield from _compare(f"{where}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(f"{where}, {function}", interleave_loads(loads, rounds))
 
 
 def _http(rounds: int) -> Iterator[Row]:
@@ -125,7 +134,9 @@ def _http(rounds: int) -> Iterator[Row]:
                     label: _http_load(stack, servers.of(line).port, revision)
                     for label, line in _commands("http", kind, revision).items()
                 }
-                yield from _compare(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(
+                    f"HTTP, {revision}, {function}", interleave_loads(loads, rounds)
+                )
 
 
 def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import mcp_revisions
 
-from .timing import Action, calls_in_turns
+from .timing import Action, interleave_calls
 from .wire_ours import package as _package
 
 # Enough calls in one go for the loop's start to vanish.
@@ -214,9 +214,9 @@ def main(rounds: int) -> None:
     with calls() as found:
         gc.collect()
         gc.freeze()
-        taken = calls_in_turns(found, rounds, process_time)
+        taken = interleave_calls(found, rounds, process_time)
     taken = {name: seconds / _AT_ONCE for name, seconds in taken.items()}
-    print(json.dumps(taken | calls_in_turns(alone, rounds, process_time)))
+    print(json.dumps(taken | interleave_calls(alone, rounds, process_time)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 
 import mcp_revisions as pkg
 
-from .timing import calls_in_turns
+from .timing import interleave_calls
 
 # By name: the revisions of the client and of the server class, and the call.
 _CASES = {
@@ -68,7 +68,7 @@ def main(rounds: int) -> None:
             for way, own in (("within", revision), ("across", across)):
                 client = runner.run(connect(stack, revision, own))
                 calls[f"{name} {way}"] = partial(_run, runner, call_of(client, kind))
-        taken = calls_in_turns(calls, rounds)
+        taken = interleave_calls(calls, rounds)
         runner.run(stack.aclose())
     print(json.dumps({name: seconds / _AT_ONCE for name, seconds in taken.items()}))
 

@@ -13,15 +13,15 @@ TOPIC = "translate"
 ROUNDS = 40
 
 _WITHIN = "within the client's revision"
-_CALL_TARGET, _SAME_TARGET = 1.30, 1.05
+_CALL_GOAL, _SAME_GOAL = 1.30, 1.05
 
 # Name in the worker's report → name of the row.
 _ROWS = {
-    "older": ("call, client of 2025-06-18, server class of 2025-11-25", _CALL_TARGET),
-    "newer": ("call, client of 2025-11-25, server class of 2025-06-18", _CALL_TARGET),
-    "to the next era": ("call, client of 2026-07-28, server class of 2025-11-25", _CALL_TARGET),
-    "to the last era": ("call, client of 2025-11-25, server class of 2026-07-28", _CALL_TARGET),
-    "same": ("the same where both agree on the types (completion)", _SAME_TARGET),
+    "older": ("call, client of 2025-06-18, server class of 2025-11-25", _CALL_GOAL),
+    "newer": ("call, client of 2025-11-25, server class of 2025-06-18", _CALL_GOAL),
+    "to the next era": ("call, client of 2026-07-28, server class of 2025-11-25", _CALL_GOAL),
+    "to the last era": ("call, client of 2025-11-25, server class of 2026-07-28", _CALL_GOAL),
+    "same": ("the same where both agree on the types (completion)", _SAME_GOAL),
 }
 
 
@@ -30,6 +30,6 @@ def rows(rounds: int) -> Iterator[Row]:
     worker: list[str | Path] = [sys.executable, "-m", "benchmarks.translate_worker", str(rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)
-    for name, (what, target) in _ROWS.items():
+    for name, (what, goal) in _ROWS.items():
         within = taken[f"{name} within"]
-        yield Row(TOPIC, what, taken[f"{name} across"], _WITHIN, within, target, "µs")
+        yield Row(TOPIC, what, taken[f"{name} across"], _WITHIN, within, goal, "µs")

@@ -1,7 +1,7 @@
 """The path of a call through the runtime: functions entered, modules, returns to a module.
 
 A reader must follow it, and a debugger steps through it. The figures are the same on every machine.
-Frames of a peer count if its packages have them; those of libraries do not.
+Frames of an SDK count if its packages have them; those of libraries do not.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .places import ROOT, environment, package, peers
+from .places import ROOT, environment, package, sdk_python
 from .rows import Row
 from .timing import command
 
@@ -17,13 +17,13 @@ TOPIC = "walk"
 ROUNDS = 3
 
 _FIGURES = ("calls", "modules", "returns")
-# By case of the worker: its name, and the cases of peers beside it.
+# By case of the worker: its name, and the cases of SDKs beside it.
 _WALKS = {
     "stdio": ("tools/call over stdio", ("pygls", "mcp stdio")),
     "session": ("tools/call over HTTP, in a session", ("pygls", "mcp session")),
     "translated": ("tools/call over HTTP, 2026-07-28, translated", ("pygls", "mcp stateless")),
 }
-_PEERS = {
+_SDKS = {
     "pygls": "pygls, hover over stdio",
     "mcp stdio": "mcp, low-level server, stdio",
     "mcp session": "mcp, low-level server, session",
@@ -32,25 +32,25 @@ _PEERS = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare one call of ours with one of each peer; without peers, return ours alone."""
-    theirs = _of_peers(rounds)
+    """Compare one call of ours with one of each SDK; without SDKs, return ours alone."""
+    theirs = _measure_sdks(rounds)
     for case, (what, beside) in _WALKS.items():
         ours = _walk(Path(sys.executable), case, rounds)
-        for peer in beside:
-            found = theirs.get(peer)
-            name = _PEERS[peer] if found else f"{_PEERS[peer]}: NOT INSTALLED"
+        for sdk in beside:
+            found = theirs.get(sdk)
+            name = _SDKS[sdk] if found else f"{_SDKS[sdk]}: NOT INSTALLED"
             for figure in _FIGURES:
                 other = found[figure] if found else None
                 yield Row(TOPIC, f"{what}: {figure}", ours[figure], name, other, None, "")
 
 
-def _of_peers(rounds: int) -> dict[str, dict[str, int]]:
+def _measure_sdks(rounds: int) -> dict[str, dict[str, int]]:
     try:
-        interpreter = peers()
+        interpreter = sdk_python()
     except RuntimeError as error:
-        print(f"measuring without peers: {error}", file=sys.stderr)
+        print(f"measuring without SDKs: {error}", file=sys.stderr)
         return {}
-    return {case: _walk(interpreter, case, rounds) for case in _PEERS}
+    return {case: _walk(interpreter, case, rounds) for case in _SDKS}
 
 
 def _walk(interpreter: Path, case: str, rounds: int) -> dict[str, int]:

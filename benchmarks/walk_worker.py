@@ -24,7 +24,7 @@ from .serve_load import Server
 from .tracing import Trace
 
 # Work after the answer belongs to the call, too.
-_SETTLED: Final = 0.05
+_PAUSE: Final = 0.05
 _WARM_UP: Final = 5
 _OURS: Final = ("mcp_revisions._runtime",)
 _SDK: Final = ("mcp", "mcp_types")
@@ -98,12 +98,12 @@ CASES: Final = {
 def _traces(call: Call, trace: Trace, number: int) -> dict[str, int]:
     for _ in range(_WARM_UP):
         call()
-    sleep(_SETTLED)
+    sleep(_PAUSE)
     found: list[dict[str, int]] = []
     for _ in range(number):
         with trace.recording():
             call()
-            sleep(_SETTLED)
+            sleep(_PAUSE)
         found.append(trace.figures())
     return {name: median_low(figures[name] for figures in found) for name in found[0]}
 

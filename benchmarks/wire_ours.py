@@ -1,6 +1,6 @@
 """Messages through the generated package, and through Pydantic alone as a lower bound.
 
-Runs on the interpreter of the peers, with a generated package on its path.
+Runs on the interpreter of the SDKs, with a generated package on its path.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Messages through the Structs of the target `msgspec`.
 
-Runs on the interpreter of the peers, with the generated module on its path.
+Runs on the interpreter of the SDKs, with the generated module on its path.
 """
 
 from importlib import import_module

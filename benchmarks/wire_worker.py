@@ -1,4 +1,4 @@
-"""Times reading and writing of messages; runs on the interpreter of the peers.
+"""Times reading and writing of messages; runs on the interpreter of the SDKs.
 
 `python -m benchmarks.wire_worker ROUNDS` prints the median seconds of each call as a JSON object.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from . import messages, wire_ours, wire_sdk, wire_structs
-from .timing import Action, calls_in_turns
+from .timing import Action, interleave_calls
 
 # The name, the data, its reader and its writer.
 _MESSAGES = (
@@ -61,7 +61,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     rounds = int(sys.argv[1])
-    taken = calls_in_turns(found, rounds)
+    taken = interleave_calls(found, rounds)
     print(json.dumps(taken))
 
 

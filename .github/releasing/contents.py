@@ -60,12 +60,12 @@ DISTRIBUTIONS: Final = (
 
 def _map_files(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
     found: set[str] = set()
-    for source, target in places:
+    for source, destination in places:
         root = tree / source
         for path in root.rglob("*") if root.is_dir() else (root,):
             if _is_source(path) and path.relative_to(tree).as_posix() not in left_out:
                 below = path.relative_to(root).as_posix() if root.is_dir() else ""
-                found.add("/".join(part for part in (target, below) if part))
+                found.add("/".join(part for part in (destination, below) if part))
     return found
 
 

@@ -43,14 +43,16 @@ class Links:
             return f"[{page.title}]({link['path']}" if page else link[0]
 
         def change(prose: str) -> str:
-            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(add_title, prose))
+            return _LINK.sub(
+                lambda link: self._resolve(link[0], file), _NAMED.sub(add_title, prose)
+            )
 
         return outside_code(text, change)
 
-    def _target(self, target: str, file: str) -> str:
-        if _ELSEWHERE.match(target):
-            return target
-        path, mark, anchor = target.partition("#")
+    def _resolve(self, link: str, file: str) -> str:
+        if _ELSEWHERE.match(link):
+            return link
+        path, mark, anchor = link.partition("#")
         place = _place(path, file)
         if place in _PAGES:
             return f"{_PAGES[place].name}.md{mark}{anchor}"
@@ -60,7 +62,7 @@ class Links:
             self.folders.add(place)
             return f"{FILES_PAGE}.md#{heading_id(place)}"
         if not (ROOT / place).is_file() or place.endswith(".md"):
-            self.dead.append(f"{file} links to {target}, which is not on the site")
+            self.dead.append(f"{file} links to {link}, which is not on the site")
         self.files.add(place)
         return f"files/{place}"
 
@@ -85,7 +87,7 @@ def _parts(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _place(path: str, file: str) -> str:
-    """Return the target of a path in a file, both from the root of the checkout."""
+    """Return where a path in a file leads, both from the root of the checkout."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
 
 

@@ -1,6 +1,6 @@
 """Pages for programs that read text: `llms.txt`, `llms-full.txt`, and each page as Markdown.
 
-The forms are those of https://llmstxt.org; the order is that of the navigation.
+The formats are those of https://llmstxt.org; the order is that of the navigation.
 """
 
 import re

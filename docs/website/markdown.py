@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-_RULES: Final = {"left": "---", "centre": ":-:"}
+_DASHES: Final = {"left": "---", "centre": ":-:"}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, align: str = "left") -> str:
     """Return a table of Markdown; `align` is for all columns but the first."""
-    rules = ["---", *[_RULES[align]] * (len(head) - 1)]
-    lines = (head, rules, *rows)
+    dashes = ["---", *[_DASHES[align]] * (len(head) - 1)]
+    lines = (head, dashes, *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -97,7 +97,7 @@ SECTIONS: Final = (
     Section(
         "Servers",
         (
-            Page("app", "Servers", "the shortest form, and mistakes that are found early"),
+            Page("app", "Servers", "the shortest way, and mistakes that are found early"),
             Page("toolkit", "Tools, resources, prompts", "functions that become them"),
             Page("asking", "Asking the user", "forms and links, with values of types as answers"),
             Page("state", "State and dependencies", "what handlers share and get"),

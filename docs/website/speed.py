@@ -63,7 +63,7 @@ _GAINS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "wire": {"read list of 50 tools": ["mcp"], "read 1 KB result, msgspec": [""]},
 }
-"""What a user gets: rows by topic, each with the peers beside it; "" is all of them."""
+"""What a user gets: rows by topic, each with the programs beside it; "" is all of them."""
 _COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "serve": {"a call, one at a time": ["readline"]},
     "toolkit": {"the server, a plain function in a thread": [""]},
@@ -85,7 +85,7 @@ _COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "targets": {"write list of 50 tools": [""]},
 }
-"""Where it is weak: rows beside a bare loop, a library alone, or a peer that takes less."""
+"""Where it is weak: rows beside a bare loop, a library alone, or a program that takes less."""
 
 
 def read(file: Path = RECORD) -> Json:
@@ -153,9 +153,9 @@ def _chosen(
     name: str, chosen: Mapping[str, Sequence[str]], topics: Mapping[str, Json]
 ) -> list[Json]:
     rows: list[Json] = topics[name]["rows"]
-    for what, peers in chosen.items():
-        for peer in peers:
-            if not any(row["what"] == what and row["peer"].startswith(peer) for row in rows):
+    for what, labels in chosen.items():
+        for label in labels:
+            if not any(row["what"] == what and row["peer"].startswith(label) for row in rows):
                 raise ValueError(f"the page shows '{what}' of {name}, which was not measured")
     return [row for row in rows if row["peer"].startswith(tuple(chosen.get(row["what"], ())))]
 

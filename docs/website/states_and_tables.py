@@ -33,7 +33,7 @@ _RULES: Final = {
 _ERA: Final = {
     "opened_by": "the server answers with its capabilities to",
     "has_handshake": "a connection must be opened first",
-    "remembers_client": "the client's capabilities hold for its connection",
+    "remembers_client": "the client's capabilities apply to its connection",
     "has_listen_streams": "changes go to streams that asked for them",
     "signs_results": "results name their server",
     "names_missing_capabilities": "an error names the capabilities that a client lacks",
@@ -51,7 +51,7 @@ def page() -> str:
         "## Finding a revision\n\nA client that speaks revisions of both kinds asks for the newer"
         f" kind first. See [negotiation](negotiation.md#finding-the-revision).\n\n"
         f"{_drawn('finding')}",
-        "## A task\n\nThe statuses are the same in both forms of [tasks](tasks.md). A task that"
+        "## A task\n\nThe statuses are the same for both kinds of [tasks](tasks.md). A task that"
         f" has ended never changes again.\n\n{_drawn('task')}",
         f"## What differs between revisions\n\n{_differences()}",
         "## Transports\n\nStandard input and output are the same in all revisions. Over HTTP, each"

@@ -3,8 +3,8 @@
     python notes_client.py http://127.0.0.1:8000/mcp "Buy tea"
     python notes_client.py http://127.0.0.1:8000/mcp "Buy tea" --robot
 
-The first form finds the identity provider, registers there, and opens the browser: once to read,
-and once more to write, because only `add_note` needs that scope. The second form is the client
+The first command finds the identity provider, registers there, and opens the browser: once to read,
+and once more to write, because only `add_note` needs that scope. The second command is the client
 `notes-robot`, with the secret in ROBOT_SECRET. Tokens are bound to a key if the provider supports
 DPoP, and both are lost at the end. The program needs joserfc and httpx2.
 """

@@ -146,11 +146,11 @@ def add_member(copy: Path) -> None:
     """Add a member to a schema."""
     file = copy / "schema" / f"{REVISIONS[0]}.json"
     schema = json.loads(file.read_text())
-    holder = schema
+    parent = schema
     *parents, member = PROBE.split("/")[1:]
     for name in parents:
-        holder = holder[name]
-    holder[member] = {"type": "string"}
+        parent = parent[name]
+    parent[member] = {"type": "string"}
     file.write_text(json.dumps(schema))
 
 

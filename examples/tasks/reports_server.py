@@ -18,7 +18,7 @@ from pkg.v2026_07_28.ext.tasks import TasksServer
 
 
 class Reports(TasksServer, mcp.App):
-    """An app with tasks in both forms."""
+    """An app with tasks of both kinds."""
 
 
 app = Reports("reports", version="1.0.0")

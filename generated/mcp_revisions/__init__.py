@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.client.config import ConfigError as ConfigError
     from mcp_protogen.runtime.client.config import ConnectConfig as ConnectConfig
     from mcp_protogen.runtime.client.config import Servers as Servers
-    from mcp_protogen.runtime.client.targets import Connect as Connect
+    from mcp_protogen.runtime.client.servers import Connect as Connect
     from mcp_protogen.runtime.client.tool_client import SyncToolClient as SyncToolClient
     from mcp_protogen.runtime.client.tool_client import ToolClient as ToolClient
     from mcp_protogen.runtime.client.tool_results import ToolFailed as ToolFailed
@@ -125,10 +125,10 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
     from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls as TaskCalls
     from mcp_protogen.runtime.features.tasks.client.handle import TaskHandle as TaskHandle
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
+    from mcp_protogen.runtime.features.tasks.registry import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled as TaskCancelled
     from mcp_protogen.runtime.features.tasks.remote_tasks import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
@@ -305,7 +305,7 @@ _MODULES = {
     "ConfigError": "client.config",
     "ConnectConfig": "client.config",
     "Servers": "client.config",
-    "Connect": "client.targets",
+    "Connect": "client.servers",
     "SyncToolClient": "client.tool_client",
     "ToolClient": "client.tool_client",
     "ToolFailed": "client.tool_results",
@@ -383,10 +383,10 @@ _MODULES = {
     "InvalidSkill": "features.skills.folder",
     "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "TaskOptions": "features.tasks.board",
     "TaskCalls": "features.tasks.client.calls",
     "TaskHandle": "features.tasks.client.handle",
     "TaskReceiver": "features.tasks.client.receiver",
+    "TaskOptions": "features.tasks.registry",
     "TaskCancelled": "features.tasks.remote_tasks",
     "TaskState": "features.tasks.remote_tasks",
     "RequestedTask": "features.tasks.server.requested",

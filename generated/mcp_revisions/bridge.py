@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mcp_protogen.runtime.features.bridge.bridge import BridgeBase
-from mcp_protogen.runtime.features.tasks.bridge.carriers import TaskCarriers
+from mcp_protogen.runtime.features.tasks.bridge.adapters import TaskAdapters
 
 from . import REVISIONS
 
@@ -22,7 +22,7 @@ class Bridge(BridgeBase):
     """A bridge between a client of one revision and a server of another, over any transports."""
 
     REVISIONS: ClassVar = REVISIONS
-    TASKS: ClassVar = TaskCarriers()
+    TASKS: ClassVar = TaskAdapters()
 
     @classmethod
     def mounted(cls, above: Any, prefix: Any, opener: Any) -> Any:

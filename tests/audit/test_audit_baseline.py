@@ -11,7 +11,7 @@ from mcp_protogen.instep.audit.severities import AuditFinding, rate
 from mcp_protogen.pipeline.reports.baseline import (
     Baseline,
     BaselineEntry,
-    ignore_rule,
+    parse_ignore_entry,
     read_baseline,
     sort,
     write_baseline,
@@ -94,10 +94,10 @@ def test_a_baseline_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
 
 def test_any_text_stands_for_what_is_ignored_and_nothing_else_does() -> None:
     (change,) = in_places("A.x\ny.z")
-    assert ignore_rule("field-type:A.*z").covers(change)
-    assert ignore_rule("*").covers(change)
-    for rule in ("field-type:A.x", "field-type:A?x*", "field", "*:field-type"):
-        assert not ignore_rule(rule).covers(change)
+    assert parse_ignore_entry("field-type:A.*z").covers(change)
+    assert parse_ignore_entry("*").covers(change)
+    for entry in ("field-type:A.x", "field-type:A?x*", "field", "*:field-type"):
+        assert not parse_ignore_entry(entry).covers(change)
 
 
 def test_the_number_is_written_where_it_is_more_than_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Targets and vectors: each cause is found once, unless it is known already."""
+"""SDKs and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from mcp_protogen.instep.audit.severities import AuditFinding
 from mcp_protogen.instep.vectors.vector import Subject
 from mcp_protogen.pipeline.reports.change import Category
 from pydantic import AfterValidator
-from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, target
+from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, write_sdk
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -40,7 +40,7 @@ class Root(typing.TypedDict):
 
 
 def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
-    """Return the behavioural findings with the target's behaviour."""
+    """Return the behavioural findings with the SDK's behaviour."""
     found = findings(run_audit(folder, source, vectors=True))
     return {
         key: change.after for key, change in found.items() if change.category is Category.BEHAVIOUR
@@ -96,7 +96,7 @@ def test_null_that_has_to_be_there_is_missed_when_it_is_left_out(tmp_path: Path)
         statusMessage: str | None = None
         pollInterval: int | None = None
     """
-    made = target(tmp_path, source)
+    made = write_sdk(tmp_path, source)
     lost = findings(audit(made, REVISION))
     kept = findings(audit(made, REVISION, AuditOptions(written="all")))
     assert ("loses-member", "Task.ttl") in lost
@@ -188,7 +188,7 @@ def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_r
     }
     assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
     assert ("accepts-invalid", "LoggingLevel enum") not in found
-    # A type that accepts it itself is named, and so is one that the target lacks.
+    # A type that accepts it itself is named, and so is one that the SDK lacks.
     accepting = source.replace("strict=True", "strict=False")
     for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
         change = findings(run_audit(tmp_path / name, changed, vectors=True))[lenient]
@@ -232,7 +232,7 @@ def test_an_envelope_of_its_own_is_put_around_messages(tmp_path: Path) -> None:
         method: Literal["ping"]
         params: dict[str, Any] | None = None
     """
-    made = target(tmp_path, source)
+    made = write_sdk(tmp_path, source)
     command = responder_command(made.path[0], REVISION)
     asked: dict[str, Any] = {
         "type": "PingRequest",
@@ -272,7 +272,7 @@ def test_types_without_pydantic_are_held_to_what_they_say(tmp_path: Path) -> Non
             sizes: list[str] | None = None
             theme: str | None = None
         """
-    made = target(tmp_path, source)
+    made = write_sdk(tmp_path, source)
     command = responder_command(made.path[0], REVISION)
     values: list[Any] = [{"src": "a", "mimeType": "b"}, {"src": "a", "mimeType": 1}, {}, []]
     asked: list[dict[str, Any]] = [
@@ -297,7 +297,7 @@ def test_a_class_that_reads_and_writes_itself_is_asked(tmp_path: Path) -> None:
             def to_dict(self):
                 return {"uri": self.uri.upper()}
         """
-    command = responder_command(target(tmp_path, source).path[0], REVISION)
+    command = responder_command(write_sdk(tmp_path, source).path[0], REVISION)
     good: dict[str, Any] = {"id": "1", "type": "Root", "value": {"uri": "a"}}
     answers = converse(command, [good, {**good, "id": "2", "value": {}}])
     assert answers[0]["value"] == {"uri": "A"}
@@ -335,7 +335,7 @@ def test_a_responder_can_be_started_again_and_leaves_no_file_behind(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    command = responder_command(target(tmp_path / "sdk", ICON).path[0], REVISION)
+    command = responder_command(write_sdk(tmp_path / "sdk", ICON).path[0], REVISION)
     asked: dict[str, Any] = {"id": "1", "type": "Icon", "value": {"src": "a"}}
     for _ in range(2):
         assert converse(command, [asked])[0]["verdict"] == "accepted"
@@ -344,7 +344,7 @@ def test_a_responder_can_be_started_again_and_leaves_no_file_behind(
 
 def test_responder_answers_beside_modules_that_fail_to_import(tmp_path: Path) -> None:
     package = tmp_path / "sdk"
-    target(package, ICON, "icons")
+    write_sdk(package, ICON, "icons")
     for name, text in (("__init__", ""), ("broken", "import no_such_dependency")):
         (package / f"{name}.py").write_text(text)
     asked: dict[str, Any] = {"id": "1", "type": "Icon", "value": {"src": "a"}}
@@ -352,7 +352,7 @@ def test_responder_answers_beside_modules_that_fail_to_import(tmp_path: Path) ->
     assert answer["verdict"] == "accepted"
 
 
-def test_a_value_that_ends_the_target_is_no_end_of_the_audit(tmp_path: Path) -> None:
+def test_a_value_that_ends_the_sdk_does_not_end_the_audit(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     from pydantic import field_validator
 
@@ -372,10 +372,10 @@ def test_a_value_that_ends_the_target_is_no_end_of_the_audit(tmp_path: Path) -> 
     assert any("ended" in said for said in found.values())
 
 
-def test_problems_with_a_responder_name_the_target(tmp_path: Path) -> None:
+def test_problems_with_a_responder_name_the_sdk(tmp_path: Path) -> None:
     source = "import sys\nif 'respond' in sys.argv: sys.exit('not today')\n" + ROOT
     with pytest.raises(ProblemError) as raised:
-        audit(target(tmp_path, source), REVISION)
+        audit(write_sdk(tmp_path, source), REVISION)
     assert raised.value.problems[0].place == str(tmp_path)
 
 

@@ -1,12 +1,12 @@
-"""`mcp-gen audit` on the command line: forms, baselines, exit codes."""
+"""`mcp-gen audit` on the command line: formats, baselines, exit codes."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import forms
-from support.audit.auditing import PYDANTIC, target
+from support import formats
+from support.audit.auditing import PYDANTIC, write_sdk
 from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -18,7 +18,7 @@ ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
 @pytest.fixture
 def run(mcp_gen: Run, tmp_path: Path) -> Run:
     """Audit a small module without vectors."""
-    folder = target(tmp_path / "sdk", ROOT).path[0]
+    folder = write_sdk(tmp_path / "sdk", ROOT).path[0]
     return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
 
 
@@ -32,15 +32,15 @@ def test_findings_end_with_exit_code_1_and_a_summary(run: Run) -> None:
 
 def test_json_is_as_described(run: Run) -> None:
     document: Any = json.loads(run("--format", "json").out)
-    assert forms.faults("audit-report", document) == []
-    assert forms.faults("comparison", document["comparison"]) == []
+    assert formats.faults("audit-report", document) == []
+    assert formats.faults("comparison", document["comparison"]) == []
     row = next(row for row in document["matched"] if row["type"] == "Root")
     assert (row["target"], row["how"]) == ("sdk.Root", "name")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "github", "html"])
-def test_every_form_has_the_finding(form: str, run: Run) -> None:
-    ran = run("--format", form)
+@pytest.mark.parametrize("format", ["text", "markdown", "github", "html"])
+def test_every_format_has_the_finding(format: str, run: Run) -> None:
+    ran = run("--format", format)
     assert ran.code == 1
     assert "Root.uri" in ran.out
 
@@ -61,7 +61,7 @@ def test_known_findings_do_not_fail_and_new_ones_do(run: Run, tmp_path: Path) ->
     file = tmp_path / "known.json"
     assert run("--baseline", str(file), "--write-baseline").code == 0
     document = json.loads(file.read_bytes())
-    assert forms.faults("baseline", document) == []
+    assert formats.faults("baseline", document) == []
     assert run("--baseline", str(file)).code == 0
     document["findings"].remove({"code": "field-type", "item": "Root.uri"})
     file.write_text(json.dumps(document))
@@ -156,15 +156,15 @@ def test_a_report_that_cannot_be_written_is_one_problem(run: Run, tmp_path: Path
     assert not file.parent.exists()
 
 
-def test_problems_take_the_form_that_programs_read(run: Run, tmp_path: Path) -> None:
+def test_problems_take_the_format_that_programs_read(run: Run, tmp_path: Path) -> None:
     ran = run("--baseline", str(tmp_path / "none.json"), "--format", "json")
     assert (ran.code, ran.err) == (2, "")
     document = json.loads(ran.out)
-    assert forms.faults("report", document) == []
+    assert formats.faults("report", document) == []
     assert document["problems"][0]["code"] == "bad-baseline"
 
 
-def test_a_target_without_findings_ends_with_exit_code_0(mcp_gen: Run) -> None:
+def test_an_sdk_without_findings_ends_with_exit_code_0(mcp_gen: Run) -> None:
     package = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
     ran = mcp_gen("audit", str(package / "v2025_11_25"), "--no-vectors")
     assert ran.code == 0

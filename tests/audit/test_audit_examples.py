@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.instep.audit.run_audit import audit
-from mcp_protogen.instep.audit.target import find
+from mcp_protogen.instep.audit.sdk import find
 from mcp_protogen.pipeline.reports.change import Severity
 from support import tables
 from support.audit.auditing import python_with
@@ -29,7 +29,7 @@ class Example:
     """One audit as the page has it."""
 
     packages: str
-    target: str
+    sdk: str
     revision: str
     summary: str
     counts: str
@@ -69,7 +69,7 @@ def test_every_row_says_how_it_was_confirmed() -> None:
 @pytest.mark.parametrize("example", examples(), ids=example_label)
 def test_the_page_has_what_the_audit_finds(example: Example) -> None:
     python = python_with(example.packages)
-    found = audit(find(example.target, str(python)), example.revision)
+    found = audit(find(example.sdk, str(python)), example.revision)
     changes = found.comparison.changes
     rows = [(str(change.worst), change.code, change.item) for change in changes]
     assert sorted(rows) == sorted(row[:3] for row in example.rows)

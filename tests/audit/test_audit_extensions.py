@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from support import forms, tables
-from support.audit.auditing import PYDANTIC, codes_about, findings, target
+from support import formats, tables
+from support.audit.auditing import PYDANTIC, codes_about, findings, write_sdk
 from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -42,7 +42,7 @@ MODELS = f"""{PYDANTIC}
 def of_tasks(folder: Path, source: str, *, vectors: bool = False) -> Audit:
     """Audit a module with the extension tasks."""
     options = AuditOptions(extension="tasks", vectors=vectors)
-    return audit(target(folder, source), None, options)
+    return audit(write_sdk(folder, source), None, options)
 
 
 def test_types_and_methods_of_an_extension_are_compared_with_its_own(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_types_that_are_in_no_message_are_compared_too(tmp_path: Path) -> None:
         visibility: list[Literal["model", "app", "user"]] | None = None
     """
     options = AuditOptions(extension="apps", vectors=False)
-    found = audit(target(tmp_path, source), None, options)
+    found = audit(write_sdk(tmp_path, source), None, options)
     assert {"enum-member-extra", "field-lost"} <= codes_about(found, "McpUiToolMeta")
 
 
@@ -82,9 +82,9 @@ def test_vectors_of_the_extension_are_tried(tmp_path: Path) -> None:
     assert any(code == "refuses-valid" and "Task" in item for code, item in findings(found))
 
 
-def test_a_revision_is_audited_without_what_the_target_has_of_an_extension(tmp_path: Path) -> None:
+def test_a_revision_is_audited_without_what_the_sdk_has_of_an_extension(tmp_path: Path) -> None:
     options = AuditOptions(vectors=False)
-    found = audit(target(tmp_path, MODELS), "2026-07-28", options)
+    found = audit(write_sdk(tmp_path, MODELS), "2026-07-28", options)
     assert not any("ask" in item for code, item in findings(found) if code.endswith("-extra"))
     (note,) = (
         comparison_note
@@ -92,15 +92,15 @@ def test_a_revision_is_audited_without_what_the_target_has_of_an_extension(tmp_p
         if comparison_note.code == "has-extension"
     )
     assert note.hint == "audit it: --extension tasks"
-    older = audit(target(tmp_path, MODELS), "2025-11-25", options)
+    older = audit(write_sdk(tmp_path, MODELS), "2025-11-25", options)
     assert ("method-extra", "tasks/update") in findings(older)
 
 
 def test_the_command_names_the_extension(mcp_gen: Run, tmp_path: Path) -> None:
-    target(tmp_path / "sdk", MODELS)
+    write_sdk(tmp_path / "sdk", MODELS)
     folder = str(tmp_path / "sdk")
     ran = mcp_gen("audit", folder, "--extension", "tasks", "--no-vectors", "--format", "json")
-    assert ran.code == 1 and forms.faults("audit-report", ran.out) == []
+    assert ran.code == 1 and formats.faults("audit-report", ran.out) == []
     document = json.loads(ran.out)
     assert (document["revision"], document["extension"]) == ("2026-07-28", "tasks")
 
@@ -111,4 +111,4 @@ def test_an_extension_that_is_not_one_of_the_revision_is_refused(tmp_path: Path)
         ("tasks", "2025-11-25", "unbound-extension"),
     ):
         with tables.case(name), pytest.raises(ProblemError, match=code):
-            audit(target(tmp_path, MODELS), revision, AuditOptions(extension=name))
+            audit(write_sdk(tmp_path, MODELS), revision, AuditOptions(extension=name))

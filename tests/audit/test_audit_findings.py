@@ -1,4 +1,4 @@
-"""Each kind of difference between a target and the schema, on targets of a few lines."""
+"""Each kind of difference between an SDK and the schema, on SDKs of a few lines."""
 
 from pathlib import Path
 
@@ -287,7 +287,7 @@ def test_a_finding_names_the_place_on_both_sides(tmp_path: Path) -> None:
     assert change.pointer == "/$defs/Root/properties/uri"
 
 
-def test_types_that_messages_hold_are_missed_and_bases_are_only_mentioned(tmp_path: Path) -> None:
+def test_missing_types_of_messages_are_found_and_bases_only_mentioned(tmp_path: Path) -> None:
     found = findings(
         run_audit(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str")
     )
@@ -390,7 +390,7 @@ def test_handling_of_undeclared_members_is_reported_once(
     assert {c for c in found if c.startswith("unknown-members")} == ({code} if code else set())
 
 
-def test_a_target_that_names_other_revisions_is_told_so(tmp_path: Path) -> None:
+def test_an_sdk_that_names_other_revisions_is_told_so(tmp_path: Path) -> None:
     root = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str\n"
     other = run_audit(tmp_path / "a", f"{root}\n    LATEST_PROTOCOL_VERSION = '2025-06-18'")
     named = run_audit(tmp_path / "b", f"{root}\n    VERSIONS = ['2025-06-18', '2025-11-25']")

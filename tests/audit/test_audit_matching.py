@@ -7,9 +7,9 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.audit.matching import modules_of_revision
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import find
-from support import forms
-from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, target
+from mcp_protogen.instep.audit.sdk import find
+from support import formats
+from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, write_sdk
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -137,11 +137,11 @@ def test_types_of_another_revision_are_not_taken(tmp_path: Path) -> None:
     assert matches_of(found) == {"Root": ("sdk.v2025_11_25.Root", "name")}
 
 
-def test_the_revision_is_the_one_that_the_target_claims(tmp_path: Path) -> None:
+def test_the_revision_is_the_one_that_the_sdk_claims(tmp_path: Path) -> None:
     constants = "\n    LATEST_PROTOCOL_VERSION = '2025-03-26'\n    OTHER = '2026-07-28'\n"
     quick = AuditOptions(vectors=False)
-    claiming = audit(target(tmp_path / "a", ROOT + constants), None, quick)
-    silent = audit(target(tmp_path / "b", ROOT), None, quick)
+    claiming = audit(write_sdk(tmp_path / "a", ROOT + constants), None, quick)
+    silent = audit(write_sdk(tmp_path / "b", ROOT), None, quick)
     assert claiming.comparison.before == "2025-03-26"
     assert silent.comparison.before == "2026-07-28"
 
@@ -185,8 +185,8 @@ def test_a_mapping_that_cannot_be_used_is_one_problem(text: str, said: str, tmp_
 
 def test_a_mapping_file_is_described_by_its_schema() -> None:
     good = {"types": {"Tool": "a.B", "Icon": False, "Root": {"use": False, "reason": "because"}}}
-    assert forms.faults("audit-mapping", good) == []
-    assert forms.faults("audit-mapping", {"types": {"Tool": True}})
+    assert formats.faults("audit-mapping", good) == []
+    assert formats.faults("audit-mapping", {"types": {"Tool": True}})
 
 
 @pytest.mark.parametrize(
@@ -281,10 +281,10 @@ def test_foreign_message_classes_are_audited(
 ) -> None:
     """Its own classes of the same names have other purposes."""
     package = tmp_path / "wire"
-    target(package, WIRE, "_types")
+    write_sdk(package, WIRE, "_types")
     (package / "__init__.py").write_text("")
     own = f"{PYDANTIC}\n    from wire import _types as wire\n    {uses}\n{OWN_TOOL}"
-    target(tmp_path, own, "framework")
+    write_sdk(tmp_path, own, "framework")
     monkeypatch.chdir(tmp_path)
     found = audit(find("framework"), REVISION, AuditOptions(vectors=False))
     assert matches_of(found)["Tool"] == ("wire._types.Tool", "name")
@@ -298,10 +298,10 @@ def test_foreign_message_classes_are_audited(
 def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target(tmp_path, WIRE, "wire")
+    write_sdk(tmp_path, WIRE, "wire")
     # Messages without the method are known by their names.
     own = WIRE.replace("method: Literal", "params: Literal")
-    target(tmp_path, f"{own}\n    import wire\n    Listed = list[wire.Tool]\n", "sdk")
+    write_sdk(tmp_path, f"{own}\n    import wire\n    Listed = list[wire.Tool]\n", "sdk")
     monkeypatch.chdir(tmp_path)
     found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert found.comparison.notes == ()

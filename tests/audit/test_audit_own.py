@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.instep.audit.run_audit import audit
-from mcp_protogen.instep.audit.target import find
+from mcp_protogen.instep.audit.sdk import find
 from support.revisions import REVISIONS
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")

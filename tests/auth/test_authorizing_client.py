@@ -56,7 +56,7 @@ async def send(body: bytes, fails: str = "") -> list[object]:
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as client:
         authorizing = AuthorizingClient(client, Login(events, fails))
-        authorizing.hold = lambda id, held: events.append((id, held))
+        authorizing.pause = lambda id, held: events.append((id, held))
         request: Any = authorizing.build_request("POST", URL, content=body, headers={})
         if fails:
             with pytest.raises(RuntimeError, match=fails):

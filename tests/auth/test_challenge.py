@@ -11,7 +11,7 @@ from mcp_protogen.runtime.features.auth.challenge import (
     challenges_in,
     token_param,
 )
-from mcp_protogen.runtime.http.server.challenge_fields import challenge
+from mcp_protogen.runtime.http.server.protected_resource import challenge
 from support.auth.fuzzing import bent
 from support.tables import case, count
 

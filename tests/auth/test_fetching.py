@@ -34,8 +34,8 @@ class Site:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         message = await receive()
         fields = {name.decode(): value.decode() for name, value in scope["headers"]}
-        target = scope["path"] + ("?" + scope["query_string"].decode()).rstrip("?")
-        self.seen.append((scope["method"], target, fields, message["body"]))
+        path = scope["path"] + ("?" + scope["query_string"].decode()).rstrip("?")
+        self.seen.append((scope["method"], path, fields, message["body"]))
         headers = [
             (name.replace("_", "-").encode(), text.replace("PORT", str(self.port)).encode())
             for name, value in self.headers.items()
@@ -164,8 +164,8 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
         fetched = await fetch(Fetch(url=f"https://{HOST}:{port}/?q=1#part"))
         assert (fetched.status, fetched.body) == (200, b"{}")
         assert lookups == [HOST]
-        verb, target, fields, _ = site.seen[0]
-        assert (verb, target, fields["host"]) == ("GET", "/?q=1", f"{HOST}:{port}")
+        verb, path, fields, _ = site.seen[0]
+        assert (verb, path, fields["host"]) == ("GET", "/?q=1", f"{HOST}:{port}")
         # The same address is not that of another name.
         with pytest.raises(Unreachable, match="ConnectError"):
             await fetch(Fetch(url=f"https://other.example:{port}/"))

@@ -108,10 +108,10 @@ def test_a_client_gets_a_token_that_the_resource_takes() -> None:
 @pytest.mark.shows("AM-01", "AM-03", "AM-04", "AM-05")
 def test_a_server_of_2025_03_26_issues_its_tokens_itself() -> None:
     origin = "https://mcp.example.com"
-    rules = Behaviour(resource_required=False, claims={"aud": URL})
+    options = Behaviour(resource_required=False, claims={"aud": URL})
     for name, behaviour in (
-        ("its document", replace(rules, base="/oauth")),
-        ("default endpoints", replace(rules, places=())),
+        ("its document", replace(options, base="/oauth")),
+        ("default endpoints", replace(options, places=())),
     ):
         one = server(issuer=origin, behaviour=behaviour)
         guest = visit(one, {"where": frozenset()})

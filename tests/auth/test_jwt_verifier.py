@@ -165,8 +165,8 @@ async def test_a_client_without_a_user_is_nobody_else() -> None:
     issuer = Issuer()
     verify = verifier(issuer)
     program = await verify(issuer.token(sub=None, client_id="ada"))
-    person = await verify(issuer.token(sub="ada", client_id="ada"))
-    assert {program.id, person.id} == {f"{ISSUER}#ada", f"{ISSUER}|ada"}
+    user = await verify(issuer.token(sub="ada", client_id="ada"))
+    assert {program.id, user.id} == {f"{ISSUER}#ada", f"{ISSUER}|ada"}
 
 
 async def test_a_token_for_another_purpose_is_refused() -> None:

@@ -44,10 +44,10 @@ def line(*words: str | Path) -> str:
     return " ".join(f"'{word}'" for word in words)
 
 
-def visit_by(peers: Peers, client: str, target: str | Command) -> Any:
+def visit_by(peers: Peers, client: str, server: str | Command) -> Any:
     async def visit() -> Any:
         visitor = await peers.visitor(client)
-        return (await visitor.visit(target, [step for step, _ in ROWS]))[0]
+        return (await visitor.visit(server, [step for step, _ in ROWS]))[0]
 
     return peers.run(visit())
 

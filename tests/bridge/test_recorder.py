@@ -35,7 +35,7 @@ def lines(file: Path) -> list[Json]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def test_each_message_is_in_the_file_at_once_in_the_published_form(tmp_path: Path) -> None:
+def test_each_message_is_in_the_file_at_once_in_the_published_format(tmp_path: Path) -> None:
     file = tmp_path / "traffic.jsonl"
     one = recorder(file, redact=("key",))
     one.tap("client")("client", b'{"id": 1, "key": "s"}')

@@ -4,29 +4,29 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_revisions import in_memory
 from support.calling.servers import new_server
 from support.running import Run
 
 
 @pytest.fixture
-def opened_targets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Has all targets be a server in memory, and lists those that were connected to."""
+def opened_servers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces every named server by one in memory, and lists the names that were opened."""
     names: list[str] = []
 
-    def opener(target: ServerTarget) -> object:
-        names.append(target.name)
+    def opener(server: NamedServer) -> object:
+        names.append(server.name)
         return in_memory(new_server())
 
-    monkeypatch.setattr(ServerTarget, "opener", opener)
+    monkeypatch.setattr(NamedServer, "opener", opener)
     return names
 
 
 @pytest.fixture
-def shop(opened_targets: list[str], mcp_gen: Run) -> Run:
+def shop(opened_servers: list[str], mcp_gen: Run) -> Run:
     """Runs `mcp-gen` where every server is that of `support.calling.servers`."""
-    del opened_targets
+    del opened_servers
     return mcp_gen
 
 

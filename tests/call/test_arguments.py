@@ -387,7 +387,7 @@ def test_a_schema_that_cannot_be_used_is_a_warning_and_never_fetched() -> None:
             assert (problem.code, problem.level) == ("unusable-schema", Level.WARNING)
 
 
-def test_a_pattern_of_a_server_cannot_hold_a_call_up() -> None:
+def test_pattern_of_server_cannot_delay_call() -> None:
     slow = {"properties": {"text": {"pattern": "^(a+)+$"}}}
     (refused,) = reader({**SCHEMA, **slow}).check({"text": "a" * 40 + "!"})
     assert refused.level is Level.ERROR

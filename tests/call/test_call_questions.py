@@ -42,11 +42,11 @@ class Scripted:
 class Asked:
     """Questions, and a record of output and opened pages."""
 
-    def __init__(self, person: Scripted | None, **given: str) -> None:
+    def __init__(self, user: Scripted | None, **given: str) -> None:
         self.told: list[str] = []
         self.opened: list[str] = []
         self.questions = Questions(
-            person=person, tell=self.told.append, given=given, open_page=self.open
+            user=user, tell=self.told.append, given=given, open_page=self.open
         )
 
     def open(self, url: str) -> bool:
@@ -58,12 +58,12 @@ class Asked:
 
 
 def test_a_person_fills_in_a_form_and_is_asked_again_for_what_does_not_fit() -> None:
-    person = Scripted("", "ada", "old", "7")
-    answer = Asked(person).elicit(FORM)
+    user = Scripted("", "ada", "old", "7")
+    answer = Asked(user).elicit(FORM)
     assert answer == {"action": "accept", "content": {"name": "ada", "age": 7}}
-    assert person.heard[0] == "The server asks: Who?"
-    assert person.heard.count("name: ") == person.heard.count("age [3]: ") == 2
-    assert "  an answer is needed" in person.heard and "  'old' is not a number" in person.heard
+    assert user.heard[0] == "The server asks: Who?"
+    assert user.heard.count("name: ") == user.heard.count("age [3]: ") == 2
+    assert "  an answer is needed" in user.heard and "  'old' is not a number" in user.heard
 
 
 def test_a_person_may_decline_cancel_and_end_the_input() -> None:
@@ -86,10 +86,10 @@ def test_a_form_without_fields_is_a_question_of_yes_or_no() -> None:
 
 
 def test_prefilled_answers_are_not_asked() -> None:
-    person = Scripted("")
-    answer = Asked(person, name="ada").elicit(FORM)
+    user = Scripted("")
+    answer = Asked(user, name="ada").elicit(FORM)
     assert answer["content"] == {"name": "ada", "age": 3}
-    assert "name: " not in person.heard
+    assert "name: " not in user.heard
 
 
 def test_without_a_person_a_form_is_answered_by_what_was_given() -> None:
@@ -138,10 +138,10 @@ async def _await(work: Awaitable[T]) -> T:
 
 
 def test_person_is_asked_for_a_field_whose_given_answer_does_not_fit() -> None:
-    person = Scripted("7")
-    asked = Asked(person, name="ada", age="x")
+    user = Scripted("7")
+    asked = Asked(user, name="ada", age="x")
     assert asked.elicit(FORM) == {"action": "accept", "content": {"name": "ada", "age": 7}}
-    assert person.heard[0] == "--answer age: 'x' is not a number"
+    assert user.heard[0] == "--answer age: 'x' is not a number"
     assert not asked.questions.lacks_answers
 
 
@@ -153,11 +153,11 @@ def test_a_page_is_opened_only_after_a_yes_and_its_host_is_shown() -> None:
         ("!cancel", "cancel", 0),
     ):
         with case(answer):
-            person = Scripted(answer)
-            asked = Asked(person)
+            user = Scripted(answer)
+            asked = Asked(user)
             assert asked.elicit(page) == {"action": action}
             assert asked.opened == [page["url"]] * opened
-            assert any("a page at bank.example:" in line for line in person.heard)
+            assert any("a page at bank.example:" in line for line in user.heard)
 
 
 def test_only_pages_of_https_and_of_this_machine_are_opened() -> None:
@@ -174,29 +174,29 @@ def test_only_pages_of_https_and_of_this_machine_are_opened() -> None:
         ("https://[", None),
     ):
         with case(url):
-            person = Scripted("y")
-            asked = Asked(person)
+            user = Scripted("y")
+            asked = Asked(user)
             answer = asked.elicit({"message": "Open", "url": url})
             assert answer == {"action": "accept" if host else "decline"}
             assert asked.opened == ([url] if host else [])
             said = f"a page at {host}:" if host else "with a host and without a user name"
-            assert any(said in line for line in person.heard)
+            assert any(said in line for line in user.heard)
 
 
 def test_a_page_without_a_browser_is_left_to_the_person() -> None:
-    person = Scripted("y")
-    Asked(person).elicit({"message": "Open", "url": "https://nobrowser.example/"})
-    assert person.heard[-1] == "No browser was found. Open the page yourself."
+    user = Scripted("y")
+    Asked(user).elicit({"message": "Open", "url": "https://nobrowser.example/"})
+    assert user.heard[-1] == "No browser was found. Open the page yourself."
 
 
 def test_only_what_can_be_answered_is_declared() -> None:
     folder = (Path("/tmp"),)
     for questions, methods, pages in (
-        (Questions(person=None, tell=print), set[str](), False),
-        (Questions(person=None, tell=print, given={"a": "b"}), {ELICIT}, False),
-        (Questions(person=None, tell=print, samples=True, roots=folder), {ROOTS}, False),
-        (Questions(person=Scripted(), tell=print), {ELICIT}, True),
-        (Questions(person=Scripted(), tell=print, samples=True), {ELICIT, SAMPLE}, True),
+        (Questions(user=None, tell=print), set[str](), False),
+        (Questions(user=None, tell=print, given={"a": "b"}), {ELICIT}, False),
+        (Questions(user=None, tell=print, samples=True, roots=folder), {ROOTS}, False),
+        (Questions(user=Scripted(), tell=print), {ELICIT}, True),
+        (Questions(user=Scripted(), tell=print, samples=True), {ELICIT, SAMPLE}, True),
     ):
         with case(questions):
             found = questions.abilities()
@@ -204,15 +204,15 @@ def test_only_what_can_be_answered_is_declared() -> None:
 
 
 def test_folders_and_typed_texts_are_answers_too(tmp_path: Path) -> None:
-    person = Scripted("It rains.")
-    questions = Questions(person=person, tell=print, roots=[tmp_path], samples=True)
+    user = Scripted("It rains.")
+    questions = Questions(user=user, tell=print, roots=[tmp_path], samples=True)
     listed = asyncio.run(questions.list_roots({}))
     assert listed == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
     content = [{"type": "text", "text": "Weather?"}, {"type": "image"}]
     params = {"systemPrompt": "Be brief.", "messages": [{"role": "user", "content": content}]}
     written = asyncio.run(questions.sample(params))
     assert written["content"] == {"type": "text", "text": "It rains."}
-    assert person.heard[1:3] == ["  system: Be brief.", "  user: Weather? [image]"]
+    assert user.heard[1:3] == ["  system: Be brief.", "  user: Weather? [image]"]
 
 
 def test_time_stands_still_while_a_person_thinks_and_questions_come_one_by_one() -> None:
@@ -224,8 +224,8 @@ def test_time_stands_still_while_a_person_thinks_and_questions_come_one_by_one()
         yield
         events.append("end")
 
-    person = Scripted("ada", "7", "bob", "8")
-    questions = Questions(person=person, tell=print, waiting=waiting)
+    user = Scripted("ada", "7", "bob", "8")
+    questions = Questions(user=user, tell=print, waiting=waiting)
 
     async def both() -> None:
         await asyncio.gather(questions.elicit(FORM), questions.elicit(FORM))

@@ -13,7 +13,7 @@ import pytest
 from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.servers.bridge import logs
 from mcp_protogen.servers.call import questions
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_revisions import Options, TaskOptions, in_memory
 from support.calling import careless, servers
 from support.running import Ran, Run
@@ -236,7 +236,7 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
     answers = ["y", ""]
     line = ("call", SHOP, "pay", "--revision", "2025-11-25")
 
-    async def read_line(screen: Terminal, prompt: str) -> str:
+    async def read_line(terminal: Terminal, prompt: str) -> str:
         return answers.pop(0)
 
     def open_page(url: str) -> bool:
@@ -254,7 +254,7 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
     assert shop(*line).code == 1 and opened == [servers.PAGE]
 
 
-def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_both_kinds_are_waited_for(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     statuses: list[str] = []
     sent: list[bytes] = []
     interrupting = False
@@ -266,16 +266,16 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
         if at_once and b'"tools/call"' in message:
             os.kill(os.getpid(), signal.SIGINT)
 
-    def opener(target: ServerTarget) -> object:
+    def opener(server: NamedServer) -> object:
         options = Options(tasks=TaskOptions(poll_interval=0.05))
         return in_memory(servers.new_task_server(), options=options, tap=tap)
 
-    def show_status(screen: Terminal, text: str) -> None:
+    def show_status(terminal: Terminal, text: str) -> None:
         statuses.append(text)
         if interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(ServerTarget, "opener", opener)
+    monkeypatch.setattr(NamedServer, "opener", opener)
     monkeypatch.setattr(Terminal, "show_status", show_status)
     for line in (["--revision", "2026-07-28"], ["--revision", "2025-11-25", "--as-task"]):
         with case(line):
@@ -313,16 +313,16 @@ def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.M
 
 
 def test_a_server_that_cannot_be_reached_is_named_without_its_secrets(mcp_gen: Run) -> None:
-    for target, place in (
+    for server, place in (
         ("https://user:secret@127.0.0.1:1/mcp?token=secret", "https://127.0.0.1:1/mcp"),
         ("gone --token secret", "gone"),
         ("python3 gone.py secret", "gone.py"),
         ("python3 x.js secret", "x.js"),
     ):
-        with case(target):
-            assert ServerTarget(name=target).shown == place
-    for target in ("https://user:secret@127.0.0.1:1/mcp?token=secret", "gone --token secret"):
+        with case(server):
+            assert NamedServer(name=server).safe_text == place
+    for server in ("https://user:secret@127.0.0.1:1/mcp?token=secret", "gone --token secret"):
         ran = (
-            mcp_gen("list", target, "--auth", "none") if "//" in target else mcp_gen("list", target)
+            mcp_gen("list", server, "--auth", "none") if "//" in server else mcp_gen("list", server)
         )
         assert ran.code == 2 and "error[no-" in ran.err and "secret" not in ran.err, ran

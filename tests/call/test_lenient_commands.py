@@ -12,7 +12,7 @@ from support.sessions.talking import hello, notification, request
 from support.tables import case
 
 SERVER = TESTS / "support" / "calling" / "broken.py"
-TARGET = f"{sys.executable} {SERVER}"
+SERVER_COMMAND = f"{sys.executable} {SERVER}"
 
 NAMED = (
     "#/result/serverInfo: initialize: it is only displayed, and breaks the schema at '/version'",
@@ -23,20 +23,28 @@ TOOLS = (
     "#/result/tools/1: tools/list: 'other' is left out: it breaks the schema at '/inputSchema'",
 )
 ENDS: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
-    "list": (["list", TARGET, "tools"], "broken unknown, revision 2025-11-25\n", TOOLS),
+    "list": (["list", SERVER_COMMAND, "tools"], "broken unknown, revision 2025-11-25\n", TOOLS),
     "list resources": (
-        ["list", TARGET, "resources"],
+        ["list", SERVER_COMMAND, "resources"],
         "  memo://a  a\n",
         ("#/result/resources/1: resources/list: 'memo://b' is left out",),
     ),
     "list templates": (
-        ["list", TARGET, "templates"],
+        ["list", SERVER_COMMAND, "templates"],
         "0 templates\n",
         ("#/result/resourceTemplates/0: resources/templates/list: an entry is left out",),
     ),
-    "call": (["call", TARGET, "echo"], "hi\n", (*TOOLS, "#/result/isError: tools/call: null")),
-    "read": (["read", TARGET, "memo://a"], "milk", ("#/result/contents/0/mimeType",)),
-    "prompt": (["prompt", TARGET, "greet"], "user:\n  hi\n", ("#/result/prompts/0/arguments",)),
+    "call": (
+        ["call", SERVER_COMMAND, "echo"],
+        "hi\n",
+        (*TOOLS, "#/result/isError: tools/call: null"),
+    ),
+    "read": (["read", SERVER_COMMAND, "memo://a"], "milk", ("#/result/contents/0/mimeType",)),
+    "prompt": (
+        ["prompt", SERVER_COMMAND, "greet"],
+        "user:\n  hi\n",
+        ("#/result/prompts/0/arguments",),
+    ),
 }
 
 
@@ -53,20 +61,20 @@ def test_commands_mend_what_breaks_the_schema_and_warn(mcp_gen: Run) -> None:
 
 
 def test_warnings_about_what_is_left_out_come_first(mcp_gen: Run) -> None:
-    before, _, after = mcp_gen("list", TARGET).err.partition("counts as absent")
+    before, _, after = mcp_gen("list", SERVER_COMMAND).err.partition("counts as absent")
     assert before.count("is left out") == 4 and "/result/serverInfo" in before
     assert "is left out" not in after
 
 
 def test_read_ends_with_2_and_writes_nothing_if_a_content_is_left_out(mcp_gen: Run) -> None:
-    ran = mcp_gen("read", TARGET, "memo://null")
+    ran = mcp_gen("read", SERVER_COMMAND, "memo://null")
     assert (ran.code, ran.out) == (2, "")
     why = "#/result/contents/1: resources/read: 'memo://null' is left out"
     assert f"error[invalid-response]: broken.py{why}" in ran.err
 
 
 def test_list_for_programs_has_the_rest(mcp_gen: Run) -> None:
-    ran = mcp_gen("list", TARGET, "--format", "json")
+    ran = mcp_gen("list", SERVER_COMMAND, "--format", "json")
     listed = json.loads(ran.out)
     assert listed["tools"] == [{"name": "echo", "inputSchema": {"type": "object"}}]
     assert listed["prompts"] == [{"name": "greet"}] and listed["resourceTemplates"] == []
@@ -77,7 +85,7 @@ def test_client_writes_a_module_for_the_rest(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ("client", TARGET, "--out", "made.py", "--package", "mcp_revisions")
+    command = ("client", SERVER_COMMAND, "--out", "made.py", "--package", "mcp_revisions")
     ran = mcp_gen(*command, "--format", "json")
     warned = json.loads(ran.out)["problems"]
     assert {problem["level"] for problem in warned} == {"warning"}
@@ -96,7 +104,7 @@ def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
     ]
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "mcp_protogen", "bridge", "--to", TARGET),
+            *(sys.executable, "-m", "mcp_protogen", "bridge", "--to", SERVER_COMMAND),
             *("--server-revision", "2025-11-25", "--log-format", "json"),
         ],
         input="".join(f"{json.dumps(message)}\n" for message in sent),
@@ -106,7 +114,7 @@ def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
         check=False,
     )
     answers = [json.loads(line) for line in ran.stdout.splitlines()]
-    # None of these is held back.
+    # None of these is delayed.
     assert [answer["params"]["progress"] for answer in answers[1:-1]] == [1, 2, 3]
     assert answers[-1]["result"] == {"content": [{"type": "text", "text": "hi"}]}
     losses = [json.loads(line).get("loss", {}) for line in ran.stderr.splitlines()]

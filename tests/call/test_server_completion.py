@@ -13,7 +13,7 @@ from mcp_protogen.cli.bash_words import rejoin
 from mcp_protogen.servers.call import completing, list_cache
 from mcp_protogen.servers.call.completing import CompletionWord, fitting, tool_arguments
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from support.calling.terminals import play_script
 from support.missing import skip_untested
 from support.running import Run
@@ -78,32 +78,32 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
 
 def test_only_servers_that_were_used_are_asked(
-    fresh: None, opened_targets: list[str], mcp_gen: Run, complete: Any
+    fresh: None, opened_servers: list[str], mcp_gen: Run, complete: Any
 ) -> None:
-    assert complete("call shop.py ") == [] and opened_targets == []
+    assert complete("call shop.py ") == [] and opened_servers == []
     assert mcp_gen("call", SHOP, "gret").code == 2
     assert complete("call shop.py ") == [], "no command was completed yet"
     assert mcp_gen("call", SHOP, "greet").code == 0
     assert "greet" in complete("call shop.py ")
     assert complete("call other.py ") == []
     assert complete("call shop.py --cwd /tmp ") == []
-    assert {*opened_targets} == {SHOP}
+    assert {*opened_servers} == {SHOP}
 
 
 def test_names_arguments_and_values_are_completed(
-    fresh: None, opened_targets: list[str], mcp_gen: Run, complete: Any
+    fresh: None, opened_servers: list[str], mcp_gen: Run, complete: Any
 ) -> None:
     mcp_gen("list", SHOP)
     for name, (line, words) in COMPLETED.items():
         with case(name):
             assert complete(line)[: len(words)] == words
             assert words or complete(line) == []
-    assert opened_targets == [SHOP] + [SHOP] * opened_targets[1:].count(SHOP)
+    assert opened_servers == [SHOP] + [SHOP] * opened_servers[1:].count(SHOP)
 
 
 def test_lists_are_asked_for_again_when_they_are_old(
     fresh: None,
-    opened_targets: list[str],
+    opened_servers: list[str],
     mcp_gen: Run,
     complete: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -113,30 +113,30 @@ def test_lists_are_asked_for_again_when_they_are_old(
         monkeypatch.setattr(module, "time", lambda: now[0])
     mcp_gen("list", SHOP)
     complete("call shop.py ")
-    assert len(opened_targets) == 1
+    assert len(opened_servers) == 1
     now[0] += 61
     assert "greet" in complete("call shop.py ")
-    assert len(opened_targets) == 2
+    assert len(opened_servers) == 2
     complete("call shop.py ")
-    assert len(opened_targets) == 2
+    assert len(opened_servers) == 2
 
 
 def test_a_server_that_is_away_is_completed_from_what_it_last_said(
     fresh: None,
-    opened_targets: list[str],
+    opened_servers: list[str],
     mcp_gen: Run,
     complete: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mcp_gen("list", SHOP)
 
-    def raise_gone(target: ServerTarget) -> object:
+    def raise_gone(server: NamedServer) -> object:
         async def fail() -> object:
             raise ConnectionError("gone")
 
         return fail
 
-    monkeypatch.setattr(ServerTarget, "opener", raise_gone)
+    monkeypatch.setattr(NamedServer, "opener", raise_gone)
     monkeypatch.setattr(completing, "time", lambda: 1e12)
     assert "greet" in complete("call shop.py ")
 
@@ -168,9 +168,9 @@ def test_a_name_that_only_json_can_give_is_not_offered() -> None:
 
 
 def test_too_much_is_not_remembered(fresh: None) -> None:
-    target = ServerTarget(name=SHOP)
-    list_cache.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
-    assert list_cache.recall(target) == {}
+    server = NamedServer(name=SHOP)
+    list_cache.remember(server, {Kind.TOOLS: [{"name": "x" * 600_000}]})
+    assert list_cache.recall(server) == {}
 
 
 def test_another_program_of_the_same_name_in_a_file_is_another_server(
@@ -178,11 +178,11 @@ def test_another_program_of_the_same_name_in_a_file_is_another_server(
 ) -> None:
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
-    target = ServerTarget(name="a", config=file)
-    list_cache.remember(target, {})
-    assert list_cache.recall(target) == {}
+    server = NamedServer(name="a", config=file)
+    list_cache.remember(server, {})
+    assert list_cache.recall(server) == {}
     file.write_text('{"mcpServers": {"a": {"command": "two"}}}')
-    assert list_cache.recall(target) is None
+    assert list_cache.recall(server) is None
 
 
 LINES = {
@@ -206,7 +206,7 @@ SHELLS = {
 def script(
     request: pytest.FixtureRequest,
     fresh: None,
-    opened_targets: list[str],
+    opened_servers: list[str],
     mcp_gen: Run,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -288,7 +288,7 @@ def test_words_that_bash_takes_apart_are_put_together() -> None:
 
 
 def test_bash_gets_what_it_puts_in(
-    fresh: None, opened_targets: list[str], mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+    fresh: None, opened_servers: list[str], mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mcp_gen("list", SHOP)
     monkeypatch.setattr(os, "environ", dict(os.environ))

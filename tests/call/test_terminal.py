@@ -41,20 +41,20 @@ def test_question_and_answer_are_not_interrupted(
         return stream is not None
 
     monkeypatch.setattr(terminal, "is_terminal", interactive)
-    screen = terminal.Terminal("dig")
-    screen.show_progress(Progress(1))
-    screen.show_log({"level": "error", "data": "rock"})
+    display = terminal.Terminal("dig")
+    display.show_progress(Progress(1))
+    display.show_log({"level": "error", "data": "rock"})
     assert capsys.readouterr().err == "\rdig  1\x1b[K\r\x1b[K[error] rock\n\rdig  1\x1b[K"
-    with screen.asking():
+    with display.hold_output():
         assert capsys.readouterr().err == "\r\x1b[K"
-        screen.show_progress(Progress(2))
-        screen.show_log({"level": "error", "data": "sand"})
-        screen.show_log({"level": "info", "data": "earth"})
-        screen.show_standard_error("banner")
-        screen.tell("Who?")
+        display.show_progress(Progress(2))
+        display.show_log({"level": "error", "data": "sand"})
+        display.show_log({"level": "info", "data": "earth"})
+        display.show_standard_error("banner")
+        display.tell("Who?")
         assert capsys.readouterr().err == "Who?\n"
     assert capsys.readouterr().err == "[error] sand\n\rdig  2\x1b[K"
-    screen.close()
+    display.close()
     assert capsys.readouterr().err == "\r\x1b[K"
 
 

@@ -19,14 +19,14 @@ VALUES = st.recursive(
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-def write_words(value: Any, types: set[str], form: str) -> list[str]:
+def write_words(value: Any, types: set[str], notation: str) -> list[str]:
     """Return the words for a value, as a reader of docs/command-call.md would write them."""
     looks = isinstance(value, str) and looks_like(value) in types
     if isinstance(value, str) and "string" in types and not looks:
         return [f"a={value}"] if not value.startswith("@") else [f"a:={json.dumps(value)}"]
     if isinstance(value, str):
         return [f"a:={json.dumps(value)}"]
-    if is_array(value) and len(value) > 1 and form == "items":
+    if is_array(value) and len(value) > 1 and notation == "items":
         return [f"a:={json.dumps(item)}" for item in value]
     return [f"a={json.dumps(value)}"]
 
@@ -41,7 +41,7 @@ def looks_like(text: str) -> str:
 
 @given(st.data(), VALUES, st.sampled_from(["whole", "items"]))
 def test_values_that_are_written_as_words_are_read_again(
-    data: st.DataObject, value: Any, form: str
+    data: st.DataObject, value: Any, notation: str
 ) -> None:
     own = json_type(value)
     types = {own, *data.draw(st.sets(st.sampled_from(TYPES)))}
@@ -57,5 +57,5 @@ def test_values_that_are_written_as_words_are_read_again(
         )
     )
     wide = types | ({"integer"} if "number" in types else types)
-    read = ArgumentReader(tool="t", schema=schema).read(write_words(value, wide, form))["a"]
+    read = ArgumentReader(tool="t", schema=schema).read(write_words(value, wide, notation))["a"]
     assert read == value and json.dumps(read) == json.dumps(value)

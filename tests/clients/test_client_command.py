@@ -13,7 +13,7 @@ import mcp_revisions
 import pytest
 from mcp_protogen.pipeline import commands
 from mcp_protogen.servers.clients import run, server_contract
-from mcp_protogen.servers.connect import server_target
+from mcp_protogen.servers.connect import named_server
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
 from support.generating import trying_nothing
@@ -31,7 +31,7 @@ IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
 def use_committed_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package that is committed, in place of the same one made anew."""
     monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
-    monkeypatch.setattr(server_target, "protocol", lambda: mcp_revisions)
+    monkeypatch.setattr(named_server, "protocol", lambda: mcp_revisions)
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +85,8 @@ def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, url: 
     assert mcp_gen("diff", "weather_client.lock", "--server", url).code == 0
 
 
-async def ask_forecast(module: Any, target: Any) -> Any:
-    async with module.WeatherClient.connect(target) as weather:
+async def ask_forecast(module: Any, server: Any) -> Any:
+    async with module.WeatherClient.connect(server) as weather:
         return await weather.get_forecast(city="Oslo", units="f")
 
 
@@ -100,7 +100,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Listed:
     def these(*tools: Any, **more: Any) -> None:
         found = contract_of(*tools, **more)
 
-        def list_contract(target: object, timeout: float) -> object:
+        def list_contract(server: object, timeout: float) -> object:
             return found
 
         monkeypatch.setattr(run, "listed_contract", list_contract)
@@ -177,9 +177,9 @@ def test_two_locks_are_compared(mcp_gen: Run, project: Path) -> None:
     (project / "b.lock").write_bytes(lock_for(contract_of(FORECAST)).content())
     compared = mcp_gen("diff", "a.lock", "b.lock", "--for", "caller", "--fail-on", "breaking")
     assert (compared.code, "echo  removed: echo  [tool-removed]" in compared.out) == (1, True)
-    for form in ("json", "markdown", "github", "html"):
-        with case(form):
-            assert "tool-removed" in mcp_gen("diff", "a.lock", "b.lock", "--format", form).out
+    for format in ("json", "markdown", "github", "html"):
+        with case(format):
+            assert "tool-removed" in mcp_gen("diff", "a.lock", "b.lock", "--format", format).out
 
 
 def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
@@ -249,8 +249,8 @@ def test_a_package_is_generated_beside_it(
     # By its command line alone, it would get a safe environment, without our packages.
     name, _, value = IMPORTS.partition("=")
     wire = import_module("weather_wire")
-    target = wire.stdio_client(PROGRAM.split(), env={name: value})
-    assert asyncio.run(ask_forecast(import_module("weather_client"), target)).high == 70.7
+    server = wire.stdio_client(PROGRAM.split(), env={name: value})
+    assert asyncio.run(ask_forecast(import_module("weather_client"), server)).high == 70.7
 
     lock = project / "weather_wire" / "mcp-gen.lock"
     lock.write_text(lock.read_text().replace('"tool-client"', '"testing"'))
@@ -284,10 +284,10 @@ def test_package_that_is_generated_has_tasks_if_the_server_needs_them(
 def test_servers_are_told_what_authorizes(
     mcp_gen: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    targets: list[Any] = []
+    servers: list[Any] = []
 
-    def list_contract(target: Any, timeout: float) -> object:
-        targets.append(target)
+    def list_contract(server: Any, timeout: float) -> object:
+        servers.append(server)
         return contract_of(ECHO)
 
     monkeypatch.setattr(run, "listed_contract", list_contract)
@@ -305,6 +305,6 @@ def test_servers_are_told_what_authorizes(
     ):
         ran = mcp_gen(*command)
         assert ran.code == 0, ran.err
-    assert [target.auth is not None for target in targets] == [True, True, False, False]
-    assert targets[2].headers == {"X-Key": "secret"}
+    assert [server.auth is not None for server in servers] == [True, True, False, False]
+    assert servers[2].headers == {"X-Key": "secret"}
     assert "secret" not in "".join(path.read_text() for path in project.glob("a.*"))

@@ -203,8 +203,8 @@ OTHERS: tuple[tuple[Json, Json | None, dict[str, str]], ...] = (
     (CITY, None, {"template-removed": "city"}),
     (CITY, {**CITY, "name": "town"}, {"template-renamed": "city"}),
     *(
-        (offer, {**offer, member: value}, {f"{kind}-{member.removeprefix('_')}-changed": name})
-        for offer, kind, name in ((PROMPT, "prompt", "ask"), (CITY, "template", "city"))
+        (item, {**item, member: value}, {f"{kind}-{member.removeprefix('_')}-changed": name})
+        for item, kind, name in ((PROMPT, "prompt", "ask"), (CITY, "template", "city"))
         for member, value in (("icons", [{"src": "x"}]), ("_meta", {"a": 1}))
     ),
     (CITY, {**CITY, "title": "City"}, {"template-title-changed": "city"}),
@@ -251,7 +251,7 @@ def test_each_change_of_a_tool_is_named_once_at_its_place() -> None:
             assert len(found) == len(wanted)
 
 
-def test_arguments_of_any_name_come_and_go_in_any_form_of_schema() -> None:
+def test_arguments_of_any_name_come_and_go_in_any_kind_of_schema() -> None:
     texts: Json = {"type": "object", "additionalProperties": STRING}
     named: Json = {"$ref": "#/$defs/texts", "$defs": {"texts": texts}}
     grouped: list[Json] = [{keyword: [texts]} for keyword in ("allOf", "anyOf", "oneOf")]

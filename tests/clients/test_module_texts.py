@@ -20,6 +20,6 @@ def test_docstring_begins_with_the_title_the_description_or_the_name() -> None:
             module: Any = module_of(tool(**members))
             found = inspect.getdoc(module.WeatherClient.look)
             assert found is not None and found.startswith(text)
-            # The other class has the short form.
+            # The other class has the short signature.
             found = inspect.getdoc(module.SyncWeatherClient.look)
             assert found == text.removeprefix("Look.\n\n")

@@ -1,4 +1,4 @@
-"""Tools that can or must be called as tasks: in contracts, modules and calls, in both forms."""
+"""Tools that can or must be called as tasks: in contracts, modules and calls, of both kinds."""
 
 import asyncio
 import inspect
@@ -51,7 +51,7 @@ class Wrapped(BaseModel):
 
 
 class Adder(TasksServer, mcp.App):
-    """A server whose tool is always a task, in both forms."""
+    """A server whose tool is always a task, of either kind."""
 
 
 def new_server() -> Adder:
@@ -72,9 +72,9 @@ def over(revisions: Any = None) -> Any:
 
 
 class InMemory:
-    """A target of a command that leads to the server in this process."""
+    """A named server that is the server in this process."""
 
-    shown = "the server in memory"
+    safe_text = "the server in memory"
 
     def __init__(self, opener: Any) -> None:
         self.opener = lambda: opener
@@ -82,8 +82,8 @@ class InMemory:
 
 def list_tools(opener: Any, monkeypatch: pytest.MonkeyPatch) -> Contract:
     monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
-    target: Any = InMemory(opener)
-    return listed_contract(target, 10)
+    server: Any = InMemory(opener)
+    return listed_contract(server, 10)
 
 
 def test_contract_has_what_a_server_says_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +117,8 @@ def test_support_of_a_server_without_the_capability_does_not_count(
 def test_both_classes_wait_for_tools_that_are_always_tasks(tasks: PackageTasks) -> None:
     module = module_of(supporting("required"), tasks=tasks)
 
-    async def add_twice(target: Any) -> Any:
-        async with module.WeatherClient.connect(target) as weather:
+    async def add_twice(server: Any) -> Any:
+        async with module.WeatherClient.connect(server) as weather:
             await weather.with_options(timeout=5).add(a=0, b=0)
             return await weather.add(a=1, b=2)
 

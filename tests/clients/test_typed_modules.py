@@ -9,7 +9,7 @@ import black
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.emit.formatting import HEAD
-from mcp_protogen.servers.clients.contract import DEEPEST, MOST_OFFERS, read_contract
+from mcp_protogen.servers.clients.contract import DEEPEST, MOST_ITEMS, read_contract
 from support.tables import case
 from support.typed_clients.contracts import (
     ADD,
@@ -425,7 +425,7 @@ def test_a_contract_that_nobody_would_write_is_refused() -> None:
         "two tools are called": [ECHO, ECHO],
         "not an object": [{"name": "x", "inputSchema": []}],
         "levels deep": [tool(properties={"x": deep})],
-        "more than": [tool(str(number)) for number in range(MOST_OFFERS + 1)],
+        "more than": [tool(str(number)) for number in range(MOST_ITEMS + 1)],
         "is not valid JSON": [tool(description="\ud800")],
     }
     for message, tools in cases.items():

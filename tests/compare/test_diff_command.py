@@ -13,7 +13,7 @@ import pytest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.instep.compare import naming
 from mcp_protogen.pipeline.inputs.pins import Pin, Publication, load_pins, read_snapshot
-from support import forms
+from support import formats
 from support.missing import skip_untested
 from support.running import Ran, Run
 
@@ -119,10 +119,10 @@ def test_the_worst_comes_first(mcp_gen: Command) -> None:
         assert found == sorted(found)
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown", "github", "html"])
-def test_each_form_names_what_has_changed(mcp_gen: Command, tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "github", "html"])
+def test_each_format_names_what_has_changed(mcp_gen: Command, tmp_path: Path, format: str) -> None:
     (tmp_path / "draft.json").write_bytes(schema(size={"type": "integer"}))
-    ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", form)
+    ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", format)
     assert ran.code == 0
     assert "Tool.size" in ran.out
     assert ran.out.endswith("\n")
@@ -147,8 +147,8 @@ def test_a_page_has_a_column_for_each_side_and_each_pinned_revision(
 def test_text_of_others_cannot_steer_a_terminal(mcp_gen: Command, tmp_path: Path) -> None:
     evil = "x\x1b[2J\n::error::y"
     (tmp_path / "draft.json").write_bytes(schema(title={"type": "string", "default": evil}))
-    for form in ("text", "github", "markdown"):
-        ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", form)
+    for format in ("text", "github", "markdown"):
+        ran = mcp_gen("diff", "2026-07-28", "draft.json", "--format", format)
         assert ran.code == 0
         assert "\x1b" not in ran.out
         assert "\n::error::y" not in ran.out
@@ -163,7 +163,7 @@ def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: P
     ran = mcp_gen(*compare, "--write-baseline")
     assert (ran.code, ran.out, ran.err) == (0, "known.json: 1 change written\n", "")
     document = json.loads((tmp_path / "known.json").read_bytes())
-    assert forms.faults("baseline", document) == []
+    assert formats.faults("baseline", document) == []
     assert (document["revision"], document["findings"]) == ("2026-07-28", [SIZE])
     ran = mcp_gen(*compare)
     assert ran.code == 0
@@ -171,7 +171,7 @@ def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: P
     (tmp_path / "draft.json").write_bytes(schema(weight={"type": "integer"}))
     ran = mcp_gen(*compare, "--format", "json")
     document = json.loads(ran.out)
-    assert forms.faults("comparison", document) == []
+    assert formats.faults("comparison", document) == []
     assert (ran.code, document["known"], document["fixed"]) == (1, [], [SIZE])
     assert [change["item"] for change in document["changes"]] == ["Tool.weight"]
     assert "fixed: field-added-optional: Tool.size\n" in mcp_gen(*compare).out
@@ -196,10 +196,10 @@ def test_ignored_changes_are_left_out_and_do_not_fail(mcp_gen: Command, tmp_path
         "*:Tool.s*": [],
         "field-added-inside:Tool.size": ["Tool.size", "Tool.size[].a"],
     }
-    for rule, items in left.items():
-        compare = ("diff", "2026-07-28", "draft.json", "--ignore", rule)
+    for entry, items in left.items():
+        compare = ("diff", "2026-07-28", "draft.json", "--ignore", entry)
         ran = mcp_gen(*compare, "--fail-on", "any", "--format", "json")
-        assert [change["item"] for change in changes(ran)] == items, rule
+        assert [change["item"] for change in changes(ran)] == items, entry
         assert ran.code == (1 if items else 0)
         said = mcp_gen(*compare).out.endswith(f"{2 - len(items)} changes ignored\n")
         assert said == (not items)
@@ -276,11 +276,11 @@ def test_a_revision_that_was_nearly_named_is_suggested(mcp_gen: Command) -> None
     assert "did you mean 2025-11-25" in mcp_gen("diff", "2025-11-24", "2026-07-28").err
 
 
-@pytest.mark.parametrize("form", ["json", "github"])
-def test_programs_are_told_what_is_wrong_in_their_form(mcp_gen: Command, form: str) -> None:
-    ran = mcp_gen("diff", "2025-11-25", "nothing.json", "--format", form)
+@pytest.mark.parametrize("format", ["json", "github"])
+def test_programs_get_problems_in_their_format(mcp_gen: Command, format: str) -> None:
+    ran = mcp_gen("diff", "2025-11-25", "nothing.json", "--format", format)
     assert (ran.code, ran.err) == (2, "")
-    if form == "json":
+    if format == "json":
         (problem,) = json.loads(ran.out)["problems"]
         assert problem["code"] == "unreadable-source"
     else:
@@ -435,7 +435,7 @@ def test_a_clone_without_the_commit_is_named(
     assert ran.err.startswith("error[unknown-ref]: clone: ")
 
 
-def test_a_folder_that_holds_another_publication_is_refused(
+def test_folder_with_another_publication_is_refused(
     mcp_gen: Command, earlier: Publication, tmp_path: Path
 ) -> None:
     shutil.rmtree(tmp_path / "clone" / ".git")
@@ -444,7 +444,7 @@ def test_a_folder_that_holds_another_publication_is_refused(
     assert ran.err.startswith("error[unknown-publication]: clone: ")
 
 
-def test_a_folder_that_holds_the_publication_will_do(
+def test_folder_with_the_publication_is_accepted(
     mcp_gen: Command, earlier: Publication, tmp_path: Path
 ) -> None:
     shutil.rmtree(tmp_path / "clone" / ".git")
@@ -476,9 +476,9 @@ def test_two_revisions_are_compared_without_the_libraries_that_generate() -> Non
         "heavy = {'black', 'datamodel_code_generator', 'jinja2', 'jsonschema'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    for form in ("text", "json", "markdown", "github"):
+    for format in ("text", "json", "markdown", "github"):
         done = subprocess.run(
-            [sys.executable, "-c", program, "diff", *PAIR, "--format", form],
+            [sys.executable, "-c", program, "diff", *PAIR, "--format", format],
             capture_output=True,
             text=True,
             check=True,

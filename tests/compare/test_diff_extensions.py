@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from support import forms, tables
+from support import formats, tables
 from support.running import Run
 
 Json = dict[str, Any]
 
 
 def find_changes(mcp_gen: Run, *sides: str) -> set[tuple[str, str]]:
-    """The code and item of each change between two sides, in a report of the published form."""
+    """The code and item of each change between two sides, in a report of the published format."""
     ran = mcp_gen("diff", *sides, "--format", "json")
-    assert ran.code == 0 and forms.faults("comparison", ran.out) == []
+    assert ran.code == 0 and formats.faults("comparison", ran.out) == []
     return {(change["code"], change["item"]) for change in json.loads(ran.out)["changes"]}
 
 
@@ -116,9 +116,9 @@ def test_types_in_facts_are_compared_with_a_schema_in_a_file(mcp_gen: Run) -> No
     assert ("method-removed", "skills/list") in changes
 
 
-def test_every_form_shows_the_extension(mcp_gen: Run) -> None:
-    for form in ("text", "markdown", "github", "html"):
-        page = mcp_gen("diff", "2025-11-25", "tasks", "--format", form, "--only", "breaking")
+def test_every_format_shows_the_extension(mcp_gen: Run) -> None:
+    for format in ("text", "markdown", "github", "html"):
+        page = mcp_gen("diff", "2025-11-25", "tasks", "--format", format, "--only", "breaking")
         assert page.code == 0 and "tasks/result" in page.out and "2025-11-25" in page.out
     assert "resources/subscribe" not in page.out and "tasks/update" in page.out
 

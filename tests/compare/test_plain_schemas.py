@@ -1,4 +1,4 @@
-"""Schemas that accept the same values have the same form, and others differ."""
+"""Schemas that accept the same values are spelled the same, and others differ."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from mcp_protogen.instep.compare.plain_schemas import essence
         ({"type": "string", "enum": ["a", "abc"], "minLength": 2}, {"const": "abc"}),
     ],
 )
-def test_constants_have_one_form(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_constants_have_one_spelling(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert essence(one) == essence(other)
     assert essence({"type": "array", "items": one}) == essence({"type": "array", "items": other})
 

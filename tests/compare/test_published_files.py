@@ -169,7 +169,7 @@ def test_deprecation_known_from_facts_is_not_reported_again() -> None:
     assert compare_edited(edit).changes == ()
 
 
-def test_a_name_that_no_message_holds_is_compared_for_who_writes_code() -> None:
+def test_unused_name_is_compared_for_authors_of_code() -> None:
     def edit(types: Json) -> None:
         types["Cursor"]["type"] = "integer"
         types["MultiSelectEnumSchema"]["anyOf"].pop()
@@ -208,7 +208,7 @@ def test_an_object_behind_a_name_is_the_same_object() -> None:
     assert the_one(compare_edited(edit)).code == "type-added"
 
 
-def test_free_form_schema_is_compared_as_whole() -> None:
+def test_irregular_schema_is_compared_as_whole() -> None:
     schema = compare_edited(
         lambda types: types["Tool"]["properties"]["inputSchema"].update(required=["a"])
     )

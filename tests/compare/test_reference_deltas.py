@@ -70,7 +70,7 @@ def _listed_method(delta: Json) -> Row:
     return (change, str(delta["before"]), str(delta["after"]))
 
 
-# Our changes in the same form.
+# Our changes in the same format.
 
 
 def project_changes(older: str, newer: str) -> Iterator[Row]:

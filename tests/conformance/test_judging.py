@@ -40,7 +40,7 @@ def test_a_scenario_that_nobody_has_thought_of_is_a_fault() -> None:
 EXCUSES = {"ping": Excuse("nobody knows it", ("ping-",))}
 
 
-def test_an_excuse_holds_for_the_checks_it_is_about_and_no_others() -> None:
+def test_excuse_applies_to_its_own_checks_only() -> None:
     excused = Check("ping-pong", "FAILURE", "")
     assert not list(faults({"ping": (GOOD, excused)}, ["ping"], EXCUSES))
     other = Check("schema", "FAILURE", "null")
@@ -48,7 +48,7 @@ def test_an_excuse_holds_for_the_checks_it_is_about_and_no_others() -> None:
     assert list(faults(found, ["ping"], EXCUSES)) == ["ping: FAILURE schema: null"]
 
 
-def test_an_excuse_holds_where_nothing_could_be_looked_at() -> None:
+def test_excuse_applies_where_nothing_was_checked() -> None:
     assert not list(faults({"ping": ()}, ["ping"], EXCUSES))
 
 

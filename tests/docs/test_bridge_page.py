@@ -8,7 +8,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp_protogen.cli.app import app
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
-from mcp_protogen.servers.connect.authorization import FORMS
+from mcp_protogen.servers.connect.authorization import AUTH_CHOICES
 from support.docs.pages import block_texts, page, run
 from support.folders import ROOT
 from support.sessions import talking
@@ -34,7 +34,7 @@ async def test_the_program_plays_back_what_was_recorded(tmp_path: Path) -> None:
     assert await forecast(tmp_path / "traffic.jsonl") == live.text == "Ulm: sun"
 
 
-def test_the_lines_of_a_recording_on_the_page_are_of_its_form() -> None:
+def test_the_lines_of_a_recording_on_the_page_have_its_format() -> None:
     schema = json.loads((ROOT / "schema" / "formats" / "traffic.schema.json").read_text())
     validator: Any = Draft202012Validator(schema)
     lines = [line for line in PAGE.splitlines() if re.match(r'\{"(traffic|at)"', line)]
@@ -55,5 +55,5 @@ def test_the_options_on_the_page_are_those_that_there_are() -> None:
     assert {option for line in moved for option in re.findall(r"--[a-z-]+", line)} <= known
     table = PAGE.partition("| `--auth` | |")[2].partition("\n\n")[0]
     assert {re.split(r"[:`]", row)[1] for row in re.findall(r"^\| `[a-z-]+", table, re.M)} == {
-        *FORMS
+        *AUTH_CHOICES
     }

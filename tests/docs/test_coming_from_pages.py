@@ -138,9 +138,9 @@ def test_the_programs_do_the_same(name: str) -> None:
     (ours,), theirs = PROGRAMS[name]
     expected = output_lines(run(ours))
     assert len(expected) >= 4
-    (peer,) = [page for page in (FASTMCP, SDK_2) if page.page == name]
+    (origin,) = [page for page in (FASTMCP, SDK_2) if page.page == name]
     (program,) = theirs
-    python = python_with(peer.requirements)
+    python = python_with(origin.requirements)
     assert output_lines(run(program, python)) == expected
     # Their clients of 2026-07-28 cannot be asked there.
     modern = program.replace(', mode="legacy"', "")

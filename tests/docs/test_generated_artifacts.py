@@ -81,7 +81,7 @@ def test_a_test_is_of_the_peer_that_its_name_has() -> None:
         peer_of("test_new::test_of_somebody")
 
 
-def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen() -> None:
+def test_unclear_places_name_source_and_test_of_choice() -> None:
     pins = load_pins(SCHEMA).keys()
     assert len({place["id"] for place in PLACES}) == len(PLACES)
     for place in PLACES:
@@ -89,8 +89,7 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
             assert place["kind"] in KINDS
             assert {*place["revisions"]} <= pins
             assert place["where"]
-            assert place["unclear"]
-            assert place["settles"]
+            assert all(place[text] for text in ("brief", "fix", "unclear", "settles"))
             assert bool(place["ours"]) == bool(place["shown_by"] or place["recorded_in"])
             for test in place["shown_by"]:
                 file, _, name = test.partition("::")
@@ -101,7 +100,7 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
 
 
 def test_proposed_helps_name_listed_places() -> None:
-    text = PAGE.read_text(encoding="utf-8").partition("What would help most")[2].partition("##")[0]
+    text = PAGE.read_text(encoding="utf-8").partition("Most helpful")[2].partition("##")[0]
     named = {*re.findall(r"\(#([a-z-]+)\)", text)}
     assert len(named) > 5
     assert named <= {place["id"] for place in PLACES}

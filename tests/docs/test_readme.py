@@ -117,17 +117,17 @@ def test_figures_are_the_recorded_ones() -> None:
     assert f"of {mutants['counted']} small faults put into the code, the tests find" in text
     assert f"find {mutants['killed']} " in text
     topics = record("benchmarks")["topics"]
-    for topic, what, peers in (
+    for topic, what, labels in (
         ("import", "import, load 2025-11-25, first tools/call, net of python", ("import mcp",)),
         ("toolkit", "stdio, 1 at a time, a coroutine function", ("mcp 2.3, ", "fastmcp 4.2")),
     ):
         rows = [row for row in topics[topic]["rows"] if row["what"] == what]
-        for peer in peers:
-            with case(peer):
+        for label in labels:
+            with case(label):
                 (row,) = (
                     line
                     for line in rows
-                    if f"{line['peer']}, ".startswith(f"{peer.rstrip(', ')}, ")
+                    if f"{line['peer']}, ".startswith(f"{label.rstrip(', ')}, ")
                 )
                 factor = {"ms": 1e3, "µs": 1e6}[row["unit"]]
                 assert f"takes {row['ours'] * factor:.0f} {row['unit']}" in text
@@ -141,10 +141,10 @@ def test_links_lead_somewhere() -> None:
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text(encoding="utf-8"))
         for link, anchor in links:
-            target = path.parent / link if link else path
-            assert target.exists(), f"{path.name}: {link}"
+            linked_file = path.parent / link if link else path
+            assert linked_file.exists(), f"{path.name}: {link}"
             if anchor:
-                found = anchors(target.read_text(encoding="utf-8"))
+                found = anchors(linked_file.read_text(encoding="utf-8"))
                 assert anchor in found, f"{path.name}: {link}#{anchor}"
 
 

@@ -77,10 +77,10 @@ def older(revision: str) -> Any:
     for patch in reversed(read_patches()[revision]):
         *above, last = jsonpointer.split(patch["pointer"])
         if "NumberSchema" in above or "SubscriptionsListenResult" in patch["pointer"]:
-            holder = jsonpointer.get(schema, jsonpointer.join(*above))
-            holder.pop(last, None)
+            parent = jsonpointer.get(schema, jsonpointer.join(*above))
+            parent.pop(last, None)
             if "was" in patch:
-                holder[last] = patch["was"]
+                parent[last] = patch["was"]
     return schema
 
 

@@ -13,7 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import extensions
-from mcp_protogen.pipeline.inputs.forms import wrong_form
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once
@@ -241,7 +241,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
         right,
         json.loads((ROOT / "schema/extensions/skills/facts.json").read_bytes()),
     ):
-        assert not [*wrong_form(document, "extension-facts", "facts.json")]
+        assert not [*check_format(document, "extension-facts", "facts.json")]
     right["types"] = {"names": [], "source": "page"}
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),
@@ -260,12 +260,12 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     ]
     for path, value, pointer in wrong:
         facts = json.loads(json.dumps(right))
-        holder = facts
+        parent = facts
         for step in path[:-1]:
-            holder = holder[step]
-        holder[path[-1]] = value
+            parent = parent[step]
+        parent[path[-1]] = value
         with case(pointer):
-            [problem] = wrong_form(facts, "extension-facts", "facts.json")
+            [problem] = check_format(facts, "extension-facts", "facts.json")
             assert (problem.code, problem.pointer) == ("bad-form", pointer)
     with pytest.raises(ProblemError, match="does not exist"):
         extensions.load("nothing", tmp_path)

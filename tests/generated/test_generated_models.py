@@ -3,6 +3,7 @@
 import ast
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -119,3 +120,14 @@ with ThreadPoolExecutor(16) as pool:
     assert len([*pool.map(make, names)]) == len(names)
 """
     assert "messages" in _modules_loaded_by(program)
+
+
+def test_packages_of_revisions_and_extensions_name_each_class_once() -> None:
+    paths = [*PACKAGE.glob("v*/__init__.py"), *PACKAGE.glob("v*/ext/*/__init__.py")]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        module = import_module(".".join(path.parent.relative_to(PACKAGE.parent).parts))
+        classes = [name for name in module.__all__ if isinstance(getattr(module, name), type)]
+        for name in classes:
+            with tables.case(f"{module.__name__}: {name}"):
+                assert len(re.findall(rf"\b{name}\b", text)) == 1

@@ -333,7 +333,7 @@ def test_integers_may_be_written_with_a_point_but_not_as_anything_else() -> None
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_numbers_keep_the_form_they_came_in(revision: str) -> None:
+def test_numbers_keep_their_spelling(revision: str) -> None:
     for written in ('{"priority":1}', '{"priority":1.0}', '{"priority":0.5}'):
         name = "Annotations" if revision != "2024-11-05" else None
         if name is not None:

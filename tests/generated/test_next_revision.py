@@ -102,9 +102,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return made
 
 
-def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: int = 0) -> str:
+def mcp_gen(checkout: Checkout, command: str, server: str, *options: str, code: int = 0) -> str:
     """Run a command on a server that finds the same code as the command."""
-    run = ("-m", "mcp_protogen", command, target, *options)
+    run = ("-m", "mcp_protogen", command, server, *options)
     return checkout.run(*run, "--env", f"PYTHONPATH={checkout.path}", code=code)
 
 
@@ -121,7 +121,7 @@ def test_next_revision_needs_only_its_own_files(checkout: Checkout) -> None:
     assert changed == {"__init__.py", "mcp-gen.lock"}
 
 
-def test_the_tests_of_all_revisions_hold_for_it(
+def test_next_revision_passes_tests_of_all_revisions(
     checkout: Checkout, pytestconfig: pytest.Config
 ) -> None:
     # Elsewhere any revision of an era will do, and the newest is taken. The slowest is left to
@@ -161,9 +161,9 @@ def test_a_server_of_it_is_called_and_bridged(checkout: Checkout) -> None:
     call = ("measure", "uri=file:///a", "--format", "json")
     bridge = f"{sys.executable} -m mcp_protogen bridge --server-revision {NEXT} --to server.py"
     bridged = f"{bridge} --env PYTHONPATH={checkout.path}"
-    for target, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
-        with case(f"{target} {revision}"):
-            said = mcp_gen(checkout, "call", target, *call, "--revision", revision)
+    for server, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
+        with case(f"{server} {revision}"):
+            said = mcp_gen(checkout, "call", server, *call, "--revision", revision)
             assert [entry["text"] for entry in json.loads(said)["content"]] == ["9"]
 
 

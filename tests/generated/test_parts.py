@@ -241,7 +241,7 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
             _ = of.nothing_at_all
 
 
-TARGETS: tuple[tuple[str, str, str], ...] = (
+SERVERS: tuple[tuple[str, str, str], ...] = (
     ("default", "https://example.com/mcp", "open_http: generate it with --with http-client"),
     ("http-client", "python server.py", "stdio_client: generate it with --with stdio"),
 )
@@ -250,11 +250,11 @@ TARGETS: tuple[tuple[str, str, str], ...] = (
 def test_connect_names_the_part_that_would_bring_the_transport(
     make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, target, message in TARGETS:
+    for name, server, message in SERVERS:
         with tables.case(name):
             package = load_package(make_package(name), monkeypatch)
             with pytest.raises(ImportError, match=message):
-                package.connect(target)
+                package.connect(server)
             assert package.connect is package.connect
 
 

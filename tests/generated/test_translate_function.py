@@ -17,7 +17,7 @@ def losses(outcome: Any) -> list[tuple[str, str, bool]]:
     return [(loss.pointer, loss.what, loss.harmless) for loss in outcome.losses]
 
 
-def test_audio_becomes_a_resource_that_holds_the_same_bytes() -> None:
+def test_audio_becomes_resource_with_same_bytes() -> None:
     audio = m.AudioContent(data="aGk=", mime_type="audio/wav", meta={"a": 1})
     outcome = pkg.translate(m.CallToolResult(content=[audio]), NEW, OLD)
     (block,) = outcome.value.content
@@ -109,7 +109,7 @@ def test_a_title_moves_to_where_it_was_unless_something_is_there() -> None:
     assert "title" not in pkg.translate(tool, "2025-06-18", OLD, type="Tool").value
 
 
-def test_unknown_members_pass_unless_the_target_gives_them_a_meaning() -> None:
+def test_unknown_members_pass_unless_the_destination_gives_them_a_meaning() -> None:
     tool = {"name": "t", "inputSchema": {"type": "object"}, "title": 5, "x": [None]}
     lifted = pkg.translate(tool, OLD, NEW, type="Tool")
     assert lifted.value == {"name": "t", "inputSchema": {"type": "object"}, "x": [None]}
@@ -141,19 +141,19 @@ def test_untranslatable_member_is_refused_with_place_and_code() -> None:
         ({"reason": "why not"}, "2025-06-18", "/requestId"),
         ({"reason": "why not"}, LAST, "/requestId"),
     ]
-    for value, target, pointer in rows:
-        with tables.case((value, target, pointer)):
+    for value, destination, pointer in rows:
+        with tables.case((value, destination, pointer)):
             names = {"message": "ElicitRequestParams", "messages": "CreateMessageRequestParams"}
             name = next(
                 (names[key] for key in value if key in names), "CancelledNotificationParams"
             )
             with pytest.raises(pkg.Untranslatable) as refused:
-                pkg.translate(value, NEW, target, type=name)
+                pkg.translate(value, NEW, destination, type=name)
             assert refused.value.pointer == pointer
             assert refused.value.code == -32602
 
 
-def test_a_result_that_is_not_complete_has_no_older_form() -> None:
+def test_a_result_that_is_not_complete_has_no_older_equivalent() -> None:
     result: dict[str, Any] = {"content": [], "resultType": "task"}
     with pytest.raises(pkg.Untranslatable):
         pkg.translate(result, LAST, NEW, type="CallToolResult")
@@ -168,18 +168,22 @@ def test_an_elicitation_gets_the_same_id_for_the_same_question() -> None:
     assert first["elicitationId"] != other.value["elicitationId"]
 
 
-@pytest.mark.parametrize("target", [revision for revision in REVISIONS if revision != NEW])
-def test_where_both_agree_nothing_is_done(target: str) -> None:
+@pytest.mark.parametrize("destination", [revision for revision in REVISIONS if revision != NEW])
+def test_where_both_agree_nothing_is_done(destination: str) -> None:
     value = {"name": "a", "value": "b", "x": {"y": 1}}
-    assert pkg.translate(value, NEW, target, type="CompleteRequestParamsArgument").value is value
+    same = pkg.translate(value, NEW, destination, type="CompleteRequestParamsArgument")
+    assert same.value is value
 
 
-def test_a_model_that_both_have_becomes_that_of_the_target() -> None:
+def test_a_model_that_both_have_becomes_that_of_the_destination() -> None:
     raw = {"a": [1]}
     block = m.TextContent(text="hi", annotations=m.Annotations(priority=1.0), meta=raw)
     made = pkg.translate(block, NEW, "2025-06-18").value
-    target = load("2025-06-18").models
-    assert (type(made), type(made.annotations)) == (target.TextContent, target.Annotations)
+    destination = load("2025-06-18").models
+    assert (type(made), type(made.annotations)) == (
+        destination.TextContent,
+        destination.Annotations,
+    )
     assert made.to_wire() == block.to_wire()
     assert made.meta == raw
     made.text = "other"

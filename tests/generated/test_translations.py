@@ -1,4 +1,4 @@
-"""Translation between all revisions: valid in the target, honest about losses, and reversible."""
+"""Translation between all revisions: valid values, named losses, and steps that can be reversed."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -49,27 +49,27 @@ def _instances(revision: str) -> Instances:
     return Instances(oracle.patch_snapshot(revision))
 
 
-def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> None:
+def for_all_values(revision: str, name: str, check: Callable[[Any], None]) -> None:
     """Try values of a type."""
     for value in values_of(revision, name):
-        holds(value)
+        check(value)
 
 
-@pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_translation_is_valid_and_names_every_loss(source: str, target: str) -> None:
-    def holds(value: Any) -> None:
+@pytest.mark.parametrize(("source", "destination"), PAIRS)
+def test_translation_is_valid_and_names_every_loss(source: str, destination: str) -> None:
+    def check(value: Any) -> None:
         before = deepcopy(value)
         try:
-            outcome = translator(source, target).translate(value, name)
+            outcome = translator(source, destination).translate(value, name)
         except Untranslatable:
             return
         assert value == before, f"{name}: the input was changed"
-        assert accepts(target, becomes)(outcome.value), f"{name}: {value}, {outcome}"
+        assert accepts(destination, becomes)(outcome.value), f"{name}: {value}, {outcome}"
         assert unnamed_losses(value, outcome) == [], f"{name}: {value}, {outcome}"
 
-    for pair in names(source, target):
+    for pair in names(source, destination):
         name, becomes = pair
-        for_all_values(source, name, holds)
+        for_all_values(source, name, check)
 
 
 @pytest.mark.parametrize(("older", "newer"), list(combinations(REVISIONS, 2)))
@@ -77,7 +77,7 @@ def test_lifted_value_comes_back_unchanged(older: str, newer: str) -> None:
     up, down = translator(older, newer), translator(newer, older)
     back = dict(names(newer, older))
 
-    def holds(value: Any) -> None:
+    def check(value: Any) -> None:
         try:
             lifted = up.translate(value, name)
         except Untranslatable:
@@ -90,29 +90,29 @@ def test_lifted_value_comes_back_unchanged(older: str, newer: str) -> None:
 
     for name, becomes in names(older, newer):
         if becomes in back:
-            for_all_values(older, name, holds)
+            for_all_values(older, name, check)
 
 
 @pytest.mark.parametrize(("oldest", "middle", "newest"), list(combinations(REVISIONS, 3)))
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_direct_table_equals_its_steps(way: str, oldest: str, middle: str, newest: str) -> None:
-    source, target = (oldest, newest) if way == "up" else (newest, oldest)
-    first, second = dict(names(source, middle)), dict(names(middle, target))
+    source, destination = (oldest, newest) if way == "up" else (newest, oldest)
+    first, second = dict(names(source, middle)), dict(names(middle, destination))
 
-    def holds(value: Any) -> None:
+    def check(value: Any) -> None:
         try:
             half = translator(source, middle).translate(value, name)
-            whole = translator(middle, target).translate(half.value, first[name])
+            whole = translator(middle, destination).translate(half.value, first[name])
         except Untranslatable:
             with pytest.raises(Untranslatable):
-                translator(source, target).translate(value, name)
+                translator(source, destination).translate(value, name)
             return
-        direct = translator(source, target).translate(value, name)
+        direct = translator(source, destination).translate(value, name)
         assert direct.value == whole.value, f"{name}: {value}"
 
-    for name, _ in names(source, target):
+    for name, _ in names(source, destination):
         if name in first and first[name] in second:
-            for_all_values(source, name, holds)
+            for_all_values(source, name, check)
 
 
 def test_messages_that_do_not_change_have_no_translation() -> None:

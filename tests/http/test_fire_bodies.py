@@ -306,4 +306,4 @@ async def test_who_leaves_in_the_middle_of_a_body_leaves_nothing_behind(
                 await one.send(http(call("echo"), **mine)[:-5])
                 one.vanish()
         await site.is_fine()
-        assert site.target.begun == 2
+        assert site.attacked.begun == 2

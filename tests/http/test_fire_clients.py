@@ -25,7 +25,7 @@ MANY = 20
 
 
 async def wait_for_calls(site: Site, number: int) -> None:
-    await until(lambda: site.target.begun >= number)
+    await until(lambda: site.attacked.begun >= number)
 
 
 @pytest.mark.parametrize("tool", ["wait", "talk"])
@@ -39,7 +39,7 @@ async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, 
                 if tool == "talk":
                     await one.head()
                 one.vanish()
-        await until(lambda: site.target.cancelled == MANY)
+        await until(lambda: site.attacked.cancelled == MANY)
         await site.is_fine()
 
 
@@ -58,11 +58,11 @@ async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: st
         async with wire(site.port) as last:
             await last.send(http(call("echo", 99), **mine))
             assert (await last.answer()).status == 200
-        assert site.target.cancelled == 0
+        assert site.attacked.cancelled == 0
         assert leftovers(site.app)["requests"] == MANY
-        site.target.go.set()
+        site.attacked.go.set()
         await site.is_fine()
-        assert site.target.finished == MANY + 3
+        assert site.attacked.finished == MANY + 3
 
 
 @on_each_stack
@@ -75,7 +75,7 @@ async def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stac
             first = await one.event()
             one.vanish()
         id = first.split(b"\n")[0].removeprefix(b"id: ").decode()
-        site.target.go.set()
+        site.attacked.go.set()
         again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": id}))
         assert again.status == 200
         assert again.message["result"]["content"][0]["text"] == "x"
@@ -95,8 +95,8 @@ async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
                 await wait_for_calls(site, number)
                 one.writer.write_eof()
                 await one.is_closed()
-        await until(lambda: site.target.cancelled == 2)
-        site.target.go.set()
+        await until(lambda: site.attacked.cancelled == 2)
+        site.attacked.go.set()
         await site.is_fine()
 
 
@@ -111,8 +111,8 @@ async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
                     assert (await one.head()).status == 200
                     await one.event()
                     one.vanish()
-        await until(lambda: len(site.target.server.sessions) == 1)
-        await site.target.server.tools_list_changed()
+        await until(lambda: len(site.attacked.server.sessions) == 1)
+        await site.attacked.server.tools_list_changed()
         await site.is_fine()
 
 
@@ -136,7 +136,7 @@ async def test_who_does_not_read_its_stream_is_given_up_after_a_time(stack: str,
             data = http(call("flood", **FLOOD), **await site.session())
         async with wire(site.port) as one:
             await unread(site, one, data)
-            await until(lambda: site.target.finished == 1)
+            await until(lambda: site.attacked.finished == 1)
             await site.is_fine()
 
 

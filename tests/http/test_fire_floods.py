@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.http.fire import (
     Answer,
-    Target,
+    AttackedServer,
     app_of,
     call,
     http,
@@ -80,8 +80,8 @@ async def flood(app: Any, number: int) -> None:
 
 def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
     async def script() -> None:
-        target = Target()
-        app = app_of(target.server, session_lifetime=0.5)
+        attacked = AttackedServer()
+        app = app_of(attacked.server, session_lifetime=0.5)
         await flood(app, 50)
         service = app._running.state
         await until(lambda: not service.sessions and not leftovers(app))
@@ -90,7 +90,7 @@ def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
             await flood(app, MANY)
             await until(lambda: not service.sessions)
             await wait_until_idle(app)
-            assert not target.server.sessions
+            assert not attacked.server.sessions
             more = ours() - before
             assert sum(more.values()) < 50, more
         await app.close()
@@ -101,8 +101,8 @@ def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
 
 def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> None:
     async def script() -> None:
-        target = Target()
-        app = app_of(target.server, max_sessions=100)
+        attacked = AttackedServer()
+        app = app_of(attacked.server, max_sessions=100)
         first = await bare(app, BEGIN)
         mine = {"mcp-session-id": first.field("mcp-session-id")}
         other = {"mcp-session-id": (await bare(app, BEGIN)).field("mcp-session-id")}
@@ -110,7 +110,7 @@ def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> 
             await flood(app, 1)
             assert (await bare(app, http(call("echo"), **mine))).status == 200
         assert len(app._running.state.sessions) == 100
-        await until(lambda: len(target.server.sessions) == 100)
+        await until(lambda: len(attacked.server.sessions) == 100)
         assert (await bare(app, http(call("echo"), **other))).status == 404
         await app.close()
 
@@ -157,7 +157,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
         assert len(service.keep_alive) == STREAMS
         refused = await site.ask(http(b"", "GET", **await site.session()))
         assert (refused.status, refused.field("retry-after")) == (503, "1")
-        await site.target.server.tools_list_changed()
+        await site.attacked.server.tools_list_changed()
         drop.set()
         await asyncio.gather(*dropped)
         await wait_until_idle(site.app)
@@ -182,8 +182,8 @@ async def test_requests_beyond_the_limit_are_sent_away_and_the_others_served(
         ]
         answering = [asyncio.create_task(site.ask(data)) for data in asked]
         await until(lambda: sum(task.done() for task in answering) == 150)
-        assert site.target.begun == 50
-        site.target.go.set()
+        assert site.attacked.begun == 50
+        site.attacked.go.set()
         answers = [await task for task in answering]
         statuses = Counter((answer.status, answer.field("retry-after")) for answer in answers)
         assert statuses == {(200, None): 50, (503, "1"): 150}
@@ -195,7 +195,7 @@ async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_p
         mine, other = await site.session(), await site.session()
         answering = [asyncio.create_task(site.ask(http(call("ask", n), **mine))) for n in range(4)]
         answering.append(asyncio.create_task(site.ask(http(call("wait", 4), **mine))))
-        await until(lambda: site.target.begun == 5)
+        await until(lambda: site.attacked.begun == 5)
         refused = await site.ask(http(call("echo", 9), **mine))
         assert (refused.status, refused.field("retry-after")) == (503, "1")
         assert (await site.ask(http(call("echo", 9), **other))).status == 200

@@ -103,7 +103,7 @@ async def test_only_its_own_names_reach_a_server(stack: str) -> None:
         assert got == HOSTS
         await site.is_fine()
         served = sum(status == 200 for _, status in HOSTS)
-        assert site.target.begun == served + 2
+        assert site.attacked.begun == served + 2
 
 
 @on_each_stack

@@ -9,7 +9,7 @@ import pytest
 from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
-from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
+from support.http.fire import AttackedServer, app_of, call, modern, of_modern, quiet, run
 from support.http.principals import ADA, BEN, GUARD
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
@@ -132,7 +132,7 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
 ) -> None:
     async def script() -> None:
         seconds = 0.02 if end is end_late else 30
-        app = app_of(Target().server, **LIMITS, body_timeout=seconds)
+        app = app_of(AttackedServer().server, **LIMITS, body_timeout=seconds)
         mine = await begin_session(app)
         # One states its length, the other does not.
         slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
@@ -157,7 +157,7 @@ def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
     monkeypatch.setattr(asgi, "_PAUSE", 0.005)
 
     async def script() -> None:
-        app = app_of(Target().server, **LIMITS, body_timeout=1000)
+        app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
         mine = await begin_session(app)
         stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
         for sender in (stuck, going):
@@ -179,7 +179,7 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
     monkeypatch.setattr(asgi, "_START", 0.0)
 
     async def script() -> None:
-        app = app_of(Target().server, **LIMITS, body_timeout=1000)
+        app = app_of(AttackedServer().server, **LIMITS, body_timeout=1000)
         mine = await begin_session(app)
         slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
         await slow.send(b"")
@@ -241,8 +241,8 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
 @pytest.mark.parametrize("ends", ["answered", "cancelled", "left"])
 def test_running_work_counts_until_its_end(ends: str) -> None:
     async def script() -> None:
-        target = Target()
-        app = app_of(target.server, **LIMITS)
+        attacked = AttackedServer()
+        app = app_of(attacked.server, **LIMITS)
         mine = await begin_session(app)
         text = "x" * 90 * KIB
         if ends == "left":
@@ -258,14 +258,14 @@ def test_running_work_counts_until_its_end(ends: str) -> None:
         assert await Sender(app, 90 * KIB, **mine).status() == 503
         for id, sender in enumerate(working, 1):
             if ends == "answered":
-                target.go.set()
+                attacked.go.set()
             elif ends == "left":
                 sender.leave()
             else:
                 gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
                 await (await send_request(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
             await sender.task
-        assert (bytes_in_use(app), target.finished) == (0, 2)
+        assert (bytes_in_use(app), attacked.finished) == (0, 2)
         await app.close()
 
     with quiet():
@@ -274,7 +274,7 @@ def test_running_work_counts_until_its_end(ends: str) -> None:
 
 def test_a_listen_stream_keeps_nobody_from_asking() -> None:
     async def script() -> None:
-        app = app_of(Target().server, **LIMITS)
+        app = app_of(AttackedServer().server, **LIMITS)
         wanted = modern("subscriptions/listen", notifications={"toolsListChanged": True})
         wanted["params"]["_meta"]["com.example/x"] = "x" * 20 * KIB
         fields = {
@@ -302,7 +302,7 @@ class Deaf(Sender):
         raise OSError("gone")
 
 
-class Asking(Target):
+class Asking(AttackedServer):
     """A server whose tools ask the client, and get no answer."""
 
     async def _do(self, session: Any, name: str, arguments: Any) -> str:
@@ -340,7 +340,7 @@ def test_repeatable_client_actions_are_logged_sparingly(
 def guarded_app(**chosen: Any) -> Any:
     """An application whose clients show tokens."""
     limits = {"max_body": 100 * KIB, "max_bodies": 300 * KIB, **chosen}
-    return app_of(Target().server, authentication=GUARD, **limits)
+    return app_of(AttackedServer().server, authentication=GUARD, **limits)
 
 
 async def test_principal_with_too_large_bodies_is_refused_alone() -> None:

@@ -177,5 +177,5 @@ async def test_to_leave_with_requests_queued_behind_a_slow_one_is_no_failure() -
                 await asyncio.sleep(0.02)
                 one.vanish()
             await site.has(0)
-        # The slow ones were cancelled: none of them holds a place any more.
+        # The slow ones were cancelled: none of them takes a place any more.
         await site.is_fine()

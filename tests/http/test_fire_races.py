@@ -32,14 +32,14 @@ async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stac
     async with serve_under_attack(stack) as site:
         mine, other = await site.session(), await site.session()
         first = asyncio.create_task(site.ask(http(call("wait", 1), **mine)))
-        await until(lambda: site.target.begun == 1)
+        await until(lambda: site.attacked.begun == 1)
         for _ in range(3):
             second = await site.ask(http(call("echo", 1), **mine))
             assert (second.status, second.message["error"]["code"]) == (400, -32600)
             assert "id" not in second.message
         assert (await site.ask(http(call("echo", 1), **other))).status == 200
         assert (await site.ask(http(call("echo", "1"), **mine))).status == 200
-        site.target.go.set()
+        site.attacked.go.set()
         assert (await first).message["result"]
         assert (await site.ask(http(call("echo", 1), **mine))).status == 200
         await site.is_fine()
@@ -48,8 +48,8 @@ async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stac
 async def test_requests_of_the_stateless_era_do_not_share_their_ids() -> None:
     async with serve_under_attack() as site:
         asked = [asyncio.create_task(site.ask(modern_call("wait", 1))) for _ in range(50)]
-        await until(lambda: site.target.begun == 50)
-        site.target.go.set()
+        await until(lambda: site.attacked.begun == 50)
+        site.attacked.go.set()
         answers = [await request for request in asked]
         assert all(answer.status == 200 and answer.message["id"] == 1 for answer in answers)
         await site.is_fine()
@@ -65,11 +65,11 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
         for _ in range(steps):
             await asyncio.sleep(0)
         if tool in ("wait", "talk") and id % 2:
-            site.target.go.set()
+            site.attacked.go.set()
         assert (await site.ask(http(cancellation(id), **mine))).status == 202
         if tool != "echo":
             # The first may have come too late to count as the first.
-            await until(lambda: site.target.begun >= 1)
+            await until(lambda: site.attacked.begun >= 1)
             await site.ask(http(cancellation(id), **mine))
         answer = await asked
         assert answer.status == 200
@@ -81,7 +81,7 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
             body = await both(site, mine, steps, steps)
             answers = body.count(b'"result":') + body.count(b'"error":')
             assert answers <= 1
-            site.target.go.clear()
+            site.attacked.go.clear()
         await site.is_fine()
 
 
@@ -97,7 +97,7 @@ async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_en
                 assert (await stream.head()).status == 200
                 await stream.event()
             assert [piece async for piece in old.pieces()] == []
-            await site.target.server.tools_list_changed()
+            await site.attacked.server.tools_list_changed()
             assert b"list_changed" in await new.event()
         await site.is_fine()
 
@@ -151,10 +151,10 @@ async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_be
     async with serve_under_attack(stack, CUT) as site:
         async with wire(site.port) as one:
             await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)
-            await until(lambda: site.target.begun == 1)
+            await until(lambda: site.attacked.begun == 1)
             one.vanish()
         await site.session()
-        site.target.go.set()
+        site.attacked.go.set()
         await site.is_fine()
 
 
@@ -167,12 +167,14 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
             for n, tool in enumerate(["wait", "talk", "ask"] * 5)
         ]
         asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
-        await until(lambda: site.target.begun == 15 and leftovers(site.app).get("streams", 0) > 10)
+        await until(
+            lambda: site.attacked.begun == 15 and leftovers(site.app).get("streams", 0) > 10
+        )
         ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
         assert sorted(answer.status for answer in ended) == [204, 404, 404, 404, 404]
         for task in asked:
             assert (await task).status == 200
-        assert site.target.finished == 15
+        assert site.attacked.finished == 15
         assert (await site.ask(http(call("echo", 99), **mine))).status == 404
         await site.is_fine()
 
@@ -187,8 +189,8 @@ async def test_listen_streams_with_one_id_stand_side_by_side() -> None:
                 assert (await stream.head()).status == 200
                 assert b"acknowledged" in await stream.event()
             one.vanish()
-            await until(lambda: len(site.target.server.sessions) == 1)
-            await site.target.server.tools_list_changed()
+            await until(lambda: len(site.attacked.server.sessions) == 1)
+            await site.attacked.server.tools_list_changed()
             assert b"list_changed" in await two.event()
         await site.is_fine()
 
@@ -199,7 +201,7 @@ def test_a_server_whose_list_of_tools_fails_still_serves_them() -> None:
 
     async def script() -> None:
         async with serve_under_attack() as site:
-            type(site.target.server).on_list_tools = fails
+            type(site.attacked.server).on_list_tools = fails
             assert (await site.ask(modern_call("echo"))).status == 200
             listed = await site.ask(http(modern("tools/list"), **of_modern("tools/list")))
             assert (listed.status, listed.message["error"]["code"]) == (200, -32603)

@@ -75,7 +75,7 @@ async def test_a_session_of_somebody_else_looks_like_none() -> None:
             assert foreign == none
             assert foreign.status == 404
         assert (await site.ask(http(call("echo"), **alices))).status == 200
-        assert site.target.begun == 1
+        assert site.attacked.begun == 1
         for answer in await try_session(site, {**alices, "authorization": None}):
             assert answer.status == 401
         await site.is_fine(authorization=ALICE)

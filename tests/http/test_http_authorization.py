@@ -35,7 +35,7 @@ class Guard:
         await send({"type": "http.response.body", "body": b"no"})
 
 
-class KeyRing:
+class KeyAuthorizer:
     """An authorizer by a key that it has, or gets when it is refused."""
 
     def __init__(self, key: str | None = None, get: Callable[[], Awaitable[str]] | None = None):
@@ -45,7 +45,7 @@ class KeyRing:
         self.url = ""
         self.exchanges: list[Any] = []
 
-    def authorizer(self, url: str) -> "KeyRing":
+    def authorizer(self, url: str) -> "KeyAuthorizer":
         self.url = url
         return self
 
@@ -99,27 +99,27 @@ async def test_each_request_of_a_connection_is_authorized() -> None:
     for revision, verbs in ((OLD, {"POST", "GET", "DELETE"}), (STATELESS, {"POST"})):
         with case(revision):
             async with serve_guarded(revision) as (guard, url):
-                ring = KeyRing(KEY)
-                assert await call_tool(url, revision, ring) == "x"
+                authorizer = KeyAuthorizer(KEY)
+                assert await call_tool(url, revision, authorizer) == "x"
             assert {verb for verb, _ in guard.seen} == verbs
             assert {shown for _, shown in guard.seen} == {KEY}
-            assert ring.url == url
+            assert authorizer.url == url
 
 
 async def test_a_refused_request_is_sent_once_more_with_what_was_got_meanwhile() -> None:
     for revision in (OLD, STATELESS):
         with case(revision):
             async with serve_guarded(revision) as (_, url):
-                ring = KeyRing(get=gives)
-                assert await call_tool(url, revision, ring, "echo") == "echo"
-                first = ring.exchanges[0]
+                authorizer = KeyAuthorizer(get=gives)
+                assert await call_tool(url, revision, authorizer, "echo") == "echo"
+                first = authorizer.exchanges[0]
                 assert (first.status, first.fields, first.url) == (401, {}, url)
                 assert list(first.values("WWW-Authenticate")) == ["A", 'B realm="x"']
-                async with pkg.connect_http(url, client(revision), auth=ring) as ours:
+                async with pkg.connect_http(url, client(revision), auth=authorizer) as ours:
                     await ours.call_tool("before")
-                    ring.key = "old"
+                    authorizer.key = "old"
                     await ours.call_tool("echo")
-            assert ring.exchanges[-1].operation == "tools/call echo"
+            assert authorizer.exchanges[-1].operation == "tools/call echo"
 
 
 async def test_a_refusal_that_stands_is_an_error_of_http() -> None:
@@ -127,7 +127,7 @@ async def test_a_refusal_that_stands_is_an_error_of_http() -> None:
         with case(revision):
             async with serve_guarded(revision) as (_, url):
                 with pytest.raises(pkg.HttpError, match="401"):
-                    await call_tool(url, revision, KeyRing())
+                    await call_tool(url, revision, KeyAuthorizer())
 
 
 async def test_login_exception_ends_request() -> None:
@@ -141,10 +141,10 @@ async def test_login_exception_ends_request() -> None:
         for prepared in (True, False):
             with case((revision, prepared)):
                 async with serve_guarded(revision) as (_, url):
-                    ring = KeyRing(get=denies)
-                    ring.prepared = prepared
+                    authorizer = KeyAuthorizer(get=denies)
+                    authorizer.prepared = prepared
                     with pytest.raises(Denied):
-                        await call_tool(url, revision, ring)
+                        await call_tool(url, revision, authorizer)
 
 
 SHORT = pkg.Options(timeout=1, timeouts={}, max_timeout=1, initialize_timeout=1)
@@ -174,12 +174,14 @@ async def test_the_time_of_a_login_is_none_of_the_requests(
         for prepared in (True, False):
             with case((revision, prepared)), monkeypatch.context() as patch:
                 async with serve_guarded(revision) as (_, url):
-                    ring = KeyRing(get=late(patch))
-                    ring.prepared = prepared
-                    connecting = pkg.connect_http(url, client(revision), auth=ring, options=SHORT)
+                    authorizer = KeyAuthorizer(get=late(patch))
+                    authorizer.prepared = prepared
+                    connecting = pkg.connect_http(
+                        url, client(revision), auth=authorizer, options=SHORT
+                    )
                     async with connecting as ours:
                         await ours.call_tool("x")
-                        ring.key, ring.prepared = "old", prepared
+                        authorizer.key, authorizer.prepared = "old", prepared
                         result = await ours.call_tool("x")
                         assert content_of(result)[0].text == "x"
 
@@ -188,9 +190,9 @@ async def test_the_time_of_a_login_is_none_of_the_older_transports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with serve_guarded("2024-11-05", old_sse=True) as (guard, url):
-        ring = KeyRing(get=late(monkeypatch, 6))
+        authorizer = KeyAuthorizer(get=late(monkeypatch, 6))
         old = url.replace("/mcp", "/sse")
-        assert await call_tool(old, "2024-11-05", ring, options=SHORT) == "x"
+        assert await call_tool(old, "2024-11-05", authorizer, options=SHORT) == "x"
     assert guard.seen[1:3] == [("GET", None), ("GET", KEY)]
 
 
@@ -204,13 +206,13 @@ async def test_a_request_that_waits_for_its_answer_after_a_login_can_be_late() -
     app = app_of(tools(STATELESS, silent))
     guard = Guard(app)
     async with run_app(guard, lifespan="off") as port:
-        ring = KeyRing(KEY, gives)
+        authorizer = KeyAuthorizer(KEY, gives)
         url = f"http://127.0.0.1:{port}/mcp"
-        async with pkg.connect_http(url, client(STATELESS), auth=ring) as ours:
-            ring.key = "old"
+        async with pkg.connect_http(url, client(STATELESS), auth=authorizer) as ours:
+            authorizer.key = "old"
             with pytest.raises(pkg.RequestTimeout):
                 await ours.call_tool("x", timeout=1)
-        assert ring.key == KEY
+        assert authorizer.key == KEY
         never.set()
         await app.close()
 
@@ -218,10 +220,10 @@ async def test_a_request_that_waits_for_its_answer_after_a_login_can_be_late() -
 @pytest.mark.shows("GE-03")
 async def test_authorization_is_for_http_alone_and_comes_from_one_place() -> None:
     with pytest.raises(ValueError, match="Authorization is set by auth"):
-        pkg.open_http("https://a.example/", headers={"authorization": KEY}, auth=KeyRing())
+        pkg.open_http("https://a.example/", headers={"authorization": KEY}, auth=KeyAuthorizer())
     connect: Any = pkg.connect
     with pytest.raises(TypeError, match="auth"):
-        connect(["server"], client(OLD), auth=KeyRing())
+        connect(["server"], client(OLD), auth=KeyAuthorizer())
     stdio: Any = pkg.stdio_client
     with pytest.raises(TypeError, match="auth"):
-        stdio(["server"], auth=KeyRing())
+        stdio(["server"], auth=KeyAuthorizer())

@@ -112,7 +112,7 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
     run(script())
 
 
-def test_old_transport_holds_so_many_messages_and_bytes() -> None:
+def test_old_transport_queues_limited_messages_and_bytes() -> None:
     largest = 16 * KIB * KIB
 
     async def script() -> None:

@@ -255,7 +255,7 @@ class TestCancelling:
             assert text_in(await asking) == "done"
 
 
-async def test_a_slow_reader_holds_up_nobody() -> None:
+async def test_slow_reader_delays_no_other_reader() -> None:
     server = ours()
     async with (
         serving(server) as site,

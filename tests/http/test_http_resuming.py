@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.server.sessions import peers
+from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
@@ -278,7 +278,7 @@ async def test_events_go_with_their_session() -> None:
     server = ours(OLD, call)
     async with serving(server) as site:
         session = await site.initialize()
-        engine = site.app._running.state.peers.engine
+        engine = site.app._running.state.worker.engine
         (open_session,) = server.sessions
         await open_session.log("info", "nobody listens")
         async with session.calling("a") as events:
@@ -286,7 +286,7 @@ async def test_events_go_with_their_session() -> None:
             assert first is not None
             name, _, _ = (first.id or "").rpartition(".")
             await events.all()
-        key = peers.key_of(session.id)
+        key = key_of(session.id)
         for stream, number in ((name, 4), ("~", 1)):
             stored = await engine.events.read(key, stream, 0)
             assert stored is not None

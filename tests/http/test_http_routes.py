@@ -96,7 +96,7 @@ async def test_a_request_has_its_body_and_all_that_one_of_a_call_has() -> None:
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
 
 
-async def test_limits_hold_for_bodies() -> None:
+async def test_limits_apply_to_bodies() -> None:
     seen: list[int] = []
 
     def size(request: RouteRequest) -> int:
@@ -552,7 +552,7 @@ class TestApps:
             "result": ["health", "save"]
         }
 
-    async def test_routes_are_served_by_every_app_form(self) -> None:
+    async def test_routes_are_served_by_every_kind_of_app(self) -> None:
         app = self.app()
         for asgi in (app.http(), app.http(), pkg.http_app(app), pkg.http_app([app])):
             async with run_app(asgi) as port, calling(port) as site:

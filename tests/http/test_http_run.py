@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
@@ -157,6 +157,8 @@ def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> 
     """A listener for a worker that is not a process here."""
 
     class Served(asyncio.Protocol):
+        connections = served
+
         def __init__(self, **_: Any) -> None: ...
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -167,22 +169,18 @@ def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> 
         shared.dup(),
         numbers,
         place,
-        SimpleNamespace(
-            config=SimpleNamespace(http_protocol_class=Served, backlog=100),
-            server_state=SimpleNamespace(connections=served),
-            lifespan=SimpleNamespace(state={}),
-        ),
+        SimpleNamespace(config=SimpleNamespace(http=Served, backlog=100), server_state=None),
     )
 
 
 async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() -> None:
     numbers = [99, 99, 99]
     one, other = set[Any](), set[Any]()
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
         shared = stack.enter_context(create_server(("127.0.0.1", 0)))
         address = shared.getsockname()
         for place, served in enumerate((one, other)):
-            stack.enter_context(closing(listening(shared, numbers, place, served)))
+            stack.push_async_callback(listening(shared, numbers, place, served).close)
         assert numbers == [0, 0, 99]
         # From then on one of them has none, and accepts none.
         for busy, total in ((99, 20), (0, 24)):
@@ -193,7 +191,6 @@ async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() 
                 while len(one) + len(other) == before:
                     await asyncio.sleep(0)
             assert abs(len(one) - len(other)) <= 4
-    await asyncio.sleep(0.01)
 
 
 Redis = dict[str, str]

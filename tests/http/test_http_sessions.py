@@ -39,7 +39,7 @@ def ours(revision: str = OLD, **members: Any) -> Any:
     return tools(revision, call, SENDS=TOLD, **members)
 
 
-class Holding:
+class WaitingTool:
     """A tool that waits until released."""
 
     def __init__(self) -> None:
@@ -144,16 +144,16 @@ class TestWithoutOne:
 
 class TestEnding:
     async def test_delete_ends_streams_and_what_is_worked_on(self) -> None:
-        hold = Holding()
-        async with serving(tools(OLD, hold)) as site:
+        tool = WaitingTool()
+        async with serving(tools(OLD, tool)) as site:
             session = await site.initialize()
             asking = asyncio.create_task(session.call("x"))
-            await hold.begun.wait()
+            await tool.begun.wait()
             async with session.get() as events:
                 ended = await session.delete()
                 assert (ended.status_code, ended.content) == (204, b"")
                 assert await events.take() is None
-            await hold.cancelled.wait()
+            await tool.cancelled.wait()
             assert "result" not in (await asking).text
 
     async def test_the_other_sessions_go_on(self) -> None:
@@ -185,14 +185,14 @@ class TestEnding:
             assert await status(site, used.id) == 404
 
     async def test_session_with_running_request_does_not_expire(self) -> None:
-        hold = Holding()
-        server = tools(OLD, hold)
+        tool = WaitingTool()
+        server = tools(OLD, tool)
         async with serving(server, session_lifetime=1.0) as site:
             used, _ = await site.initialize(), await site.initialize()
             asking = asyncio.create_task(used.call("x"))
             while len(server.sessions) > 1:
                 await asyncio.sleep(0.01)
-            hold.go.set()
+            tool.go.set()
             assert text_in(await asking) == "held"
 
     async def test_the_session_idle_for_longest_makes_room_for_a_new_one(self) -> None:

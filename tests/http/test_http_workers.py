@@ -80,12 +80,12 @@ class Router:
     """A router that sends a session to its application, and other requests in turn."""
 
     def __init__(self, *apps: Any) -> None:
-        self._turn = cycle(apps)
+        self._apps = cycle(apps)
         self._home: dict[bytes, Any] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         id = dict(scope["headers"]).get(b"mcp-session-id", b"")
-        app = self._home.get(id) or next(self._turn)
+        app = self._home.get(id) or next(self._apps)
 
         async def noting(message: Any) -> None:
             for name, value in message.get("headers", ()):
@@ -190,7 +190,7 @@ async def wandering(here: Site, there: Site) -> None:
     assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
     level = request("logging/setLevel", 5, level="error")
     assert outcome(await on().post(level)) == (200, None)
-    # Both can replay each other's events, and settings of one hold at the other.
+    # Both can replay each other's events, and settings of one apply at the other.
     ids: list[str | None] = []
     for id in (6, 7):
         async with on().calling("says", id) as events:

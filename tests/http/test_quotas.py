@@ -89,13 +89,13 @@ class TestRequests:
             assert text_in(await call(BEN, "x")) == "x"
             calls += [asyncio.create_task(call(BEN, "wait")) for _ in range(2)]
             await waiting.all_wait(4)
-            # The limit in all holds, too; that of the principal is named first.
+            # The limit in all applies, too; that of the principal is named first.
             check_refused(await call(BEN, "x"), "max_requests_per_principal")
             waiting.go.set()
             assert [text_in(await task) for task in calls] == ["wait"] * 4
             assert text_in(await call(ADA, "x")) == "x"
 
-    async def test_limit_in_all_holds_whoever_calls(self) -> None:
+    async def test_total_limit_applies_to_all_callers(self) -> None:
         waiting = Waiting()
         async with serve(STATELESS, waiting, max_requests=1, max_requests_per_principal=9) as site:
             call = asyncio.create_task(site.modern("tools/call", name="wait", headers=ADA))
@@ -161,7 +161,7 @@ class TestRequests:
             for message, taken in ((changed, 202), ([changed, call], 200)):
                 with case(taken):
                     engine.calls.clear()
-                    held = engine.hold("sessions.save")
+                    held = engine.block("sessions.save")
                     first = asyncio.create_task(session.post(message))
                     while "sessions.save" not in engine.calls:
                         await asyncio.sleep(0.005)
@@ -258,7 +258,7 @@ class TestStreams:
         engine = Engine()
         async with serve(OLD, max_streams_per_principal=1, shared=shared_by(engine)) as site:
             first, second = [await site.initialize(headers=ADA) for _ in range(2)]
-            held = engine.hold("sessions.claim")
+            held = engine.block("sessions.claim")
             async with asyncio.TaskGroup() as tasks, AsyncExitStack() as stack:
                 opened = tasks.create_task(stack.enter_async_context(first.get()))
                 while "sessions.claim" not in engine.calls:
@@ -343,7 +343,7 @@ class TestEvents:
     async def test_owner_loses_the_stream_that_has_been_quiet_for_longest(self) -> None:
         events = pkg.MemoryEngine(max_bytes=10_000, max_bytes_per_principal=1_000).events
         for key, owner in (("a", "ada"), ("b", "ben")):
-            events.own(key, owner)
+            events.set_owner(key, owner)
         for key, stream in (("b", "1"), ("c", "1"), ("a", "1"), ("a", "2"), ("a", "3")):
             await events.append(key, stream, 1, [b"x" * 200], lifetime=9)
         assert await events.read("a", "1", 0) is None

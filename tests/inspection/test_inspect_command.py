@@ -10,10 +10,10 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.servers.inspect.recording import format_lines, read
 from mcp_protogen.servers.inspect.rules import rules
-from support import forms
+from support import formats
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
-from support.inspection.sessions import codes, exchange, session
+from support.inspection.transcripts import codes, exchange, transcript
 from support.running import Run
 from support.tables import case
 
@@ -23,11 +23,13 @@ PROBLEMS = ROOT / "codegen" / "mcp_protogen" / "cli" / "explanations.md"
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A recording of two sessions with one fault."""
+    """A recording of two connections with one fault."""
     listed = tools(tool(name="add two"))
-    sessions = [session(listed, revision=revision) for revision in ("2025-06-18", "2025-11-25")]
+    transcripts = [
+        transcript(listed, revision=revision) for revision in ("2025-06-18", "2025-11-25")
+    ]
     file = tmp_path / "made-up.jsonl"
-    file.write_text("".join(format_lines(sessions, {"target": "made-up"})), "utf-8")
+    file.write_text("".join(format_lines(transcripts, {"target": "made-up"})), "utf-8")
     return file
 
 
@@ -43,7 +45,7 @@ def test_text_has_head_table_findings_and_a_verdict(mcp_gen: Run, recording: Pat
     assert lines[-1] == "It speaks 2025-06-18, 2025-11-25: 1 finding, 1 SHOULD."
 
 
-def test_every_form_has_the_finding_and_those_for_people_the_head(
+def test_every_format_has_the_finding_and_those_for_people_the_head(
     mcp_gen: Run, recording: Path
 ) -> None:
     heads = {
@@ -55,9 +57,9 @@ def test_every_form_has_the_finding_and_those_for_people_the_head(
         "html": ("<dd>prompts, resources, tools</dd>", "2025-11-25</th><td>yes</td>"),
         "github": (),
     }
-    for form, parts in heads.items():
-        with case(form):
-            ran = mcp_gen("inspect", str(recording), "--format", form)
+    for format, parts in heads.items():
+        with case(format):
+            ran = mcp_gen("inspect", str(recording), "--format", format)
             assert ran.code == 1
             assert "tool-name" in ran.out
             assert all(part in ran.out for part in parts)
@@ -65,8 +67,8 @@ def test_every_form_has_the_finding_and_those_for_people_the_head(
 
 def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:
     document: Any = json.loads(mcp_gen("inspect", str(recording), "--format", "json").out)
-    assert forms.faults("inspection-report", document) == []
-    assert forms.faults("comparison", document["comparison"]) == []
+    assert formats.faults("inspection-report", document) == []
+    assert formats.faults("comparison", document["comparison"]) == []
     (found,) = document["findings"]
     assert (found["code"], found["pointer"]) == ("tool-name", "/result/tools/0/name")
     assert found["sessions"] == ["2025-11-25 over stdio"]
@@ -76,10 +78,10 @@ def test_json_is_as_described(mcp_gen: Run, recording: Path) -> None:
 def test_only_its_user_can_read_a_new_recording(
     mcp_gen: Run, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions = read(recording)[1]
+    transcripts = read(recording)[1]
 
     def inspect(*_: object) -> object:
-        return sessions
+        return transcripts
 
     monkeypatch.setattr("mcp_protogen.servers.inspect.inspection_page.inspect", inspect)
     file = tmp_path / "record.jsonl"
@@ -89,7 +91,7 @@ def test_only_its_user_can_read_a_new_recording(
                 file.chmod(before)
             assert mcp_gen("inspect", "https://example.com/mcp", "--record", str(file)).code == 1
             assert file.stat().st_mode & 0o777 == 0o600
-    assert len(read(file)[1]) == len(sessions)
+    assert len(read(file)[1]) == len(transcripts)
 
 
 def test_known_findings_do_not_fail(mcp_gen: Run, recording: Path, tmp_path: Path) -> None:
@@ -149,13 +151,14 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
         "": ":1: it is not JSON",
         "[" * 100_000: ":1: it is not JSON",
         '{"traffic": 1}': ":1: it is not a recording of mcp-gen inspect",
-        head: ": it has no session",
-        opened: ": it has no session, or one without an exchange",
+        head: ': it has no line "session"',
+        opened: ': it has no line "session", or one without an exchange',
         head + '{"session": {"revision": 5}}': ":2: a member is missing or invalid",
         opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {"messages": []}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {}}': ":3: a member is missing",
-        head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
+        head
+        + '{"exchange": {"probe": "open"}}': ':2: no line "session" or "exchange" comes before it',
     }
     file = tmp_path / "bad.jsonl"
     for text, message in rows.items():
@@ -173,7 +176,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
         b'\xef\xbb\xbf{"a": 1} {"b": NaN}',
         "{}".encode("utf-16"),
     )
-    sent = session(exchange("ping", None, *hostile))
+    sent = transcript(exchange("ping", None, *hostile))
     file = tmp_path / "hostile.jsonl"
     text = "".join(format_lines([sent], {"target": "hostile"}))
     file.write_text(text, "utf-8")
@@ -182,18 +185,18 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
 
 
 def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None:
-    listed = session(tools(tool(description="x")), transport="stdio")
+    listed = transcript(tools(tool(description="x")), transport="stdio")
     file = tmp_path / "earlier.jsonl"
     text = "".join(format_lines([listed], {"target": "earlier"}))
     file.write_text(text.replace('"x"', 'NaN, "a": "\\ud83d"'), "utf-8")
-    _, sessions = read(file)
-    assert codes(*sessions) == {"not-strict-json"}
+    _, transcripts = read(file)
+    assert codes(*transcripts) == {"not-strict-json"}
 
 
-def test_a_recording_of_any_session_is_read_as_it_was_written(mcp_gen: Run, tmp_path: Path) -> None:
+def test_recording_of_any_transcript_is_read_as_written(mcp_gen: Run, tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
-    sessions = [broken for broken, _ in BROKEN_AND_KEPT.values()]
-    file.write_text("".join(format_lines(sessions, {"target": "all"})), "utf-8")
+    transcripts = [broken for broken, _ in BROKEN_AND_KEPT.values()]
+    file.write_text("".join(format_lines(transcripts, {"target": "all"})), "utf-8")
     document: Any = json.loads(mcp_gen("inspect", str(file), "--format", "json").out)
     found = {finding["code"] for finding in document["findings"]}
-    assert found == codes(*sessions)
+    assert found == codes(*transcripts)

@@ -15,15 +15,15 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
-from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, SessionIntake
+from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
-from mcp_protogen.servers.inspect.steps import Probe, SessionClient, awaiting
+from mcp_protogen.servers.inspect.steps import PlanClient, Probe, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
-from mcp_protogen.servers.inspect.transcript import KILLED, Session
+from mcp_protogen.servers.inspect.transcript import KILLED, Transcript
 from support import folders
 from support.examples.ported import load_server, source
 from support.http.serving import serving
@@ -51,15 +51,15 @@ def program(*words: str | Path) -> Server:
     return Server(words=(sys.executable, *map(str, words)), env=PATHS)
 
 
-def find_codes(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
-    return {(judgement.rule.code, judgement.example.item) for judgement in judge(sessions)}
+def find_codes(transcripts: tuple[Transcript, ...]) -> set[tuple[str, str]]:
+    return {(judgement.rule.code, judgement.example.item) for judgement in judge(transcripts)}
 
 
-def session_content(session: Session) -> list[object]:
+def transcript_content(transcript: Transcript) -> list[object]:
     """Return the content of a session, in any spelling."""
     return [
-        (exchange.probe, exchange.sent, exchange.values, exchange.outcome)
-        for exchange in session.exchanges
+        (exchange.probe, exchange.sent_values, exchange.values, exchange.outcome)
+        for exchange in transcript.exchanges
     ]
 
 
@@ -67,21 +67,21 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     file = tmp_path / "time_server.py"
     file.write_text(source("time_server"), encoding="utf-8")
     revisions = "2025-03-26", "2026-07-28"
-    sessions = inspecting.inspect(program(file), PATIENT, revisions)
-    assert find_codes(sessions) == set()
-    seen = profile.profile_of(sessions)
+    transcripts = inspecting.inspect(program(file), PATIENT, revisions)
+    assert find_codes(transcripts) == set()
+    seen = profile.profile_of(transcripts)
     assert [attempt.outcome for attempt in seen.spoken] == ["spoken", "spoken"]
     assert (seen.name, len(dict(seen.offers)["tool"])) == ("time", 2)
     recorded = tmp_path / "time.jsonl"
-    recorded.write_text("".join(recording.format_lines(sessions, {"target": "time"})), "utf-8")
+    recorded.write_text("".join(recording.format_lines(transcripts, {"target": "time"})), "utf-8")
     about, read = recording.read(recorded)
     assert about == {"target": "time"}
-    assert list(map(session_content, read)) == list(map(session_content, sessions))
+    assert list(map(transcript_content, read)) == list(map(transcript_content, transcripts))
 
 
 def test_the_faults_of_a_server_are_found_and_no_others() -> None:
-    sessions = inspecting.inspect(program(FAULTY), PATIENT, ("2025-11-25",))
-    assert find_codes(sessions) == {
+    transcripts = inspecting.inspect(program(FAULTY), PATIENT, ("2025-11-25",))
+    assert find_codes(transcripts) == {
         ("not-a-message", "stdio"),
         ("unknown-revision-agreed", "protocolVersion"),
         ("unknown-id", "id 70007"),
@@ -111,18 +111,18 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
     }
     for kind, codes in rows.items():
         with case(kind):
-            sessions = inspecting.inspect(program(FAULTY, kind), QUICK, ("2025-11-25",))
-            breaches = judge(sessions)
-            assert codes & {breach.rule.code for breach in breaches}
-            steps = [exchange for session in sessions for exchange in session.exchanges]
+            transcripts = inspecting.inspect(program(FAULTY, kind), QUICK, ("2025-11-25",))
+            violations = judge(transcripts)
+            assert codes & {violation.rule.code for violation in violations}
+            steps = [exchange for transcript in transcripts for exchange in transcript.exchanges]
             assert all(len(step.messages) <= MESSAGES + 1 for step in steps)
 
 
 def test_usage_in_place_of_messages_is_a_finding_with_a_quotation() -> None:
     code = "import sys; print('usage: server --stdio', flush=True); sys.stdin.read()"
     written = Server(words=(sys.executable, "-c", code))
-    sessions = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))
-    (found,) = judge(sessions)
+    transcripts = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))
+    (found,) = judge(transcripts)
     assert (found.rule.code, found.example.got) == ("not-a-message", "usage: server --stdio")
 
 
@@ -144,7 +144,7 @@ class SlowProcess:
 
 @pytest.mark.skips_time
 async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
-    ping = Probe(name="ping", make=SessionClient.begin)
+    ping = Probe(name="ping", make=PlanClient.begin)
     for seconds, outcome in ((6.0, ""), (60.0, KILLED)):
         with case(str(seconds)):
 
@@ -152,7 +152,7 @@ async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
                 return SlowProcess(seconds)
 
             clock: Any = asyncio.get_running_loop().time
-            probing = StreamProbing(start, SessionIntake(clock))
+            probing = StreamProbing(start, StepIntake(clock))
             step = awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"})
             await probing.exchange(ping, step, 1.0)
             ended = await probing.close()
@@ -167,9 +167,9 @@ def test_a_server_that_says_nothing_is_no_server() -> None:
 
 def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
     revisions = "2025-11-25", "2026-07-28"
-    sessions = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
-    assert find_codes(sessions) == {("not-utf-8", "stdio")}
-    spoken = profile.profile_of(sessions).spoken
+    transcripts = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
+    assert find_codes(transcripts) == {("not-utf-8", "stdio")}
+    spoken = profile.profile_of(transcripts).spoken
     assert {(row.spoken, row.outcome) for row in spoken} == {
         (False, "not readable: UTF-16; messages must be UTF-8")
     }
@@ -177,12 +177,12 @@ def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
 
 def test_the_python_sdk_does_not_serve_batches() -> None:
     words = (str(python_with("mcp-1")), str(PROGRAMS / "mcp1_server.py"))
-    sessions = inspecting.inspect(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
-    assert ("batch-not-served", "batch") in find_codes(sessions)
-    assert sessions[-1].is_spoken
+    transcripts = inspecting.inspect(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
+    assert ("batch-not-served", "batch") in find_codes(transcripts)
+    assert transcripts[-1].is_spoken
 
 
-async def inspect_app(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
+async def inspect_app(path: str, app: Any, **chosen: Any) -> tuple[Transcript, ...]:
     """Serve an app over HTTP, and inspect it from another thread."""
     async with serving(app, **chosen) as site:
         server = Server(url=f"http://127.0.0.1:{site.port}{path}")
@@ -206,7 +206,7 @@ async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
 
 
-async def quickly(server: Server, revision: str) -> tuple[Session, ...]:
+async def quickly(server: Server, revision: str) -> tuple[Transcript, ...]:
     return await asyncio.to_thread(inspecting.inspect, server, QUICK, (revision,))
 
 
@@ -239,11 +239,11 @@ def strangers(
 async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None:
     seen: list[bytes] = []
     async with answering(strangers(seen)) as url:
-        server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
-        sessions = await quickly(server, "2025-11-25")
-    assert {finding.rule.code for finding in judge(sessions)} >= {"resource-metadata"}
+        server = server_of(NamedServer(name=url, auth=Bearer("s3cret")))
+        transcripts = await quickly(server, "2025-11-25")
+    assert {finding.rule.code for finding in judge(transcripts)} >= {"resource-metadata"}
     assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in request for request in seen)
-    assert "s3cret" not in "".join(recording.format_lines(sessions, {})) + repr(server)
+    assert "s3cret" not in "".join(recording.format_lines(transcripts, {})) + repr(server)
 
 
 async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
@@ -263,9 +263,11 @@ async def test_a_body_that_is_compressed_twice_is_not_unpacked() -> None:
         return head + packed
 
     async with answering(zip_response) as url:
-        sessions = await quickly(Server(url=url), "2024-11-05")
-    assert {session.transport for session in sessions} == {HTTP, SSE}
-    assert all("compressed more than once" in session.exchanges[0].detail for session in sessions)
+        transcripts = await quickly(Server(url=url), "2024-11-05")
+    assert {transcript.transport for transcript in transcripts} == {HTTP, SSE}
+    assert all(
+        "compressed more than once" in transcript.exchanges[0].detail for transcript in transcripts
+    )
 
 
 async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_there() -> None:
@@ -284,8 +286,8 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
                 + answer
             )
             async with answering(answer_to_post(body)) as url:
-                sessions = await quickly(Server(url=url), "2025-11-25")
-            assert ("stream-not-primed" in {code for code, _ in find_codes(sessions)}) is broken
+                transcripts = await quickly(Server(url=url), "2025-11-25")
+            assert ("stream-not-primed" in {code for code, _ in find_codes(transcripts)}) is broken
 
 
 async def test_client_follows_redirect_to_same_origin_only() -> None:
@@ -303,8 +305,8 @@ async def test_client_follows_redirect_to_same_origin_only() -> None:
     for place, status in ((b"/there", 401), (b"http://127.0.0.1:1/there", 307)):
         with case(place.decode()):
             async with answering(redirecting(place)) as url:
-                sessions = await quickly(Server(url=url), "2025-11-25")
-            assert {session.beginning.status for session in sessions} == {status}
+                transcripts = await quickly(Server(url=url), "2025-11-25")
+            assert {transcript.beginning.status for transcript in transcripts} == {status}
             assert any(head.startswith(b"POST /there ") for head in moved) is (status == 401)
             moved.clear()
 
@@ -317,8 +319,8 @@ async def test_session_over_streamable_http_does_not_go_on_over_sse() -> None:
         return b"405 No"
 
     async with answering(respond) as url:
-        session, *_ = await quickly(Server(url=url), "2025-11-25")
-    assert (session.beginning.status, session.is_spoken) == (405, False)
+        transcript, *_ = await quickly(Server(url=url), "2025-11-25")
+    assert (transcript.beginning.status, transcript.is_spoken) == (405, False)
     assert seen and not any(head.startswith(b"GET") for head in seen)
 
 
@@ -334,9 +336,9 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
         with case(code):
             head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
             async with answering(always(head + body)) as url:
-                sessions = await quickly(Server(url=url), "2025-11-25")
-            assert code in {finding.rule.code for finding in judge(sessions)}
-            assert any(row.spoken for row in profile.profile_of(sessions).spoken) is spoken
+                transcripts = await quickly(Server(url=url), "2025-11-25")
+            assert code in {finding.rule.code for finding in judge(transcripts)}
+            assert any(row.spoken for row in profile.profile_of(transcripts).spoken) is spoken
 
 
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
@@ -347,8 +349,8 @@ async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
         return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
 
     async with answering(respond) as url:
-        sessions = await quickly(Server(url=url), "2025-11-25")
-    assert ("notification-body", "notifications/initialized") in find_codes(sessions)
+        transcripts = await quickly(Server(url=url), "2025-11-25")
+    assert ("notification-body", "notifications/initialized") in find_codes(transcripts)
 
 
 async def test_answer_over_http_without_end_is_too_much() -> None:
@@ -363,10 +365,10 @@ async def test_answer_over_http_without_end_is_too_much() -> None:
         with case(f"{media!r} {body[:20]!r}"):
             head = b"200 OK\r\ncontent-type: %b\r\n\r\n" % media
             async with answering(always(head + body)) as url:
-                sessions = await asyncio.to_thread(
+                transcripts = await asyncio.to_thread(
                     inspecting.inspect, Server(url=url), PATIENT, ("2025-11-25",)
                 )
-            assert ("too-much", "open") in find_codes(sessions)
+            assert ("too-much", "open") in find_codes(transcripts)
 
 
 async def test_answer_over_http_may_be_as_long_as_the_limit(
@@ -378,8 +380,8 @@ async def test_answer_over_http_may_be_as_long_as_the_limit(
         monkeypatch.setattr(http_tap, "LONGEST", longest)
         with case(longest):
             async with answering(respond) as url:
-                sessions = await quickly(Server(url=url), "2025-11-25")
-            assert (("too-much", "open") in find_codes(sessions)) is is_too_much
+                transcripts = await quickly(Server(url=url), "2025-11-25")
+            assert (("too-much", "open") in find_codes(transcripts)) is is_too_much
 
 
 async def test_transports_log_nothing_beside_the_report() -> None:
@@ -399,9 +401,9 @@ async def test_bytes_in_stream_that_are_not_utf_8_are_found() -> None:
             event = b"data: %b\n\n" % json.dumps(AGREED).encode().replace(b"made up", text)
             head = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
             async with answering(answer_to_post(head + event)) as url:
-                sessions = await quickly(Server(url=url), "2025-11-25")
-            assert {code for code, _ in find_codes(sessions)} & {"not-utf-8"} == codes
-            assert sessions[-1].is_spoken
+                transcripts = await quickly(Server(url=url), "2025-11-25")
+            assert {code for code, _ in find_codes(transcripts)} & {"not-utf-8"} == codes
+            assert transcripts[-1].is_spoken
 
 
 async def test_messages_on_stream_of_server_are_judged() -> None:
@@ -415,26 +417,26 @@ async def test_messages_on_stream_of_server_are_judged() -> None:
         return b"200 OK\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
 
     async with answering(respond) as url:
-        sessions = await quickly(Server(url=url), "2025-11-25")
-    assert ("client-capability-assumed", "roots/list") in find_codes(sessions)
-    first, *_ = (session for session in sessions if session.is_spoken)
+        transcripts = await quickly(Server(url=url), "2025-11-25")
+    assert ("client-capability-assumed", "roots/list") in find_codes(transcripts)
+    first, *_ = (transcript for transcript in transcripts if transcript.is_spoken)
     assert [exchange.status for exchange in first.all("GET")] == [200]
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:
     app = load_server("time_server").app
-    sessions = asyncio.run(inspect_app("/mcp", app))
-    assert find_codes(sessions) == set()
-    seen = profile.profile_of(sessions)
+    transcripts = asyncio.run(inspect_app("/mcp", app))
+    assert find_codes(transcripts) == set()
+    seen = profile.profile_of(transcripts)
     assert {attempt.revision for attempt in seen.spoken if attempt.spoken} == set(REVISIONS)
     assert seen.unknown == "2025-11-25"
 
 
 def test_http_with_sse_is_spoken_to_where_it_is() -> None:
     app = load_server("time_server").app
-    sessions = asyncio.run(inspect_app("/sse", app, old_sse=True))
-    assert find_codes(sessions) == set()
-    spoken = [attempt for attempt in profile.profile_of(sessions).spoken if attempt.spoken]
+    transcripts = asyncio.run(inspect_app("/sse", app, old_sse=True))
+    assert find_codes(transcripts) == set()
+    spoken = [attempt for attempt in profile.profile_of(transcripts).spoken if attempt.spoken]
     assert [(attempt.revision, attempt.transport) for attempt in spoken] == [
         ("2024-11-05", "HTTP+SSE")
     ]

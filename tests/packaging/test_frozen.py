@@ -20,6 +20,12 @@ PROGRAMS = block_texts(NAME)
 PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = block_texts(NAME, "sh")
 (VISIT, VISITED), (NUITKA_VISIT, _) = re.findall("`(.+)` prints `(.+?)`", page(NAME))
 
+OF_FILE = "\ndist/visit greeter.py 2>&1 | grep -o 'ValueError: .*'"
+REFUSED = (
+    "ValueError: this program in one file has no Python for greeter.py:"
+    """ name one, connect(["python", 'greeter.py'])"""
+)
+
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("frozen")]
 
 
@@ -51,12 +57,14 @@ def type_in(lines: str, folder: Path, python: Path) -> str:
     return done.stdout.strip()
 
 
-def test_archive_of_python_serves_and_calls(folder: Path) -> None:
-    assert type_in(ZIPAPP, folder, Path(sys.executable)) == VISITED
+def test_archive_of_python_serves_and_calls_also_a_file(folder: Path) -> None:
+    lines = f"{ZIPAPP}\npython visit.pyz greeter.py"
+    assert type_in(lines, folder, Path(sys.executable)) == f"{VISITED}\n{VISITED}"
 
 
-def test_file_of_pyinstaller_serves_and_calls(folder: Path) -> None:
-    assert type_in(PYINSTALLER + VISIT, folder, python_with("frozen")) == VISITED
+def test_file_of_pyinstaller_serves_and_calls_no_file(folder: Path) -> None:
+    said = type_in(PYINSTALLER + VISIT + OF_FILE, folder, python_with("frozen"))
+    assert said == f"{VISITED}\n{REFUSED}"
 
 
 def test_file_of_nuitka_serves_and_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

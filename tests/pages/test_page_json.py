@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_protogen.pipeline.reports.change import Category, Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.as_json import render
-from support import forms, tables
+from support import formats, tables
 from support.pages.comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
 
 
@@ -15,41 +15,41 @@ def document(comparison: Comparison, reader: Reader | None = None) -> dict[str, 
     return data
 
 
-def test_the_output_is_of_the_published_form() -> None:
+def test_the_output_has_the_published_format() -> None:
     rows: list[Comparison] = [SMALL, NOTHING, large()[0], hostile()[0]]
     rows1: list[Reader | None] = [None, Reader.GATEWAY]
     for comparison, reader in product(rows, rows1):
         with tables.case((comparison, reader)):
-            assert forms.faults("comparison", document(comparison, reader)) == []
+            assert formats.faults("comparison", document(comparison, reader)) == []
 
 
-def test_the_form_asks_for_every_member_and_knows_no_other() -> None:
+def test_the_format_requires_every_member_and_knows_no_other() -> None:
     for member in sorted(document(SMALL)):
         with tables.case(member):
             data = document(SMALL)
-            assert forms.faults("comparison", {**data, "misspelt": 1})
+            assert formats.faults("comparison", {**data, "misspelt": 1})
             del data[member]
-            assert forms.faults("comparison", data)
+            assert formats.faults("comparison", data)
 
 
-def test_the_form_asks_for_every_member_of_a_change() -> None:
+def test_the_format_requires_every_member_of_a_change() -> None:
     for member in sorted(document(SMALL)["changes"][0]):
         with tables.case(member):
             data = document(SMALL)
             del data["changes"][0][member]
-            assert forms.faults("comparison", data)
+            assert formats.faults("comparison", data)
 
 
-def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = forms.form("comparison")["$defs"]
+def test_the_format_knows_the_same_words_as_the_code() -> None:
+    definitions = formats.published_schema("comparison")["$defs"]
     assert definitions["severity"]["enum"] == list(Severity)
     assert definitions["change"]["properties"]["category"]["enum"] == list(Category)
-    assert forms.form("comparison")["properties"]["reader"]["enum"] == [None, *Reader]
+    assert formats.published_schema("comparison")["properties"]["reader"]["enum"] == [None, *Reader]
 
 
 def test_problems_look_as_they_do_in_a_report() -> None:
-    report = forms.form("report")
-    assert forms.form("comparison")["$defs"]["problem"] == report["$defs"]["problem"]
+    report = formats.published_schema("report")
+    assert formats.published_schema("comparison")["$defs"]["problem"] == report["$defs"]["problem"]
     assert document(SMALL)["notes"][0]["place"] == NOTE.place
 
 

@@ -204,13 +204,13 @@ def test_text_does_not_load_a_template_engine() -> None:
     assert ran.stdout == "[]\n"
 
 
-def test_every_form_ends_its_last_line_and_is_the_same_again() -> None:
-    for form in list(PageFormat):
-        with tables.case(form):
-            once = render(form, SMALL, reader=Reader.CLIENT)
+def test_every_format_ends_its_last_line_and_is_the_same_again() -> None:
+    for format in list(PageFormat):
+        with tables.case(format):
+            once = render(format, SMALL, reader=Reader.CLIENT)
             assert once.endswith("\n") and not once.endswith("\n\n")
             shuffled = replace(SMALL, changes=SMALL.changes[::-1])
-            assert render(form, shuffled, reader=Reader.CLIENT) == once
+            assert render(format, shuffled, reader=Reader.CLIENT) == once
 
 
 def test_every_category_has_a_heading() -> None:

@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Sev
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from mcp_protogen.pipeline.reports.pages.as_text import WIDTH
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from support import forms, tables
+from support import formats, tables
 from support.pages.comparisons import page as written
 from support.revisions import NEIGHBOURS, REVISIONS
 
@@ -32,12 +32,12 @@ def matrix() -> Matrix:
     return matrix_of(sides)
 
 
-def test_the_json_of_real_changes_is_of_the_published_form() -> None:
+def test_the_json_of_real_changes_has_the_published_format() -> None:
     for before, after in NEIGHBOURS:
         with tables.case((before, after)):
             comparison = compare(before, after)
             document = json.loads(render(PageFormat.JSON, comparison))
-            assert forms.faults("comparison", document) == []
+            assert formats.faults("comparison", document) == []
             assert len(document["changes"]) == len(comparison.changes) > 30
 
 
@@ -57,14 +57,14 @@ def test_every_real_change_is_in_the_text_and_fits() -> None:
 
 
 def test_each_page_has_the_whole_in_a_sentence_on_top() -> None:
-    for form in list(PageFormat):
-        with tables.case(form):
+    for format in list(PageFormat):
+        with tables.case(format):
             for before, after in NEIGHBOURS:
-                plain = re.sub(r"[\\*`]", "", render(form, compare(before, after)))
+                plain = re.sub(r"[\\*`]", "", render(format, compare(before, after)))
                 words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
                 told = headline(compare(before, after), None)
                 assert told.startswith(f"{after} against {before}: ") and len(told) < 700
-                assert told in words, (before, form)
+                assert told in words, (before, format)
 
 
 def test_every_real_change_is_of_a_feature() -> None:

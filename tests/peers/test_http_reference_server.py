@@ -23,7 +23,7 @@ URI: Final = "demo://resource/dynamic/text/1"
 async def reference(
     peers: Peers, kind: str, *, cut_after: bytes | None = None
 ) -> AsyncGenerator[tuple[str, Wire], None]:
-    """The server, its URL, and the relay in front of it."""
+    """The server, its URL, and the proxy in front of it."""
     modules = node_modules()
     program = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
     command = ("node", "--require", ONLY_LOOPBACK, program, kind)

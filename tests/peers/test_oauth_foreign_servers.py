@@ -46,7 +46,7 @@ def test_our_client_signs_in_at_a_server_that_issues_tokens_itself(peers: Peers,
 @pytest.mark.parametrize("kind", KINDS)
 def test_our_client_gets_tokens_elsewhere_for_a_server(peers: Peers, kind: str) -> None:
     async def script() -> None:
-        issuer = await peers.hold(authorization_server())
+        issuer = await peers.enter(authorization_server())
         user = User()
         oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
         url = await serve_foreign(peers, kind, issuer.issuer)

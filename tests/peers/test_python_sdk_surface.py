@@ -73,7 +73,7 @@ VERDICTS: Final = {
 
 
 class Surface(NamedTuple):
-    """Both forms of a revision's types, and the values they accept."""
+    """Both variants of a revision's types, and the values they accept."""
 
     revision: str
     theirs: dict[str, Any]

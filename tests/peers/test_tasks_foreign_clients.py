@@ -7,13 +7,13 @@ from support.revisions import OLD, STATELESS
 
 
 def name(visitor: Visitor) -> str:
-    return f"{visitor.client}-{visitor.form}-{visitor.revision}"
+    return f"{visitor.client}-{visitor.kind}-{visitor.revision}"
 
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("own", [OLD, STATELESS])
 @pytest.mark.parametrize("visitor", VISITORS, ids=name)
-def test_each_client_calls_tools_as_tasks_in_its_form(
+def test_each_client_calls_tools_as_tasks_of_its_kind(
     peers: Peers, visitor: Visitor, own: str
 ) -> None:
     done = list(uses(visitor))
@@ -25,7 +25,7 @@ def test_each_client_calls_tools_as_tasks_in_its_form(
     methods = {
         exchange.message.get("method") for exchange in found.wire.verbs("POST") if exchange.body
     }
-    assert ("tasks/get" in methods) == (visitor.form != "none")
+    assert ("tasks/get" in methods) == (visitor.kind != "none")
 
 
 def test_a_client_works_as_tasks_on_what_the_server_asks(peers: Peers) -> None:

@@ -125,7 +125,7 @@ class TestHandshake:
         assert isinstance(error, RequestTimeout)
         assert error.seconds == 10
 
-    def test_a_broken_connection_settles_no_revision(self) -> None:
+    def test_broken_connection_chooses_no_revision(self) -> None:
         error = failure(after(LEGACY, Disconnected("exit code 3")))
         assert isinstance(error, Disconnected)
         assert "exit code 3" in str(error)

@@ -4,7 +4,7 @@ import json
 
 from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.losses import Loss, LossReport
-from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Here
+from mcp_protogen.runtime.translation.conversions import CONVERSIONS, Site
 from mcp_protogen.runtime.translation.report import Report
 from support import tables
 from support.json_types import Json
@@ -19,7 +19,7 @@ def test_suggestions_beyond_the_hundredth_are_dropped_and_reported() -> None:
         with tables.case(count):
             values = [str(number) for number in range(count)]
             report = Report([])
-            found = CONVERSIONS["at_most_100_values"]({"values": values}, Here(None, report, "why"))
+            found = CONVERSIONS["at_most_100_values"]({"values": values}, Site(None, report, "why"))
             if count <= 100:
                 assert found == {"values": values}
             else:
@@ -32,7 +32,7 @@ def test_suggestions_beyond_the_hundredth_are_dropped_and_reported() -> None:
 
 def test_total_of_suggestions_stays_as_it_was_said() -> None:
     value = {"values": ["a"] * 101, "total": 5_000}
-    found = CONVERSIONS["at_most_100_values"](value, Here(None, Report([]), "why"))
+    found = CONVERSIONS["at_most_100_values"](value, Site(None, Report([]), "why"))
     assert found["total"] == 5_000
 
 
@@ -52,7 +52,7 @@ def test_structured_content_is_shown_as_text_unless_a_text_has_the_same() -> Non
         with tables.case((structured, content)):
             report = Report([])
             result = {"structuredContent": structured, "content": content}
-            found = CONVERSIONS["structured_content_as_text"](result, Here(None, report, "why"))
+            found = CONVERSIONS["structured_content_as_text"](result, Site(None, report, "why"))
             text = text_of(json.dumps(structured, separators=(",", ":")))
             assert found == {"content": [*content, *([text] if added else [])]}
             assert report.losses == [Loss("/structuredContent", "replaced", "why", False)]
@@ -86,7 +86,7 @@ def test_titled_choices_of_a_text_get_their_titles_beside_them() -> None:
     for field, expected, losses in rows:
         with tables.case(str(field)):
             report = Report([])
-            assert CONVERSIONS["plain_fields"](field, Here(None, report, "why")) == expected
+            assert CONVERSIONS["plain_fields"](field, Site(None, report, "why")) == expected
             assert report.losses == losses
 
 

@@ -43,7 +43,7 @@ def test_any_text_survives(text: str) -> None:
 
 
 @given(MARKED)
-def test_a_text_has_one_encoded_form_only(field: str) -> None:
+def test_a_text_has_one_encoding_only(field: str) -> None:
     text = decode_value(field)
     assert text is None or field == f"=?base64?{b64encode(text.encode()).decode()}?="
 

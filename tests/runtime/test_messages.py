@@ -154,7 +154,7 @@ class TestReadingAnswers:
         assert isinstance(found, Result)
         assert type(found.value) is m.CallToolResult
 
-    def test_a_chosen_alternative_is_held_to_its_own_rules(self) -> None:
+    def test_chosen_alternative_is_checked_by_its_own_schema(self) -> None:
         with pytest.raises(InvalidAnswer) as caught:
             TABLE.parse_answer(result({"task": {"taskId": "t"}}), spec=methods.CALL_TOOL)
         assert [pointer for pointer, _ in caught.value.problems] == [
@@ -250,7 +250,7 @@ class TestBatches:
         with pytest.raises(InvalidRequest, match="empty"):
             connection.check_batch(reading.Batch([]))
 
-    def test_cannot_hold_what_opens_the_connection(self) -> None:
+    def test_batch_cannot_contain_initialize(self) -> None:
         opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
         with pytest.raises(InvalidRequest, match="initialize must not be part of a batch"):
             Connection(self.BATCHING, "server", {}).check_batch(reading.Batch([1, opening]))
@@ -344,5 +344,5 @@ class TestWriting:
     def test_unserialisable_value_is_local_error(self) -> None:
         for arguments in ({"a": object()}, {"a": "\ud800"}):
             params = m.CallToolRequestParams(name="x", arguments=arguments)
-            with pytest.raises(LocalError, match="tools/call has no JSON form"):
+            with pytest.raises(LocalError, match="tools/call cannot be JSON"):
                 TABLE.serialise_request(methods.CALL_TOOL, 1, params)

@@ -90,7 +90,7 @@ def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixtur
         ({None: ListedPage([], "a"), "a": ListedPage([], "a")}, [], 2),
         # A further page points to itself.
         ({None: ListedPage([1, 2], "a"), "a": ListedPage([3], "a")}, [1, 2, 3], 2),
-        # The pages are a ring.
+        # The pages are a cycle.
         (
             {None: ListedPage([1], "a"), "a": ListedPage([2], "b"), "b": ListedPage([1], "a")},
             [1, 2],

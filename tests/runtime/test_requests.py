@@ -387,7 +387,7 @@ def test_requests_that_come_together_may_limit_their_time_and_have_tasks_of_thei
     assert set(ended[:-1]) == {1, 2, 4, 5, 6}
 
 
-def test_a_request_that_waits_holds_up_none_that_came_with_it() -> None:
+def test_waiting_request_delays_no_other_of_its_batch() -> None:
     async def main() -> None:
         site = Site()
         jobs = [site.job(id) for id in range(1, 9)]

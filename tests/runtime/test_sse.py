@@ -60,7 +60,7 @@ def test_an_event_that_ends_with_a_return_is_not_kept_waiting() -> None:
     assert parser.feed(b"\ndata: b\r\n\r\n") == [event_of("b")]
 
 
-def test_an_id_holds_until_there_is_another() -> None:
+def test_event_id_lasts_until_the_next_one() -> None:
     stream = b"data: a\n\nid: 1\ndata: b\n\ndata: c\n\nid: 2\0\ndata: d\n\nid\ndata: e\n\n"
     assert [event.id for event in read(stream)] == [None, "1", "1", "1", ""]
 
@@ -117,7 +117,7 @@ def test_an_event_in_small_pieces_takes_no_more_than_its_bytes() -> None:
                 tracemalloc.stop()
 
 
-def test_an_id_that_no_header_can_hold_is_none_to_come_back_with() -> None:
+def test_event_id_unfit_for_header_is_not_sent_back() -> None:
     first, second = read(b"id: 1\n\n", b"id: %b\n\n" % (b"x" * 5000), limit=10_000)
     assert (first.id, second.id) == ("1", "")
 

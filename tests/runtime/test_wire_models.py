@@ -172,7 +172,7 @@ class TestStrictness:
         result.is_error = False
         assert write_both_ways(result) == {"content": [], "isError": False}
 
-    def test_bounds_hold(self) -> None:
+    def test_bounds_are_checked(self) -> None:
         assert m.Annotations.from_wire({"priority": 1}).priority == 1
         with pytest.raises(ValidationError, match="less than or equal to 1"):
             m.Annotations.from_wire({"priority": 1.5})
@@ -200,7 +200,7 @@ class TestIntegerAndNumber:
                     "Input should be a valid integer"
                 ]
 
-    def test_a_number_keeps_its_form(self) -> None:
+    def test_a_number_keeps_its_spelling(self) -> None:
         for value in [3, 2.5, -0.25, 3.0, 10**30]:
             with case(value):
                 params = m.ProgressNotificationParams.from_wire(
@@ -330,7 +330,7 @@ class TestAnyOfRequired:
                 wire = {"resultType": "input_required", **member}
                 assert write_both_ways(m.InputRequiredResult.from_wire(wire)) == wire
 
-    def test_holds_on_assignment(self) -> None:
+    def test_any_of_required_is_checked_on_assignment(self) -> None:
         result = m.InputRequiredResult(request_state="a")
         result.request_state = "b"
         assert write_both_ways(result) == {"resultType": "input_required", "requestState": "b"}

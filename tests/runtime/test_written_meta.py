@@ -81,7 +81,7 @@ def test_results_and_notifications_take_members_too() -> None:
 
 def test_unserialisable_meta_is_local_error() -> None:
     result = s.ListResult(items=[], meta={"a": object()})
-    with pytest.raises(LocalError, match="list has no JSON form"):
+    with pytest.raises(LocalError, match="list cannot be JSON"):
         s.TABLE.serialise_result(s.LIST, 1, result, meta=TOKEN)
 
 

@@ -183,10 +183,10 @@ def test_the_workflow_runs_what_the_makefile_has() -> None:
     for choices in EVERY_KIND:
         with tables.case(choices_label(choices)):
             steps = projects.workflow_steps(text(choices, ".github/workflows/ci.yml"))
-            targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
-            assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
+            make_targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
+            assert {step.split()[1] for step in steps if step.startswith("make ")} <= make_targets
             assert {"setup", "lint", "test"} <= {word for step in steps for word in step.split()}
-            assert {"help", "setup", "test", "lint", "check", "run", "sync"} == targets
+            assert {"help", "setup", "test", "lint", "check", "run", "sync"} == make_targets
             assert any("mcp-gen --check --regenerate --format github" in step for step in steps)
 
 
@@ -262,7 +262,7 @@ def test_workers_read_variables_set_by_compose() -> None:
             assert " worker:8000 " in text(choices, "haproxy.cfg")
 
 
-def test_a_name_is_used_in_both_its_forms() -> None:
+def test_a_name_is_used_in_both_spellings() -> None:
     files = project_files(
         projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO, name="Word-Clock")
     )

@@ -1,4 +1,4 @@
-"""The JSON reports of `mcp-gen new` and `mcp-gen sync` are of the form that is published."""
+"""The JSON reports of `mcp-gen new` and `mcp-gen sync` have the published format."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_protogen.pipeline.output.drift import DriftKind
 from mcp_protogen.pipeline.reports.report import Action, RunStatus
-from support import forms
+from support import formats
 from support.running import Ran, Run
 
 JSON = ("--format", "json")
@@ -16,7 +16,7 @@ JSON = ("--format", "json")
 def document(ran: Ran) -> dict[str, Any]:
     """Return the output of a successful run."""
     data: dict[str, Any] = json.loads(ran.out)
-    assert forms.faults("report", data) == []
+    assert formats.faults("report", data) == []
     assert ran.err == ""
     return data
 
@@ -52,8 +52,8 @@ def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: Run)
     assert (failed["command"], failed["status"]) == (arguments[0], "failed")
 
 
-def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = forms.form("report")["$defs"]
+def test_the_format_knows_the_same_words_as_the_code() -> None:
+    definitions = formats.published_schema("report")["$defs"]
     assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*DriftKind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
-    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*RunStatus}
+    assert {*formats.published_schema("report")["properties"]["status"]["enum"]} == {*RunStatus}

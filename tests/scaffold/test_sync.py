@@ -413,7 +413,7 @@ def test_the_report_is_one_of_reports(mcp_gen: Run, protocol: Path) -> None:
 
 
 @pytest.mark.usefixtures("protocol")
-def test_the_form_of_the_report_is_a_setting(mcp_gen: Run, tmp_path: Path) -> None:
+def test_the_format_of_the_report_is_a_setting(mcp_gen: Run, tmp_path: Path) -> None:
     configure(tmp_path, out=PROTOCOL, format="json")
     assert json.loads(mcp_gen("sync").out)["status"] == "fine"
     assert mcp_gen("sync", "--format", "text").out.startswith(f"{PROTOCOL} is in step")

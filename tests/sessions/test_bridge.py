@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,

@@ -228,11 +228,13 @@ async def test_cancelled_requests_leave_nothing_behind(proxies: list[Any], revis
         await hand.send(*asked[:2])
         await until(lambda: log == ["run", "run"])
         (server,) = proxies
-        assert len(server._under_way()) == 2
+        assert len(server._open_contexts()) == 2
         await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
-        await until(lambda: log.count("stopped") == log.count("run") and not server._under_way())
+        await until(
+            lambda: log.count("stopped") == log.count("run") and not server._open_contexts()
+        )
         assert await hand.is_silent()
-        assert not server._under_way()
+        assert not server._open_contexts()
         assert not server._forwarded
 
 

@@ -1,4 +1,4 @@
-"""Changes: published once, and sent to subscribers in the form of their revision."""
+"""Changes: published once, and sent to subscribers as their revisions write them."""
 
 import asyncio
 from typing import Any, cast
@@ -288,7 +288,7 @@ async def test_method_missing_in_revision_is_not_found() -> None:
         assert (await hand.take())["error"]["code"] == -32601
 
 
-async def test_a_client_that_does_not_read_holds_nobody_up(
+async def test_client_that_does_not_read_delays_no_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ours = server("2025-11-25", SENDS=ALL)

@@ -1,4 +1,4 @@
-"""The cache of a client: results are not requested again while they hold."""
+"""The cache of a client: results are not requested again while they are fresh."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ MINUTE = 60_000
 
 
 class Library(mcp.Server):
-    """A server that counts requests, and states how long answers hold."""
+    """A server that counts requests, and states how long answers are fresh."""
 
     SENDS = frozenset({"notifications/tools/list_changed", "notifications/resources/updated"})
     DECLARES: ClassVar = {"resources": {"subscribe": True}}

@@ -98,7 +98,7 @@ async def test_a_client_may_be_left_out_wherever_a_server_is_named() -> None:
     async with serving(Shapes) as site:
         url = f"http://127.0.0.1:{site.port}/mcp"
         for name, connecting in {
-            "any target": pkg.connect(Shapes),
+            "any server": pkg.connect(Shapes),
             "HTTP": pkg.connect_http(url),
             "HTTP, as another revision": pkg.connect_http(url, as_=old),
             "in memory": pkg.connect_in_memory(Shapes),

@@ -1,4 +1,4 @@
-"""Connecting to all kinds of targets: commands, files, URLs, servers, and whole configurations."""
+"""Connecting to all kinds of servers: commands, files, URLs, servers, and whole configurations."""
 
 import json
 import logging
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import uvloop
-from mcp_protogen.runtime.client.config_text import read_variables
+from mcp_protogen.runtime.client import servers
+from mcp_protogen.runtime.client.config import read_variables
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.docs.pages import beside_package
@@ -71,7 +72,7 @@ async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revisi
 ) -> None:
     monkeypatch.chdir(folder)
     python = sys.executable
-    targets: list[tuple[Any, str]] = [
+    servers: list[tuple[Any, str]] = [
         (folder / "old.py", OLD),
         (str(folder / "old.py"), OLD),
         ("new.py", STATELESS),
@@ -83,9 +84,9 @@ async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revisi
         (pkg.stdio_client([python, "old.py"]), OLD),
         (pkg.in_memory(Newer, revisions=pkg.REVISIONS), STATELESS),
     ]
-    for target, revision in targets:
-        with case(repr(target)[:60]):
-            async with pkg.connect(target) as client:
+    for server, revision in servers:
+        with case(repr(server)[:60]):
+            async with pkg.connect(server) as client:
                 assert type(client) is mcp.Client
                 assert client.revision == revision
                 assert await weather(client) in ("Ulm: sun", "Ulm: rain")
@@ -105,8 +106,8 @@ async def test_a_client_that_is_given_speaks_its_revision_alone() -> None:
 
 
 WRONG: list[tuple[Any, type[Exception], str]] = [
-    ((mcp.Client(), Weather), TypeError, r"connect\(target, client\)"),
-    ((mcp.Client, "server.py"), TypeError, r"connect\(target, client\)"),
+    ((mcp.Client(), Weather), TypeError, r"connect\(server, client\)"),
+    ((mcp.Client, "server.py"), TypeError, r"connect\(server, client\)"),
     ((Weather, mcp.Client), TypeError, "must be objects"),
     ((Weather, "server.py"), TypeError, "must be objects"),
     ((3,), TypeError, "3 is not a command, file, URL, server or opener"),
@@ -126,6 +127,18 @@ def test_invalid_connection_is_refused_at_once() -> None:
     wrong: Any = mcp.Client()
     with pytest.raises(TypeError, match="the URL comes first"):
         pkg.connect_http(wrong, wrong)
+
+
+def test_program_in_one_file_starts_no_python_file_by_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(folder / "old.py")
+    for where, mark in ((sys, "frozen"), (servers, "__compiled__")):
+        with case(mark), monkeypatch.context() as patch:
+            patch.setattr(where, mark, True, raising=False)
+            with pytest.raises(ValueError, match=r'name one, connect\(\["python", '):
+                pkg.connect(file)
+            assert servers.program_words(["python", file]) == ["python", file]
 
 
 async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken() -> None:

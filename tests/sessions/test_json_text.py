@@ -21,7 +21,7 @@ from support.sessions.odd_servers import Handshaking, Reply, Request, connecting
 from support.sessions.talking import hello, models, pkg, request, server
 
 Read = Callable[[bytes], object]
-"""Reads a text that holds a value; raises an error, or returns what it made of it."""
+"""Reads a text that contains a value; raises an error, or returns what it made of it."""
 
 TOKENS = (b"NaN", b"Infinity", b"-Infinity")
 HANDSHAKE = pkg.load(OLD).methods
@@ -101,7 +101,7 @@ def answer_of_http(value: bytes, streamed: bool) -> object:
 
 
 def facts_of(value: bytes, folder: Path) -> object:
-    """The facts in a file that holds a value."""
+    """The facts in a file that contains a value."""
     path = folder / "1" / "facts.json"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b'{"inherits":null,"a":%b}' % value)
@@ -109,7 +109,7 @@ def facts_of(value: bytes, folder: Path) -> object:
 
 
 def descriptions_of(value: bytes, folder: Path) -> object:
-    """The descriptions in a file that holds a value."""
+    """The descriptions in a file that contains a value."""
     path = folder / "descriptions.json"
     path.write_bytes(b'{"types":{"A":%b}}' % value)
     return descriptions.load(path, "1")

@@ -190,7 +190,7 @@ class Point(BaseModel):
 
 
 class Shapes(Toolkit, stateless.Server):
-    """Tools with every form of result."""
+    """Tools with every kind of result."""
 
     @tool
     def greet(self, name: str) -> str:

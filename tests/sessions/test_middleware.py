@@ -174,7 +174,7 @@ async def test_middleware_sees_runtime_answers_but_not_refusals() -> None:
     assert seen == [("notifications/initialized", "NoneType"), *answered]
 
 
-async def test_a_slow_one_around_initialized_holds_up_no_request() -> None:
+async def test_slow_middleware_around_initialized_delays_no_request() -> None:
     held = asyncio.Event()
 
     async def around(self: Any, call: MethodCall, next: CallNext) -> Any:

@@ -37,7 +37,7 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
 
 
 async def check(name: str, once: Callable[[], Awaitable[object]]) -> None:
-    """Fail if each time leaves a ring of references."""
+    """Fail if each time leaves a cycle of references."""
     with case(name):
         await once()
         gc.collect()
@@ -56,7 +56,7 @@ async def send_and_take(hand: Hand, message: object) -> None:
     await hand.take()
 
 
-async def test_a_server_that_refuses_and_stops_leaves_no_rings_of_references() -> None:
+async def test_server_that_refuses_and_stops_leaves_no_cycles() -> None:
     async with shaken(tools(OLD, call)) as hand:
         await check("an error of a handler", lambda: hand.ask("tools/call", name="x"))
         await check(

@@ -292,7 +292,7 @@ class TestStateless:
                 "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "Ours", "version": "0"}},
             }
 
-    async def test_CN01_CN02_what_one_request_declares_holds_for_no_other(self) -> None:
+    async def test_CN01_CN02_declarations_of_request_apply_to_no_other(self) -> None:
         async def describe_client(session: Session, params: CallToolRequestParams) -> str:
             declared = session.client_capabilities.to_wire()
             info = session.client_info

@@ -72,7 +72,7 @@ async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() ->
         assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
 
 
-async def test_server_description_has_form_of_spoken_revision() -> None:
+async def test_server_description_fits_spoken_revision() -> None:
     for revision in HANDSHAKE:
         with case(revision):
             info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
@@ -108,7 +108,7 @@ async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_rev
         assert (await welcome(hand, "2025-06-18"))["capabilities"] == {"tools": {}}
 
 
-async def test_client_declaration_has_form_of_server_revision() -> None:
+async def test_client_declaration_fits_server_revision() -> None:
     seen: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -389,7 +389,7 @@ async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> No
         assert "sampling" in error["data"]["requiredCapabilities"]
 
 
-async def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reported() -> None:
+async def test_notification_that_the_wire_lacks_is_reported_and_not_sent() -> None:
     told: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:

@@ -19,12 +19,12 @@ from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.storage.engine import (
     Appended,
     Delivery,
+    DirectMessage,
     Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
     Events,
-    Letter,
     Mail,
     Receive,
     Saved,
@@ -317,23 +317,23 @@ async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
         assert streams() == before
 
 
-# Letters and changes.
+# Messages and changes.
 
 
-async def test_letters_arrive_in_the_order_in_which_they_were_sent(
+async def test_messages_arrive_in_the_order_in_which_they_were_sent(
     shared_engines: SharedEngine,
 ) -> None:
     async with working(shared_engines.engine(), "a", "b", "c") as (a, b, c):
         mail = a.connection.mail
         assert await mail.send([]) == NOBODY
-        letters = [("b", b"1"), ("gone", b"2"), ("c", b""), ("b", bytes(range(256))), ("a", b"5")]
-        assert await mail.send(letters) == {"gone"}
+        messages = [("b", b"1"), ("gone", b"2"), ("c", b""), ("b", bytes(range(256))), ("a", b"5")]
+        assert await mail.send(messages) == {"gone"}
         sent = [str(i).encode() for i in range(500)]
         outcomes = await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
         assert {*outcomes} == {NOBODY}
-        await until(lambda: len(b.letters) == 502 and c.letters and a.letters)
-        assert b.letters == [b"1", bytes(range(256)), *sent]
-        assert (a.letters, c.letters) == ([b"5"], [b""])
+        await until(lambda: len(b.messages) == 502 and c.messages and a.messages)
+        assert b.messages == [b"1", bytes(range(256)), *sent]
+        assert (a.messages, c.messages) == ([b"5"], [b""])
         assert a.gaps + b.gaps + c.gaps == 0
 
 
@@ -403,7 +403,7 @@ async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared_engines: Sha
                 assert living == {"a"}
                 assert found is None
                 assert other == StoredSession(b"new", 1, "a", 1, 0)
-        await until(lambda: len(a.letters) == 5)
+        await until(lambda: len(a.messages) == 5)
 
 
 # Calls.
@@ -460,7 +460,7 @@ def test_workers_of_several_loops_share_an_engine(shared_engines: SharedEngine) 
         async with engine.connect("b", 10.0, receive):
             there.set()
             await until(lambda: heard)
-            assert heard == [(Letter(b"1"), threading.get_ident())]
+            assert heard == [(DirectMessage(b"1"), threading.get_ident())]
             told.set()
 
     async def first() -> None:
@@ -528,19 +528,19 @@ async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
         assert found_events == Events([Event(1, b"x")], False)
         for call in calls_of(a.connection).values():
             await call()
-        await a.connection.mail.send([("a", b"letter")])
-        await until(lambda: a.letters)
+        await a.connection.mail.send([("a", b"message")])
+        await until(lambda: a.messages)
 
 
-async def test_a_change_comes_before_a_letter_that_was_sent_later(
+async def test_a_change_comes_before_a_message_that_was_sent_later(
     shared_engines: SharedEngine,
 ) -> None:
     async with working(shared_engines.engine(), "a", "b") as (a, b):
         for number in range(20):
             await a.connection.bus.publish([b"%d" % number])
             await a.connection.mail.send([("b", b"%d" % number)])
-        await until(lambda: len(b.letters) == 20)
-        order = [(int(message.content), isinstance(message, Letter)) for message in b.heard]
+        await until(lambda: len(b.messages) == 20)
+        order = [(int(message.content), isinstance(message, DirectMessage)) for message in b.heard]
         assert all(order.index((n, False)) < order.index((n, True)) for n in range(20))
 
 
@@ -557,7 +557,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
         await begin_session(a)
         await a.connection.bus.publish([b"4"])
         await a.connection.mail.send([("b", b"5")])
-        await until(lambda: len(b.changes) == 4 and b.letters)
+        await until(lambda: len(b.changes) == 4 and b.messages)
 
 
 async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None:
@@ -591,9 +591,9 @@ async def test_connections_that_were_ended_are_made_anew_and_nothing_is_lost_uns
                     break
                 except EngineUnavailable:
                     await asyncio.sleep(0.02)
-        await until(lambda: b.letters[-1:] == [b"4"])
-        # A letter that was not answered for may have been sent, and is sent again.
-        assert b.gaps or sorted({*b.letters}) == [b"0", b"1", b"2", b"3", b"4"]
+        await until(lambda: b.messages[-1:] == [b"4"])
+        # A message that was not answered for may have been sent, and is sent again.
+        assert b.gaps or sorted({*b.messages}) == [b"0", b"1", b"2", b"3", b"4"]
         await wait_for_engine(b.connection)
 
 
@@ -663,8 +663,8 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
         # On a slow machine, its lease may lapse once more.
         while await near.connection.mail.send([("far", b"again")]):
             await asyncio.sleep(0.02)
-        await until(lambda: far.letters)
-        assert far.letters == [b"again"]
+        await until(lambda: far.messages)
+        assert far.messages == [b"again"]
 
 
 async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
@@ -676,8 +676,8 @@ async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
         mail = a.connection.mail
         outcomes = await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
         assert {*outcomes} == {NOBODY}
-        await until(lambda: len(b.letters) == 30)
-        assert b.letters == sent
+        await until(lambda: len(b.messages) == 30)
+        assert b.messages == sent
         proxy.delay = 0.0
 
 

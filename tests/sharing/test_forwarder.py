@@ -85,9 +85,9 @@ def test_policies_choose_by_turns_by_a_seed_by_session_or_what_was_not_chosen_be
     assert set(hashed[2::3]) == {0, 1, 2}
     another = chosen("another", 0, *mixed)
     for session in range(3):
-        turns = another[session::3]
-        assert all(turn != next for turn, next in pairwise(turns))
-        assert set(turns) == {0, 1, 2}
+        servers = another[session::3]
+        assert all(server != next for server, next in pairwise(servers))
+        assert set(servers) == {0, 1, 2}
     for policy in POLICIES:
         with case(policy):
             assert chosen(policy, 5, *mixed) == chosen(policy, 5, *mixed)

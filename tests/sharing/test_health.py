@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.features.sharing.worker_peers import WorkerPeers
-from mcp_protogen.runtime.http.server.sessions.peers import Peers
+from mcp_protogen.runtime.features.sharing.shared_worker import SharedWorker
+from mcp_protogen.runtime.http.server.sessions.worker import Worker
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, calling, run_app, serving, text_in
@@ -149,5 +149,5 @@ async def test_an_engine_that_cannot_be_used_is_said_at_the_start() -> None:
 
 async def test_worker_counts_on_nothing_before_it_has_an_engine() -> None:
     tasks = Tasks()
-    assert Peers("a", 60.0).current
-    assert not WorkerPeers(MemoryEngine(), 10.0, "a", 60.0, tasks).current
+    assert Worker("a", 60.0).current
+    assert not SharedWorker(MemoryEngine(), 10.0, "a", 60.0, tasks).current

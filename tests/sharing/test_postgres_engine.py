@@ -19,7 +19,13 @@ from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
 )
 from mcp_protogen.runtime.features.sharing.postgres.postgres_stores import PostgresEvents
 from mcp_protogen.runtime.features.sharing.postgres.statements import Schema
-from mcp_protogen.runtime.storage.engine import Change, EngineUnavailable, Event, Events, Letter
+from mcp_protogen.runtime.storage.engine import (
+    Change,
+    DirectMessage,
+    EngineUnavailable,
+    Event,
+    Events,
+)
 from support import tables
 from support.engines import PostgresServer, SlowProxy
 from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
@@ -38,7 +44,7 @@ def schema() -> str:
 
 
 def quote_schema(engine: PostgresEngine) -> str:
-    return Schema(engine.schema).quoted
+    return Schema(engine.schema).quoted_name
 
 
 @pytest.fixture
@@ -96,7 +102,7 @@ async def test_worker_that_waited_for_the_tables_takes_no_lock_on_them(
             script = Schema(make().schema).script
             sql(script.replace(statements.BEGIN, "begin;"))
             used = await stack.enter_async_context(transaction(postgres_server, make()))
-            await used.execute("lock table letters in row exclusive mode")
+            await used.execute("lock table messages in row exclusive mode")
         assert (await starting).connection.current
 
 
@@ -134,7 +140,7 @@ async def test_a_role_that_may_not_make_tables_needs_them_made(
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         await a.connection.mail.send([("a", b"1")])
         await a.connection.bus.publish([b"2"])
-        await until(lambda: a.letters and a.changes)
+        await until(lambda: a.messages and a.changes)
         assert await a.connection.sessions.end("key", LIFETIME) == {"a"}
         assert isinstance(a.connection, PostgresConnection)
         assert not await a.connection.clean()
@@ -162,22 +168,22 @@ async def test_tables_that_were_dropped_are_made_again_which_is_a_gap(
         await begin_session(a)
 
 
-# Letters and changes, when transactions take long.
+# Messages and changes, when transactions take long.
 
 
-async def test_a_letter_that_is_committed_after_a_later_one_is_not_left_out(
+async def test_a_message_that_is_committed_after_a_later_one_is_not_left_out(
     postgres_server: PostgresServer, make: Make
 ) -> None:
     async with working(make(), "a", "b", lease=3.0) as (a, b):
         async with transaction(postgres_server, make()) as slow:
-            put = "insert into letters (worker, content) values ('b', %b)"
+            put = "insert into messages (worker, content) values ('b', %b)"
             await slow.execute(put, [b"slow"])
             await a.connection.mail.send([("b", b"quick")])
-            await until(lambda: b.letters)
-            assert b.letters == [b"quick"]
+            await until(lambda: b.messages)
+            assert b.messages == [b"quick"]
         # Nobody was told.
-        await until(lambda: len(b.letters) == 2)
-        assert b.heard == [Letter(b"quick"), Letter(b"slow")]
+        await until(lambda: len(b.messages) == 2)
+        assert b.heard == [DirectMessage(b"quick"), DirectMessage(b"slow")]
 
 
 async def test_changes_come_in_the_order_of_their_commits_and_none_is_left_out(
@@ -285,7 +291,7 @@ async def test_no_event_survives_the_end_of_its_session(
 # What is lost, and who learns of it.
 
 
-async def test_a_crash_loses_letters_which_is_a_gap_but_no_session(
+async def test_a_crash_loses_messages_which_is_a_gap_but_no_session(
     postgres_server: PostgresServer, make: Make
 ) -> None:
     async with working(make(), "a", "b", lease=60.0) as (a, b):
@@ -300,7 +306,7 @@ async def test_a_crash_loses_letters_which_is_a_gap_but_no_session(
         assert await a.connection.events.read("key", "~", 0) == Events([Event(1, b"x")], False)
         await a.connection.bus.publish([b"3"])
         await a.connection.mail.send([("b", b"4")])
-        await until(lambda: len(a.changes) == len(b.changes) == 3 and b.letters)
+        await until(lambda: len(a.changes) == len(b.changes) == 3 and b.messages)
         assert (a.gaps, b.gaps) == (1, 1)
 
 
@@ -313,11 +319,11 @@ async def test_an_orderly_restart_loses_nothing(
         postgres_server.stop()
         postgres_server.start()
         sql(
-            "insert into letters (worker, content) values ('b', 'x');"
+            "insert into messages (worker, content) values ('b', 'x');"
             " update bus set last = 2; insert into changes values (2, '2', now())"
         )
-        await until(lambda: b.letters and len(b.changes) == 2)
-        assert b.heard == [Change(b"1"), Change(b"2"), Letter(b"x")]
+        await until(lambda: b.messages and len(b.changes) == 2)
+        assert b.heard == [Change(b"1"), Change(b"2"), DirectMessage(b"x")]
         assert a.connection.current and b.connection.current and not a.gaps
 
 
@@ -345,30 +351,30 @@ async def test_missing_changes_are_gap(make: Make, sql: Callable[[str], list[Any
         assert a.gaps == len(losses)
 
 
-async def test_letters_of_a_lapsed_lease_are_not_lost(
+async def test_messages_of_a_lapsed_lease_are_not_lost(
     make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a", lease=3.0) as a:
         sql(
-            "insert into letters (worker, content) values ('a', 'x');"
+            "insert into messages (worker, content) values ('a', 'x');"
             " update workers set lapses_at = now()"
         )
-        await until(lambda: a.letters)
+        await until(lambda: a.messages)
         assert a.gaps == 1
 
 
-async def test_many_letters_and_changes_come_in_their_order(
+async def test_many_messages_and_changes_come_in_their_order(
     make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a", "b") as (a, b):
         sent = [str(i).encode() for i in range(3500)]
         await a.connection.mail.send([("b", content) for content in sent])
         await a.connection.bus.publish(sent)
-        await until(lambda: len(b.letters) == len(b.changes) == len(sent))
-        assert b.letters == b.changes == sent and not b.gaps
+        await until(lambda: len(b.messages) == len(b.changes) == len(sent))
+        assert b.messages == b.changes == sent and not b.gaps
         # Rows that were read go with the next reading.
         await a.connection.mail.send([("b", b"last")])
-        await until(lambda: len(sql("select from letters where worker = 'b'")) <= 1)
+        await until(lambda: len(sql("select from messages where worker = 'b'")) <= 1)
 
 
 # Cleaning.
@@ -393,7 +399,7 @@ async def test_expired_rows_are_deleted_in_small_steps(
             " insert into streams values ('k1', 's', 1, false, '{}');"
             " insert into events values ('k1', 's', 1, 'x');"
             " insert into workers values ('old', now() - interval '1 hour'), ('new', now());"
-            " insert into letters (worker, content) values ('old', 'x'), ('new', 'y');"
+            " insert into messages (worker, content) values ('old', 'x'), ('new', 'y');"
             " insert into bus values (true, 20003);"
             " insert into changes select n, 'x', now() from generate_series(1, 250) as n;"
             " insert into changes values (10003, 'old', now() - interval '1 day'),"
@@ -405,7 +411,7 @@ async def test_expired_rows_are_deleted_in_small_steps(
         assert sql("select name from streams") == [("~",)]
         assert len(sql("select from events")) == 1
         assert sql("select name from workers order by name") == [("a",), ("new",)]
-        assert sql("select content from letters") == [(b"y",)]
+        assert sql("select content from messages") == [(b"y",)]
         assert sql("select id from changes") == [(20003,)]
 
 
@@ -427,7 +433,7 @@ async def test_a_worker_that_ends_leaves_nothing(
         await begin_session(a)
         await a.connection.mail.send([("a", b"x")])
     assert not a.connection.current
-    assert sql("select from workers") == sql("select from letters") == []
+    assert sql("select from workers") == sql("select from messages") == []
     left = "select from pg_stat_activity where application_name = 'mcp'"
     for _ in range(200):
         if not postgres_server.run(left):

@@ -60,9 +60,9 @@ async def use_everything(*workers: Worker) -> None:
         await events.follow(key, "s2", worker.name)
         await begin_session(worker, f"ended-by-{worker.name}")
         await worker.connection.sessions.end(f"ended-by-{worker.name}", LIFETIME)
-        await worker.connection.mail.send([(working.name, b"letter") for working in workers])
+        await worker.connection.mail.send([(working.name, b"message") for working in workers])
         await worker.connection.bus.publish([b"change"])
-    await until(lambda: all(len(worker.letters) == len(workers) for worker in workers))
+    await until(lambda: all(len(worker.messages) == len(workers) for worker in workers))
 
 
 def keys_in(server: RedisServer, place: str) -> list[str]:
@@ -109,7 +109,7 @@ async def test_calls_of_one_turn_go_out_together(
         assert calls_now - calls >= 1500
         # The server reads 16 KiB at once; requests of this test count, too.
         assert reads_now - reads < 60
-        await until(lambda: len(b.letters) == 301)
+        await until(lambda: len(b.messages) == 301)
 
 
 async def test_large_events_are_read_one_by_one(
@@ -148,8 +148,8 @@ async def test_scripts_that_the_server_forgot_are_sent_again(
             mail = a.connection.mail
             sent = [str(100 * number + i).encode() for i in range(20)]
             await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
-            await until(lambda: len(b.letters) == 20 * (number + 1))  # noqa: B023
-            assert b.letters[-20:] == sent
+            await until(lambda: len(b.messages) == 20 * (number + 1))  # noqa: B023
+            assert b.messages[-20:] == sent
         assert b.gaps == 0
 
 
@@ -351,7 +351,7 @@ async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
         await wait_for_engine(a.connection)
         assert await b.connection.sessions.open("key", "a") is not None
         await b.connection.mail.send([("a", b"x")])
-        await until(lambda: a.letters)
+        await until(lambda: a.messages)
 
 
 def test_a_loop_that_ends_in_the_middle_of_a_call_ends(
@@ -387,23 +387,23 @@ async def test_entries_that_are_gone_are_a_gap(
     redis_server: RedisServer, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (redis_listener, redis_stores):
-        monkeypatch.setattr(module, "MOST_LETTERS", 10)
+        monkeypatch.setattr(module, "MOST_MESSAGES", 10)
     proxy = SlowProxy(redis_server.url)
     async with (
         proxy.running(),
         working(RedisEngine(redis_server.url, namespace=place), "near") as near,
         working(RedisEngine(proxy.url, namespace=place), "far") as far,
     ):
-        for kind in ("letters", "changes"):
+        for kind in ("messages", "changes"):
             proxy.delay = 0.2
             sent = [f"{kind} {i}".encode() for i in range(500)]
-            if kind == "letters":
+            if kind == "messages":
                 await near.connection.mail.send([("far", content) for content in sent])
             else:
                 await near.connection.bus.publish(sent)
             proxy.delay = 0.0
             gaps = far.gaps
-            await until(lambda: sent[-1] in far.letters + far.changes)  # noqa: B023
+            await until(lambda: sent[-1] in far.messages + far.changes)  # noqa: B023
             heard = getattr(far, kind)
             if len(heard) < 500:
                 assert far.gaps > 0
@@ -428,7 +428,7 @@ async def test_keys_that_somebody_deletes_are_a_gap(redis_server: RedisServer, p
             await until(lambda: b.changes[-1:] == [b"after"])
             while await a.connection.mail.send([("b", b"after")]):
                 await asyncio.sleep(0.05)
-            await until(lambda: b.letters[-1:] == [b"after"])
+            await until(lambda: b.messages[-1:] == [b"after"])
 
 
 async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> None:
@@ -449,13 +449,32 @@ async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> N
             await until(lambda: b.changes == [b"1", b"2", b"3", b"4"])
 
 
+async def test_a_server_that_has_lost_everything_is_a_gap_also_during_calls(place: str) -> None:
+    async def call_always(worker: Worker) -> None:
+        while True:
+            try:
+                await worker.connection.mail.alive(["a"])
+            except EngineUnavailable:
+                await asyncio.sleep(0)
+
+    with redis_running() as server:
+        async with working(RedisEngine(server.url, namespace=place), "a", lease=1.0) as a:
+            calling = asyncio.create_task(call_always(a))
+            server.stop(keep=False)
+            server.start()
+            try:
+                await until(lambda: a.gaps and a.connection.current)
+            finally:
+                calling.cancel()
+
+
 async def test_a_server_that_writes_everything_down_loses_nothing(place: str) -> None:
     with redis_running("--appendonly", "yes", "--appendfsync", "always") as server:
         async with working(RedisEngine(server.url, namespace=place), "a", "b") as (a, b):
             await begin_session(a)
             await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
             await a.connection.mail.send([("b", b"1")])
-            await until(lambda: b.letters)
+            await until(lambda: b.messages)
             server.crash()
             server.start()
             await until(lambda: a.gaps and b.gaps)
@@ -466,7 +485,7 @@ async def test_a_server_that_writes_everything_down_loses_nothing(place: str) ->
                 except EngineUnavailable:
                     await asyncio.sleep(0.02)
             assert sent == frozenset()
-            await until(lambda: b.letters == [b"1", b"2"])
+            await until(lambda: b.messages == [b"1", b"2"])
             assert await a.connection.sessions.open("key", "a") is not None
             appended = await a.connection.events.append("key", "~", 2, [b"y"], lifetime=LIFETIME)
             assert appended.accepted

@@ -214,7 +214,7 @@ async def test_changes_wait_while_the_engine_is_away_each_once() -> None:
                 assert await events.is_silent(0.02)
 
 
-async def test_too_many_that_wait_become_one_cue_for_all() -> None:
+async def test_too_many_waiting_changes_become_one_for_all() -> None:
     engine, servers = Engine(), (ours(), ours())
     async with workers(engine, *servers) as (one, two), listening(one) as first, listening(two):
         engine.away = True
@@ -225,9 +225,7 @@ async def test_too_many_that_wait_become_one_cue_for_all() -> None:
         assert len(engine.published) == 1
 
 
-async def test_cue_for_all_is_published_alone_when_changes_come_during_an_attempt_that_fails() -> (
-    None
-):
+async def test_change_for_all_is_published_alone_after_failed_attempt() -> None:
     engine, servers = Engine(), (ours(), ours())
     async with workers(engine, *servers) as (one, two), listening(one) as first, listening(two):
         engine.away = True
@@ -243,7 +241,7 @@ async def test_cue_for_all_is_published_alone_when_changes_come_during_an_attemp
         assert len(engine.published) == 1
 
 
-async def test_after_a_gap_there_is_a_cue_for_everything() -> None:
+async def test_change_for_everything_follows_gap() -> None:
     engine, server = Engine(), ours(SENDS=frozenset({TOOLS, UPDATED}))
     with quiet():
         async with workers(engine, server) as (site,), listening(site) as streams:
@@ -355,7 +353,7 @@ async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None
     engine, server = Engine(), ours()
     async with workers(engine, server) as (site,):
         assert (await site.http.get("/ready")).status_code == 200
-        publishing = engine.hold("bus.publish")
+        publishing = engine.block("bus.publish")
         first = asyncio.create_task(server.tools_list_changed())
         await until(lambda: "bus.publish" in engine.calls)
         second = asyncio.create_task(server.prompts_list_changed())
@@ -454,7 +452,7 @@ async def test_switches_of_two_workers_come_together() -> None:
             assert merged.onto(merged, merged) == merged
 
 
-async def test_who_takes_over_from_a_worker_that_is_gone_cues_the_client() -> None:
+async def test_worker_that_takes_over_notifies_client() -> None:
     servers = ours(), ours()
     async with workers(Engine(), *servers) as (one, two):
         session = await one.initialize()

@@ -1,4 +1,4 @@
-"""Official clients, and ours, at a server of several processes, which get requests by turns.
+"""Official clients, and ours, at a server of several processes, which get requests alternately.
 
 They share a Redis, and nothing else. Whatever a client does, it does to another process than
 before: it answers a question, gives a call up, subscribes, or comes back to a broken stream.

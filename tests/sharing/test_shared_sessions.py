@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
-from mcp_protogen.runtime.http.server.sessions import peers
-from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
+from mcp_protogen.runtime.http.server.sessions.worker import key_of
+from mcp_protogen.runtime.storage.engine import GAP, Change, DirectMessage
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -318,7 +318,7 @@ class TestAnswers:
             await events.all()
             assert call.progress == [0.25, 0.5, 0.75]
 
-    async def test_stored_letters_are_read_once_and_some_may_be_gone(self) -> None:
+    async def test_stored_messages_are_read_once_and_some_may_be_gone(self) -> None:
         engine = Engine()
         engine.memory = pkg.MemoryEngine(max_events=3)
         async with (
@@ -350,7 +350,7 @@ class TestAnswers:
             )
             assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_a_letter_that_is_lost_is_sent_once_more(self) -> None:
+    async def test_a_message_that_is_lost_is_sent_once_more(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), ours(), engine=engine, lease=2.0) as (one, two),
@@ -383,33 +383,33 @@ class TestAnswers:
             asking(one) as (first, events, question),
         ):
             text = json.dumps(sampling_answer(question, "forged"))
-            key, name = peers.key_of(first.id), engine.workers[0].name
+            key, name = key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
-                letter = ClientAnswered(session=session, principal_id=id, message=text)
-                content = json.dumps({"sender": "seve", "letter": asdict(letter), "number": number})
+                message = asdict(ClientAnswered(session=session, principal_id=id, message=text))
+                content = json.dumps({"sender": "seve", "message": message, "number": number})
                 await engine.workers[0].mail.send([(name, content.encode())])
             assert await post_status(first, sampling_answer(question, "yes")) == 202
             assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_letters_that_make_no_sense_change_nothing(self) -> None:
+    async def test_messages_that_make_no_sense_change_nothing(self) -> None:
         engine = Engine()
-        letters = [
+        messages = [
             b"",
             b"\xff",
             b"[]",
             b"{}",
-            b'{"sender": "s", "letter": {"kind": "x"}}',
-            b'{"sender": 1, "letter": {"kind": "changed", "session": "k"}}',
-            b'{"sender": "s", "letter": {"kind": "changed", "session": 1}}',
-            b'{"sender": "s", "letter": {"kind": "acknowledged", "number": 99}}',
-            b'{"sender": "s", "letter": {"kind": "notified", "session": "k",'
+            b'{"sender": "s", "message": {"kind": "x"}}',
+            b'{"sender": 1, "message": {"kind": "changed", "session": "k"}}',
+            b'{"sender": "s", "message": {"kind": "changed", "session": 1}}',
+            b'{"sender": "s", "message": {"kind": "acknowledged", "number": 99}}',
+            b'{"sender": "s", "message": {"kind": "notified", "session": "k",'
             b' "principal_id": null, "message": "{"}}',
         ]
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             name = engine.workers[0].name
-            await engine.workers[0].mail.send([(name, letter) for letter in letters])
+            await engine.workers[0].mail.send([(name, message) for message in messages])
             assert text_in(await session.call("who")) == "None"
 
 
@@ -501,7 +501,7 @@ class TestNotifications:
 
         async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
             heard.append(params)
-            # Its acknowledgement cannot be sent, but that of the same letter later on can.
+            # Its acknowledgement cannot be sent, but that of the same message later on can.
             if len(heard) == 1:
                 engine.failing.add("mail.send")
                 asyncio.get_running_loop().call_later(0.02, engine.failing.clear)
@@ -513,7 +513,7 @@ class TestNotifications:
             await copies_at(session, two)
             changed = notification("notifications/roots/list_changed")
             assert await post_status(session, changed) == 202
-            # The letter, once more, and the acknowledgement of that.
+            # The message, once more, and the acknowledgement of that.
             assert len(engine.mailed) == 3
             assert len(heard) == 2
 
@@ -568,7 +568,7 @@ class TestNotifications:
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
             assert await post_status(at(session, two), INITIALIZED) == 202
-            # It is known where it began, and events held back go out.
+            # It is known where it began, and delayed events go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)
                 await servers[0].tools_list_changed()
@@ -578,7 +578,7 @@ class TestNotifications:
 
 
 class TestChoices:
-    async def test_answered_setting_holds_at_every_worker(self) -> None:
+    async def test_answered_setting_applies_at_every_worker(self) -> None:
         async with workers(ours(), ours(), ours()) as sites:
             session = await sites[0].initialize()
             sessions = await copies_at(session, *sites)
@@ -617,7 +617,7 @@ class TestChoices:
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
             await copies_at(session, two)
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(session.post(chosen))
             await until(lambda: engine.calls[-1] == "sessions.open")
@@ -651,7 +651,7 @@ class TestChoices:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            opening = engine.hold("sessions.open")
+            opening = engine.block("sessions.open")
             pinging = asyncio.create_task(post_status(at(session, two), request("ping")))
             await until(lambda: engine.calls[-1] == "sessions.open")
             # It has read the old record, and will learn of the change first.
@@ -687,7 +687,7 @@ class TestChoices:
         async with workers(ours(), ours(), engine=engine, lease=2.0) as (one, two):
             session = await one.initialize()
             (second,) = await copies_at(session, two)
-            saving = engine.hold("sessions.save")
+            saving = engine.block("sessions.save")
             engine.calls.clear()
             choosing = [
                 asyncio.create_task(copy.post(message))
@@ -715,13 +715,13 @@ class TestChoices:
         async with workers(ours(), ours(), ours(), engine=engine) as sites:
             session = await sites[0].initialize()
             sessions = [session, *await copies_at(session, sites[2])]
-            answering = engine.hold(call)
+            answering = engine.block(call)
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(post_status(session, chosen))
             await until(lambda: engine.calls[-1] == call)
-            # It is made, and the answer is lost; of letters, nothing arrives.
+            # It is made, and the answer is lost; of messages, nothing arrives.
             engine.workers[2].deaf = True
-            engine.away = engine.leases_hold = True
+            engine.away = engine.keeps_leases = True
             answering.set()
             del engine.held[call]
             assert await choosing == 503
@@ -791,7 +791,7 @@ class TestCopies:
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             async with session.get():
-                reading = engine.hold("sessions.open")
+                reading = engine.block("sessions.open")
                 engine.calls.clear()
                 for _ in range(20):
                     engine.lose()
@@ -862,7 +862,7 @@ class TestCopies:
             engine.calls.clear()
             before.connection.level = "emergency"
             assert before.changed
-            await before.connection.settle()
+            await before.connection.save()
             assert engine.calls == []
 
     async def test_copy_that_is_read_again_switches_only_what_was_switched_elsewhere(
@@ -891,7 +891,7 @@ class TestCopies:
         async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
             session = await one.initialize()
             await copies_at(session, two)
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             engine.calls.clear()
             await until(lambda: "sessions.open" in engine.calls)
@@ -975,10 +975,10 @@ class TestWhoseItIs:
             session = await one.initialize()
             await rewrite(engine, session, principal_id=["alice"], level="alice")
             assert await post_status(at(session, two), request("ping")) == 404
-            letter = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
-            content = json.dumps({"sender": "s", "letter": letter}).encode()
+            message = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
+            content = json.dumps({"sender": "s", "message": message}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
-            for wrong in (Letter(content), Change(change)):
+            for wrong in (DirectMessage(content), Change(change)):
                 engine.workers[0].receive(wrong)
             assert sum("invalid" in record.getMessage() for record in caplog.records) == 2
             assert "alice" not in caplog.text
@@ -999,12 +999,12 @@ class TestWhoseItIs:
             stored = repr([vars(engine.memory.sessions), vars(engine.memory.events)])
             assert session.id.encode() not in told
             assert session.id not in stored
-            assert peers.key_of(session.id) in stored
+            assert key_of(session.id) in stored
 
 
 async def session_record(engine: Engine, session: http.Session) -> JsonObject:
     """The record of a session."""
-    found = await engine.memory.sessions.open(peers.key_of(session.id), "sother")
+    found = await engine.memory.sessions.open(key_of(session.id), "sother")
     assert found is not None
     record: JsonObject = json.loads(found.record)
     return record
@@ -1014,7 +1014,7 @@ async def rewrite(
     engine: Engine, session: http.Session, text: bytes | JsonObject = b"", **members: Any
 ) -> None:
     """Change members of a stored session, or write other bytes in its place."""
-    key, sessions = peers.key_of(session.id), engine.memory.sessions
+    key, sessions = key_of(session.id), engine.memory.sessions
     found = await sessions.open(key, "sother")
     assert found is not None
     if isinstance(text, dict) or members:
@@ -1023,7 +1023,7 @@ async def rewrite(
     assert await sessions.save(key, "sother", text, version=found.version, lifetime=60)
 
 
-class TestEnds:
+class TestSessionEnd:
     async def test_RJ08_it_is_ended_once_wherever_it_is_asked_for(self) -> None:
         async with workers(ours(), ours()) as sites:
             session = await sites[0].initialize()
@@ -1051,7 +1051,7 @@ class TestEnds:
         async with workers(ours(), ours(), engine=engine, lease=0.3) as (one, two):
             session = await one.initialize()
             assert await post_status(at(session, two), request("ping")) == 200
-            end = engine.hold("sessions.end")
+            end = engine.block("sessions.end")
             deleting = asyncio.create_task(at(session, two).delete())
             await until(lambda: engine.calls[-1] == "sessions.end")
             engine.failing.add("sessions.end")
@@ -1069,7 +1069,7 @@ class TestEnds:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            writing = engine.hold("sessions.save")
+            writing = engine.block("sessions.save")
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(session.post(chosen))
             await until(lambda: engine.calls[-1] == "sessions.save")
@@ -1088,7 +1088,7 @@ class TestEnds:
             sessions = one.app._running.state.sessions
             found = sessions.get(session.id)
             engine.lose()
-            reading = engine.hold("sessions.open")
+            reading = engine.block("sessions.open")
             pinging = asyncio.create_task(post_status(session, request("ping")))
             await until(lambda: "sessions.open" in engine.calls)
             ending = asyncio.create_task(sessions.delete(found))
@@ -1159,7 +1159,7 @@ class TestEnds:
             session = await one.initialize(sampling={})
             async with session.calling("asks") as events:
                 await events.take()
-                await engine.memory.sessions.end(peers.key_of(session.id), 100)
+                await engine.memory.sessions.end(key_of(session.id), 100)
                 engine.failing.add("sessions.open")
                 engine.lose()
                 await until(lambda: "sessions.open" in engine.calls)
@@ -1174,7 +1174,7 @@ class TestEngineAway:
             session = await one.initialize(sampling={})
             other = await one.initialize()
             (copied,) = await copies_at(session, two)
-            engine.away = engine.leases_hold = True
+            engine.away = engine.keeps_leases = True
             refused = [
                 await one.post(hello()),
                 await session.post(request("logging/setLevel", level="error")),
@@ -1195,7 +1195,7 @@ class TestEngineAway:
             engine.failing.add("mail.send")
             chosen = request("logging/setLevel", level="error")
             assert (await session.post(chosen)).status_code == 503
-            # It is stored, but does not hold there yet.
+            # It is stored, but does not apply there yet.
             assert (await session_record(engine, session))["level"] == "error"
             engine.failing.clear()
             assert outcome(await session.post(chosen)) == (200, None)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.http.server.sessions import peers
+from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Event, Events, Session, Site, outcome, serving
@@ -80,12 +80,15 @@ class Workers:
 
     def stream_record(self, session: Session) -> Any:
         """What is stored of a session."""
-        return self._memory.sessions._sessions[peers.key_of(session.id)]
+        return self._memory.sessions._sessions[key_of(session.id)]
 
     def last(self, session: Session, stream: str = "~") -> int:
         """The number of the last event that is stored of a stream."""
-        streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
+        streams = self._memory.events._sessions.get(key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
+
+    def forget_events(self, session: Session) -> None:
+        self._memory.events._sessions.pop(key_of(session.id))
 
     def has_reached(self, session: Session, stream: str, number: int) -> bool:
         """Return whether the event of that number is stored."""
@@ -190,7 +193,7 @@ class TestRequests:
                     these.tools[0].go()
                     async with these.at(session, 1).get(last.id) as events:
                         assert await next_said(events) == "a 2"
-                        # Later appends depend on letters, not on time.
+                        # Later appends depend on messages, not on time.
                         these.tools[0].go()
                         assert await next_said(events) == "a 3"
                         event, answer = await next_of(events)
@@ -283,6 +286,18 @@ class TestRequests:
                     async with these.at(whose, 1).get(id) as events:
                         assert events.response.status_code == 400
 
+    async def test_response_ends_once_the_engine_has_lost_its_events(self) -> None:
+        async with workers() as these, asyncio.timeout(10):
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a", 5) as events:
+                start = await events.event()
+                assert start is not None and number_of(start) == 0
+                await next_of(events)
+                these.forget_events(session)
+                async with session.get(start.id) as again:
+                    assert await again.event() is None
+
     async def test_without_ids_nothing_of_a_request_is_stored(self) -> None:
         async with workers(resumable=False) as these:
             session = await these.sites[0].initialize()
@@ -296,7 +311,7 @@ class TestStoredFirst:
     async def test_events_are_stored_before_they_are_sent(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
-            may, engine = these.engine.hold("events.append"), these.engine
+            may, engine = these.engine.block("events.append"), these.engine
 
             async def first() -> Any:
                 async with session.calling("a") as events:
@@ -313,7 +328,7 @@ class TestStoredFirst:
     async def test_all_that_waits_is_stored_at_once_and_the_answer_with_it(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
-            may = these.engine.hold("events.append")
+            may = these.engine.block("events.append")
 
             async def events_of_call() -> list[Event]:
                 async with session.calling("a", 5) as events:
@@ -326,7 +341,7 @@ class TestStoredFirst:
             assert [bool(event.data) for event in await coming] == [False, True, True, True, True]
             assert these.engine.calls.count("events.append") == 1
             name, _, _ = (coming.result()[-1].id or "").rpartition(".")
-            key = peers.key_of(session.id)
+            key = key_of(session.id)
             stored = await these.engine.memory.events.read(key, name, 0)
             assert stored is not None
             assert (len(stored.events), stored.ended) == (4, True)
@@ -337,8 +352,8 @@ class TestStoredFirst:
                 async with workers() as these:
                     engine = these.engine
                     async with these.calling() as (session, events, first):
-                        engine.leases_hold = True
-                        may = engine.hold("events.append")
+                        engine.keeps_leases = True
+                        may = engine.block("events.append")
                         engine.away = not made
                         these.tools[0].go(2)
                         if made:
@@ -368,7 +383,7 @@ class TestEngineAway:
             these.tools[0].go()
             async with session.get() as standing, session.calling("a", 5) as events:
                 last, _ = await next_of(events)
-                engine.away = engine.leases_hold = True
+                engine.away = engine.keeps_leases = True
                 these.tools[0].go()
                 for id in (None, last.id, "~.1"):
                     async with session.get(id) as refused:
@@ -391,7 +406,7 @@ class TestEngineAway:
             async with these.at(session, 1).get(last.id) as events:
                 these.tools[0].go()
                 assert await next_said(events) == "a 2"
-                engine.away = engine.leases_hold = True
+                engine.away = engine.keeps_leases = True
                 these.tools[0].go()
                 # Long enough for it to have looked.
                 await asyncio.sleep(SHORT)
@@ -482,7 +497,7 @@ class TestTakingOver:
                     session = await these.sites[0].initialize()
                     name = f"sgonegone-{'0' * 16}"
                     events = these.engine.memory.events
-                    key = peers.key_of(session.id)
+                    key = key_of(session.id)
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']
@@ -627,7 +642,7 @@ class TestStandalone:
             async with session.get() as old:
                 await saying.log("info", 1)
                 assert await next_said(old) == 1
-                # It gets no letters, and its lease lapses, while it believes that all is well.
+                # It gets no messages, and its lease lapses, while it believes that all is well.
                 paused.deaf = paused.lapsed = True
                 del these.engine.memory.workers[paused.name]
                 async with these.at(session, 1).get() as new:
@@ -641,7 +656,7 @@ class TestStandalone:
                     while (what := await next_said(new)) != 3:
                         assert what in (1, 2)
 
-    async def test_an_owner_that_lost_letters_goes_on_if_it_is_the_owner_still(self) -> None:
+    async def test_an_owner_that_lost_messages_goes_on_if_it_is_the_owner_still(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 1)
@@ -661,8 +676,8 @@ class TestStandalone:
                     async with session.get() as events:
                         await saying[0].log("info", "first")
                         assert await next_said(events) == "first"
-                        engine.leases_hold = True
-                        may = engine.hold("events.append")
+                        engine.keeps_leases = True
+                        may = engine.block("events.append")
                         engine.away = not made
                         calls, last = engine.calls.count("events.append"), these.last(session)
                         await saying[1].log("info", "there")
@@ -718,7 +733,7 @@ class TestStandalone:
                     session, engine = await these.sites[0].initialize(), these.engine
                     second = these.at(session, 1)
                     assert outcome(await second.post(request("ping"))) == (200, None)
-                    reading = engine.hold("sessions.open")
+                    reading = engine.block("sessions.open")
                     engine.calls.clear()
                     # The other one makes it read the stored events again.
                     level = request("logging/setLevel", level="error")
@@ -752,7 +767,7 @@ class TestStandalone:
                     async with session.get() as before:
                         await saying.log("info", 1)
                         assert await next_said(before) == 1
-                        engine.leases_hold, may = True, engine.hold("sessions.claim")
+                        engine.keeps_leases, may = True, engine.block("sessions.claim")
                         record = these.stream_record(session)
                         epoch = record.epoch
 
@@ -779,7 +794,7 @@ class TestStandalone:
         async with workers(3) as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 2)
-            may = these.engine.hold("sessions.claim")
+            may = these.engine.block("sessions.claim")
             async with AsyncExitStack() as stack:
 
                 async def open_listener(worker: int) -> Events:

@@ -1,6 +1,6 @@
 """Tasks at several workers that share an engine: each request comes to another one than the last.
 
-One server has tasks for the clients of both forms.
+One server has tasks of both kinds for its clients.
 """
 
 import json

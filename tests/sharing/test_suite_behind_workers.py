@@ -1,4 +1,4 @@
-"""What the tests of `tests/http` show of one application holds for several on one engine."""
+"""The tests of `tests/http` for one application also pass for several on one engine."""
 
 import re
 import subprocess
@@ -49,7 +49,7 @@ def is_served(text: str) -> bool:
 @pytest.mark.long
 @pytest.mark.sampled(0)
 @pytest.mark.parametrize(("policy", "engine"), COMBINED)
-def test_whatever_holds_for_an_application_holds_for_workers(policy: str, engine: str) -> None:
+def test_suite_of_application_passes_behind_workers(policy: str, engine: str) -> None:
     files = {path.name for path in FOLDER.glob("test_*.py") if is_served(path.read_text())}
     assert files.issuperset(SAMPLE)
     check(files, policy, engine)

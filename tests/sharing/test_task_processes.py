@@ -23,23 +23,23 @@ pytestmark = pytest.mark.long
 class BegunTask(NamedTuple):
     """A task, and where it was begun."""
 
-    form: str
+    kind: str
     id: str
     tool: str
     worker: int
 
 
 class Caller:
-    """Ann, who has a session at all workers, and asks them in both forms."""
+    """Ann, who has a session at all workers, and asks them for tasks of both kinds."""
 
     def __init__(self, sites: list[Site], session: Session) -> None:
         self.sites = sites
         self.session = session
 
-    async def ask(self, worker: int, form: str, method: str, **params: Any) -> JsonObject:
+    async def ask(self, worker: int, kind: str, method: str, **params: Any) -> JsonObject:
         """The answer to a request."""
         site = self.sites[worker]
-        if form == "core":
+        if kind == "core":
             message = request(method, f"{worker} {method} {params}", **params)
             response = await site.post(message, self.session.headers)
         else:
@@ -47,17 +47,17 @@ class Caller:
         answer: JsonObject = response.json()
         return answer
 
-    async def begin(self, worker: int, form: str, tool: str, path: Path) -> BegunTask:
-        added: JsonObject = {"task": {}} if form == "core" else {}
+    async def begin(self, worker: int, kind: str, tool: str, path: Path) -> BegunTask:
+        added: JsonObject = {"task": {}} if kind == "core" else {}
         given = {"name": tool, "arguments": {"path": str(path)}, **added}
-        result = (await self.ask(worker, form, "tools/call", **given))["result"]
-        id = result["task"]["taskId"] if form == "core" else result["taskId"]
-        return BegunTask(form, str(id), tool, worker)
+        result = (await self.ask(worker, kind, "tools/call", **given))["result"]
+        id = result["task"]["taskId"] if kind == "core" else result["taskId"]
+        return BegunTask(kind, str(id), tool, worker)
 
     async def until(self, worker: int, task: BegunTask, *statuses: str) -> JsonObject:
         """A task, once it has one of some statuses."""
         while True:
-            found = (await self.ask(worker, task.form, "tasks/get", taskId=task.id))["result"]
+            found = (await self.ask(worker, task.kind, "tasks/get", taskId=task.id))["result"]
             if found["status"] in statuses:
                 return dict(found)
             await asyncio.sleep(0.02)
@@ -73,14 +73,14 @@ class Caller:
     async def final_answer(self, worker: int, task: BegunTask) -> JsonObject:
         """Return the result or the error of a task's request."""
         found = await self.until(worker, task, "completed", "failed", "cancelled")
-        if task.form == "core":
+        if task.kind == "core":
             return await self.ask(worker, "core", "tasks/result", taskId=task.id)
         return found
 
 
 async def open_question(caller: Caller, task: BegunTask) -> str | None:
     """What a task asks now."""
-    found = (await caller.ask(2, task.form, "tasks/get", taskId=task.id))["result"]
+    found = (await caller.ask(2, task.kind, "tasks/get", taskId=task.id))["result"]
     questions = [
         question["params"]["message"] for question in found.get("inputRequests", {}).values()
     ]
@@ -130,7 +130,7 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
             path.touch()
         found = [await caller.final_answer(2, task) for task in tasks]
         for task, outcome in zip(tasks, found, strict=True):
-            with case(f"{task.tool} of {task.form} of worker {task.worker}"):
+            with case(f"{task.tool} of {task.kind} of worker {task.worker}"):
                 if task.tool == "only":
                     assert outcome["error"]["code"] == -32603
                     assert "gone" in outcome["error"]["message"]

@@ -105,9 +105,9 @@ def test_invalid_skill_is_refused_with_its_place(tmp_path: Path) -> None:
         place = tmp_path / name.replace(" ", "-")
         write_files(place, files or {"a/SKILL.md": skill("a")})
         if name in ("link", "folder"):
-            target = tmp_path / "hello"
-            target.mkdir(exist_ok=True)
-            (place / "a" / name).symlink_to(target if name == "folder" else "SKILL.md")
+            folder = tmp_path / "hello"
+            folder.mkdir(exist_ok=True)
+            (place / "a" / name).symlink_to(folder if name == "folder" else "SKILL.md")
         if name == "pipe":
             mkfifo(place / "a" / name)
         with tables.case(name), pytest.raises(InvalidSkill, match=why):

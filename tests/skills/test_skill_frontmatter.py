@@ -6,7 +6,7 @@ import pytest
 from mcp_protogen.runtime.features.skills.frontmatter import (
     InvalidFrontmatter,
     frontmatter_of,
-    same,
+    is_equal,
 )
 from support import tables
 
@@ -45,7 +45,7 @@ def test_yaml_is_read_by_the_core_schema_of_its_version_1_2() -> None:
     for text, found in READ.items():
         for lines in (text, text.replace("\n", "\r\n")):
             with tables.case(lines):
-                assert same(frontmatter_of(f"---\n{lines}\n---\nBody\n"), found)
+                assert is_equal(frontmatter_of(f"---\n{lines}\n---\nBody\n"), found)
     assert frontmatter_of("\ufeff---\r\na: 1\r\n---") == {"a": 1}
 
 
@@ -66,4 +66,4 @@ def test_values_are_the_same_as_json_has_them() -> None:
     ]  # fmt: skip
     for left, right, equal in rows:
         with tables.case((left, right)):
-            assert same(left, right) is same(right, left) is equal
+            assert is_equal(left, right) is is_equal(right, left) is equal

@@ -218,7 +218,7 @@ def test_checkout_stays_as_it_is_when_a_run_is_killed(project: Path, tmp_path: P
     assert copy.read_text("utf-8") == SOURCE
 
 
-def test_verdict_holds_until_the_code_or_the_test_changes(project: Path, tmp_path: Path) -> None:
+def test_verdict_lasts_until_code_or_test_changes(project: Path, tmp_path: Path) -> None:
     flipped, boundary = (
         find_change(kind, "is_small") for kind in ("flipped comparison", "boundary")
     )

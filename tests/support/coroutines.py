@@ -23,7 +23,7 @@ def run(
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Let other tasks run until a condition holds."""
+    """Let other tasks run until a condition is true."""
     async with asyncio.timeout(30):
         while not true():
             await asyncio.sleep(0)

@@ -25,26 +25,26 @@ _kept: Final[dict[str, Any]] = {}
 def remember() -> None:
     """Replace the functions before other modules import them."""
     for owner, name in _PURE:
-        setattr(owner, name, _remembered(getattr(owner, name)))
-    formatting.format_module = _shared(formatting.format_module)
+        setattr(owner, name, _memoise(getattr(owner, name)))
+    formatting.format_module = _share(formatting.format_module)
 
 
-def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+def _memoise(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def remembered(*arguments: Any, **options: Any) -> Any:
+    def wrapper(*arguments: Any, **options: Any) -> Any:
         name = _name(function.__qualname__, arguments, options)
         if name not in _kept:
             _kept[name] = function(*arguments, **options)
         return _kept[name]
 
-    return remembered
+    return wrapper
 
 
-def _shared(function: Callable[..., str]) -> Callable[..., str]:
+def _share(function: Callable[..., str]) -> Callable[..., str]:
     """Share the texts of a function between all processes of a run."""
 
     @wraps(function)
-    def shared(*arguments: Any, **options: Any) -> str:
+    def wrapper(*arguments: Any, **options: Any) -> str:
         file = Path(os.environ["MADE_ONCE"], _name(function.__qualname__, arguments, options))
         if not file.exists():
             made = file.with_suffix(f".{os.getpid()}")
@@ -53,7 +53,7 @@ def _shared(function: Callable[..., str]) -> Callable[..., str]:
         with file.open(encoding="utf-8", newline="") as text:
             return text.read()
 
-    return shared
+    return wrapper
 
 
 def _name(*said: object) -> str:

@@ -13,10 +13,10 @@ from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.dataclasses import TARGET
 from support import tables
-from support.generated import made_up_forms, oracle, spec_examples
+from support.generated import made_up_schemas, oracle, spec_examples
 from support.generated.differential import same
 from support.targets import differential
-from support.targets.forms import module_of_forms
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -56,23 +56,23 @@ def test_published_examples_are_read_and_written_back() -> None:
 
 
 @pytest.fixture(scope="module")
-def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The module for types in forms that no published schema has."""
-    file = module_of_forms("dataclasses", "__init__.py")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """The module for types that no published schema has."""
+    file = build_module("dataclasses", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
-        package, tmp_path_factory.mktemp("forms"), "dataclass_forms"
+        package, tmp_path_factory.mktemp("made-up"), "dataclasses_made_up"
     ) as found:
         yield found
 
 
-def test_types_in_any_form_accept_what_their_definitions_accept(forms: ModuleType) -> None:
-    definitions = {**schemas.schema()["$defs"], **made_up_forms.FORMS}
-    for name, form in made_up_forms.FORMS.items():
+def test_types_accept_what_their_definitions_accept(made_up: ModuleType) -> None:
+    definitions = {**schemas.schema()["$defs"], **made_up_schemas.SCHEMAS}
+    for name, schema in made_up_schemas.SCHEMAS.items():
         with tables.case(name):
-            wanted = schemas.validator({**form, "$defs": definitions})
-            for value in made_up_forms.values(form):
-                assert _reads(forms, type_name(name), value) == wanted.is_valid(value), value
+            wanted = schemas.validator({**schema, "$defs": definitions})
+            for value in made_up_schemas.values(schema):
+                assert _reads(made_up, type_name(name), value) == wanted.is_valid(value), value
 
 
 def test_undeclared_members_are_dropped_or_refused_but_for_open_types() -> None:

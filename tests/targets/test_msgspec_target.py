@@ -16,14 +16,14 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support import tables
-from support.generated import made_up_forms, oracle
+from support.generated import made_up_schemas, oracle
 from support.generated.differential import same
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
 from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference
-from support.targets.forms import module_of_forms
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import module
 from support.unit import schemas
 
@@ -142,22 +142,22 @@ def _is_part(found: Any, value: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The module for types in forms that no published schema has."""
-    file = module_of_forms("msgspec", "__init__.py")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """The module for types that no published schema has."""
+    file = build_module("msgspec", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
     with schemas.import_package(
-        package, tmp_path_factory.mktemp("forms"), "msgspec_forms"
+        package, tmp_path_factory.mktemp("made-up"), "msgspec_made_up"
     ) as found:
         yield found
 
 
-def test_types_in_any_form_accept_what_their_definitions_accept(forms: ModuleType) -> None:
-    definitions = {**schemas.schema()["$defs"], **made_up_forms.FORMS}
-    for name, form in made_up_forms.FORMS.items():
-        wanted = schemas.validator({**form, "$defs": definitions})
-        decoder = msgspec.json.Decoder(getattr(forms, type_name(name)), dec_hook=forms.dec_hook)
-        for value in made_up_forms.values(form):
+def test_types_accept_what_their_definitions_accept(made_up: ModuleType) -> None:
+    definitions = {**schemas.schema()["$defs"], **made_up_schemas.SCHEMAS}
+    for name, schema in made_up_schemas.SCHEMAS.items():
+        wanted = schemas.validator({**schema, "$defs": definitions})
+        decoder = msgspec.json.Decoder(getattr(made_up, type_name(name)), dec_hook=made_up.dec_hook)
+        for value in made_up_schemas.values(schema):
             text = json.dumps(value)
             if "1.0" not in text:  # that integers have no fraction is a known difference
                 with tables.case(f"{name}: {text}"):
@@ -290,11 +290,11 @@ def test_of_the_arms_that_fit_the_one_that_keeps_most_is_taken() -> None:
         assert isinstance(found, made.PrimitiveSchemaDefinition)
         assert msgspec.json.encode(found) == text.replace(" ", "").encode()
     assert not isinstance(made.Role, made.PrimitiveSchemaDefinition)
-    form = b'{"type": "object", "properties": {"a": {"type": "x"}}}'
+    schema = b'{"type": "object", "properties": {"a": {"type": "x"}}}'
     with pytest.raises(
         msgspec.ValidationError, match=r"at `\$\.type` - at `\$\.properties\[...\]`"
     ):
-        _decoder("2025-11-25", "ElicitRequestFormParamsRequestedSchema").decode(form)
+        _decoder("2025-11-25", "ElicitRequestFormParamsRequestedSchema").decode(schema)
 
 
 def test_undeclared_members_can_be_refused_but_for_open_types() -> None:

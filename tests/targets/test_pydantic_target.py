@@ -1,4 +1,4 @@
-"""The target `pydantic`: the accepted values, and the form of its models."""
+"""The target `pydantic`: the accepted values, and the options of its models."""
 
 import re
 from functools import cache
@@ -42,8 +42,8 @@ def test_models_accept_what_the_schema_accepts_but_for_known_differences() -> No
     )
 
 
-def _text(**form: Any) -> str:
-    options = TargetOptions("pydantic", **form)
+def _text(**members: Any) -> str:
+    options = TargetOptions("pydantic", **members)
     return (folder(options, (REVISION,)) / "v2025_11_25.py").read_text()
 
 

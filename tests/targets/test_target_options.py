@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from mcp_protogen.cli import completion
-from support import forms
+from support import formats
 from support.running import Run
 from support.tables import case
 
@@ -53,23 +53,23 @@ def test_a_package_has_a_module_for_each_layer_and_no_other_files(mcp_gen: Run) 
     assert _paths() == ["mcp-gen.lock", "own.py", "v2025_06_18.py"]
 
 
-def test_a_folder_keeps_its_form_unless_somebody_says_another(mcp_gen: Run) -> None:
-    form = {"base-class": "own:Base", "extra": "ignore", "root-models": True}
+def test_a_folder_keeps_its_target_options_unless_others_are_given(mcp_gen: Run) -> None:
+    members = {"base-class": "own:Base", "extra": "ignore", "root-models": True}
     said = ("--base-class", "own:Base", "--extra", "ignore", "--root-models")
     assert mcp_gen(*ONE, "--target", "pydantic", *said).code == 0
     usual = {"target": "pydantic", "only": ["models"], "layout": "single"}
-    assert _options() == {**usual, **form}
+    assert _options() == {**usual, **members}
     assert mcp_gen("--out", "pkg", "--dry-run").out.startswith("pkg: 0 files")
     checked = mcp_gen("--out", "pkg", "--check", "--extra", "forbid")
     assert (checked.code, "extra was 'ignore' and is 'forbid'" in checked.out) == (1, True)
     assert mcp_gen("--out", "pkg", "--extra", "forbid", "--no-root-models").code == 0
-    del form["root-models"]
-    assert _options() == {**usual, **form, "extra": "forbid"}
+    del members["root-models"]
+    assert _options() == {**usual, **members, "extra": "forbid"}
     assert mcp_gen("--out", "pkg", "--only", "models").code == 0
     assert _options() == usual
 
 
-def test_settings_say_the_form(mcp_gen: Run) -> None:
+def test_settings_have_the_target_options(mcp_gen: Run) -> None:
     Path("pyproject.toml").write_text("""
         [tool.mcp-gen]
         revision = "2025-06-18"
@@ -87,8 +87,8 @@ def test_settings_say_the_form(mcp_gen: Run) -> None:
     assert Path("pkg/_old/methods.py").is_file()
     options = _options()
     assert len(str(options.pop("names"))) == 64
-    form = {"layout": "package", "base-class": "own:Base", "extra": "allow"}
-    assert options == {"target": "pydantic", "only": ["methods"], **form}
+    members = {"layout": "package", "base-class": "own:Base", "extra": "allow"}
+    assert options == {"target": "pydantic", "only": ["methods"], **members}
     assert mcp_gen("--check").code == 0
     Path("names.json").write_text("{}")
     assert "names was" in mcp_gen("--check").out
@@ -111,13 +111,13 @@ def test_options_of_typescript_are_settings_and_in_the_lock(mcp_gen: Run) -> Non
     Path("names.json").write_text('{"modules": {"2025-06-18": "spec.types.2025-06-18"}}')
     assert mcp_gen().code == 0
     assert _paths() == ["mcp-gen.lock", "spec.types.2025-06-18.ts"]
-    form = {"inline-objects": True, "types-only": True, "quotes": "single"}
-    assert form.items() <= _options().items()
-    assert forms.faults("lock", Path("pkg/mcp-gen.lock").read_text()) == []
+    members = {"inline-objects": True, "types-only": True, "quotes": "single"}
+    assert members.items() <= _options().items()
+    assert formats.faults("lock", Path("pkg/mcp-gen.lock").read_text()) == []
     assert mcp_gen("--check", "--regenerate").code == 0
     checked = mcp_gen("--check", "--quotes", "double", "--no-types-only", "--no-inline-objects")
     assert checked.code == 1
-    for setting in form:
+    for setting in members:
         assert f"{setting} was" in checked.out
     lock = Path("pkg/mcp-gen.lock")
     lock.write_text(
@@ -242,12 +242,12 @@ def test_options_of_typescript_are_completed(mcp_gen: Run) -> None:
     assert flags <= set(re.findall(r"--[a-z-]+", mcp_gen("generate", "--help").out))
 
 
-def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None:
+def test_a_lock_with_target_options_has_the_published_format(mcp_gen: Run) -> None:
     Path("names.json").write_text('{"types": {"2025-06-18": {"Tool": "Utility"}}}')
     assert mcp_gen(*ALONE, "--names", "names.json", "--extra", "allow").code == 0
     lock = Path("pkg/mcp-gen.lock")
     text = lock.read_text()
-    assert forms.faults("lock", text) == []
+    assert formats.faults("lock", text) == []
     faults = ('"capabilities"', '"model"'), ('"single"', '"flat"'), ('"allow"', '"own"')
     for old, new in (*faults, ('"pydantic"', '["pydantic"]')):
         with case(new):

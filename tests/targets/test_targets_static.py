@@ -15,7 +15,7 @@ from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
-from support.targets.forms import module_of_forms
+from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
@@ -51,7 +51,7 @@ PROGRAMS: Final[Mapping[str, str]] = {
         for number, program in enumerate(block_texts("targets-dependency-free.md"))
     },
 }
-FORMS: Final = ("typeddict", "dataclasses", "msgspec")
+OTHER_TARGETS: Final = ("typeddict", "dataclasses", "msgspec")
 EXPECTED: Final = {
     (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
 }
@@ -65,8 +65,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(folder(options, revisions), place / name)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
-    for target in FORMS:
-        file = module_of_forms(target, f"forms_as_{target}.py")
+    for target in OTHER_TARGETS:
+        file = build_module(target, f"made_up_as_{target}.py")
         (place / file.path).write_bytes(file.content)
     return place
 
@@ -96,7 +96,7 @@ def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
 
 def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    made_up = [f"forms_as_{target}.py" for target in FORMS]
+    made_up = [f"made_up_as_{target}.py" for target in OTHER_TARGETS]
     bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
     output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
     lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)

@@ -67,12 +67,12 @@ TINY: Final[dict[str, Json]] = {
     "alias that contains itself": without(A={"type": "array", "items": ref("A")}),
 }
 _LAYERS: Final[tuple[tuple[Layer, ...], ...]] = (LAYERS, *((layer,) for layer in LAYERS))
-FORMS: Final = tuple(product(LAYOUTS, _LAYERS))
+LAYOUTS_OF_LAYERS: Final = tuple(product(LAYOUTS, _LAYERS))
 
 
 def make_packages(target: str, definitions: Json) -> Iterator[tuple[str, Package]]:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions}
-    for layout, layers in FORMS:
+    for layout, layers in LAYOUTS_OF_LAYERS:
         options = TargetOptions(target, layers, layout)
         name = f"{layout}_{'_'.join(layers)}"
         yield name, generate(GenerationOptions(("x",), {"x": schema_file(schema)}, target=options))

@@ -90,7 +90,7 @@ def test_each_layer_stands_alone(layers: tuple[Layer, ...], tmp_path: Path) -> N
         assert complaints(tmp_path, *(f"{layout}/{file.path}" for file in files)) == []
 
 
-FORMS = {
+VARIANTS = {
     "inline objects": TargetOptions("typescript", LAYERS, inline_objects=True),
     "types only": TargetOptions("typescript", LAYERS, types_only=True),
     "single quotes": TargetOptions("typescript", LAYERS, quotes="single"),
@@ -100,15 +100,15 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_each_form_passes_a_strict_compiler(form: str) -> None:
-    folder = prepare(target_modules.folder(FORMS[form]))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_variant_passes_a_strict_compiler(variant: str) -> None:
+    folder = prepare(target_modules.folder(VARIANTS[variant]))
     assert len(modules(folder)) > len(REVISIONS)
     assert complaints(folder, *modules(folder)) == []
 
 
 def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
-    folder = prepare(target_modules.folder(FORMS["inline objects"]))
+    folder = prepare(target_modules.folder(VARIANTS["inline objects"]))
     text = (folder / "v2025_11_25.ts").read_text()
     assert "export interface CompleteRequestParamsArgument" not in text
     assert "\n  argument: {\n" in text and "logging?: object;" in text

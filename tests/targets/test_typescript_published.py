@@ -32,7 +32,7 @@ OBJECT = "{ [key: string]: unknown }"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The reason why types differ from the published ones, and their expected form."""
+    """The reason why types differ from the published ones, and the expected text."""
 
     reason: str
     published: str
@@ -68,7 +68,7 @@ DIFFERENCES: Final = (
 )
 
 
-FORMS: Final = {
+OPTIONS: Final = {
     NAMED: DIFFERENCES,
     INLINE: tuple(difference for difference in DIFFERENCES if "`object`" not in difference.reason),
     PUBLISHED: (),
@@ -85,32 +85,32 @@ def published_types(revision: str) -> str:
 
 
 @cache
-def folder(form: TargetOptions) -> Path:
+def folder(options: TargetOptions) -> Path:
     """A folder with the modules of all revisions."""
-    return prepare(target_modules.folder(form))
+    return prepare(target_modules.folder(options))
 
 
 def not_assignable(
-    form: TargetOptions, revision: str, excused: Sequence[Collection[Difference]]
+    options: TargetOptions, revision: str, excused: Sequence[Collection[Difference]]
 ) -> list[list[tuple[str, str]]]:
     """The types that are not assignable to the published ones, or not from them.
 
     That is asked several times, with other differences each, of one run of the compiler.
     """
-    checks = list(product(_shared_names(form, revision), ("to", "from")))
+    checks = list(product(_shared_names(options, revision), ("to", "from")))
     programs = [
-        _program(folder(form), f"{revision}_{number}", differences, checks)
+        _program(folder(options), f"{revision}_{number}", differences, checks)
         for number, differences in enumerate(excused)
     ]
-    found = complaints(folder(form), *programs)
+    found = complaints(folder(options), *programs)
     return [
         [checks[_line(line) - 3] for line in found if line.startswith(f"{program}(")]
         for program in programs
     ]
 
 
-def _shared_names(form: TargetOptions, revision: str) -> list[str]:
-    ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
+def _shared_names(options: TargetOptions, revision: str) -> list[str]:
+    ours = (folder(options) / f"{module_name(revision)}.ts").read_text()
     names = sorted(_types(published_types(revision)) & _types(ours))
     assert len(names) > 70
     return names
@@ -154,32 +154,32 @@ def repository() -> None:
         skip_untested(wanted, "that types and constants in TypeScript are the published ones")
 
 
-@pytest.mark.parametrize("form", FORMS, ids=["named", "inline", "published"])
-def test_types_are_those_of_the_specification_but_for_the_differences(form: TargetOptions) -> None:
-    unused = set(FORMS[form])
+@pytest.mark.parametrize("kind", OPTIONS, ids=["named", "inline", "published"])
+def test_types_are_those_of_the_specification_but_for_the_differences(kind: TargetOptions) -> None:
+    unused = set(OPTIONS[kind])
     for revision in REVISIONS:
         idle = list(unused)
         excused = [
-            [reason for reason in FORMS[form] if reason is not difference] for difference in idle
+            [reason for reason in OPTIONS[kind] if reason is not difference] for difference in idle
         ]
         with case(revision):
-            found, *without = not_assignable(form, revision, [FORMS[form], *excused])
+            found, *without = not_assignable(kind, revision, [OPTIONS[kind], *excused])
             assert found == []
         unused -= {difference for difference, missed in zip(idle, without, strict=True) if missed}
     assert unused == set()
 
 
-@pytest.mark.parametrize("form", FORMS, ids=["named", "inline", "published"])
-def test_constants_of_the_specification_are_exported(form: TargetOptions) -> None:
+@pytest.mark.parametrize("kind", OPTIONS, ids=["named", "inline", "published"])
+def test_constants_of_the_specification_are_exported(kind: TargetOptions) -> None:
     for revision in REVISIONS:
         with case(revision):
-            ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
+            ours = (folder(kind) / f"{module_name(revision)}.ts").read_text()
             wanted = _constants(published_types(revision))
             assert len(wanted) >= 7
             assert wanted - _constants(ours) == set()
 
 
-def test_published_form_exports_exactly_the_types_of_the_specification() -> None:
+def test_published_options_export_exactly_the_types_of_the_specification() -> None:
     for revision in REVISIONS:
         with case(revision):
             ours = (folder(PUBLISHED) / f"{module_name(revision)}.ts").read_text()

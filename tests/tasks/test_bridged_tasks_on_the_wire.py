@@ -303,7 +303,7 @@ async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_n
             assert (await hand.take())["error"]["code"] == -32021
 
 
-async def test_within_one_form_a_server_itself_refuses_what_it_requires_a_task_for() -> None:
+async def test_within_one_kind_a_server_itself_refuses_what_it_requires_a_task_for() -> None:
     async with serve_bridged(SERVERS[STATELESS](), **OPTIONS) as hand:
         refused = (await asking.call(hand, "needed", meta=META))["error"]
         assert refused["code"] == -32021

@@ -1,4 +1,4 @@
-"""Calls of tools as tasks, in the form of 2025-11-25, on servers of functions."""
+"""Calls of tools as tasks of 2025-11-25, on servers of functions."""
 
 from asyncio import Event, create_task, wait_for
 from typing import Any
@@ -181,16 +181,16 @@ async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() ->
 
 @pytest.mark.shows("TC-09", "TC-10", "TC-13")
 async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
-    person, tapped = AnsweringClient(), Tapped()
-    async with client_of(Jobs(), person, tap=keeping(tapped), options=OPTIONS) as client:
+    answerer, tapped = AnsweringClient(), Tapped()
+    async with client_of(Jobs(), answerer, tap=keeping(tapped), options=OPTIONS) as client:
         task = await begin_task(client, "greet")
         while (await client.get_task(task.task_id)).status != "input_required":
             pass
-        assert person.asked == [], "nothing is asked before the client waits for the result"
+        assert answerer.asked == [], "nothing is asked before the client waits for the result"
         both = [create_task(client.get_task_payload(task.task_id)) for _ in range(2)]
         texts = [text_of(await wait_for(handle, 30)) for handle in both]
         assert texts == ["F L", "F L"]
-        assert [question.message for question in person.asked] == [
+        assert [question.message for question in answerer.asked] == [
             "First?",
             "Last?",
         ], "each one once"
@@ -202,15 +202,15 @@ async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
 
 @pytest.mark.shows("TC-09")
 async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() -> None:
-    asked, hold = Event(), Event()
+    asked, released = Event(), Event()
 
     class Slow(AnsweringClient):
-        """A person that needs time for the first question."""
+        """A user who needs time for the first question."""
 
         async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
             if not asked.is_set():
                 asked.set()
-                await hold.wait()
+                await released.wait()
             return await super().on_elicit(params)
 
     async with client_of(Jobs(), Slow(), options=OPTIONS) as client:
@@ -224,9 +224,9 @@ async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() ->
 
 @pytest.mark.shows("TC-09")
 async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
-    person = AnsweringClient()
-    person.refuses = True
-    async with client_of(Jobs(), person, options=OPTIONS) as client:
+    answerer = AnsweringClient()
+    answerer.refuses = True
+    async with client_of(Jobs(), answerer, options=OPTIONS) as client:
         task = await begin_task(client, "greet")
         with pytest.raises(McpError) as raised:
             await client.get_task_payload(task.task_id)

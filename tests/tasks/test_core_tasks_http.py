@@ -50,14 +50,14 @@ async def test_where_clients_are_not_known_nothing_is_listed() -> None:
 
 @pytest.mark.shows("TC-09", "TC-10", "TC-12")
 async def test_a_worker_asks_for_a_task_that_another_one_runs() -> None:
-    store, person = MemoryTaskStore(), AnsweringClient()
+    store, answerer = MemoryTaskStore(), AnsweringClient()
     async with (
         serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as one,
         serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as other,
         connect_http(one.url, AnsweringClient(), headers=of("ann")) as client,
-        connect_http(other.url, person, headers=of("ann")) as later,
+        connect_http(other.url, answerer, headers=of("ann")) as later,
     ):
         task = await begin_task(client, "greet")
         assert text_of(await wait_for(later.get_task_payload(task.task_id), 10)) == "F L"
-        assert [question.message for question in person.asked] == ["First?", "Last?"]
+        assert [question.message for question in answerer.asked] == ["First?", "Last?"]
         assert (await client.get_task(task.task_id)).status == "completed"

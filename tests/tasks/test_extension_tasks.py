@@ -1,4 +1,4 @@
-"""Tools that are worked on as tasks, in the form of the extension."""
+"""Tools that run as tasks of the extension."""
 
 import asyncio
 from contextvars import ContextVar
@@ -150,7 +150,7 @@ async def test_the_extension_is_declared_without_settings_by_servers_that_have_t
 
 
 @pytest.mark.shows("TX-04", "TX-23")
-async def test_the_server_alone_decides_and_task_of_the_older_form_is_ignored() -> None:
+async def test_the_server_alone_decides_and_task_of_the_older_kind_is_ignored() -> None:
     async with serve_by_hand(Worker(), tasks=TaskOptions(ttl=60)) as hand:
         for name, meta, kind in (
             ("slow", DECLARED, "task"),
@@ -232,7 +232,7 @@ async def test_a_client_without_the_extension_can_ask_about_no_task() -> None:
 
 
 @pytest.mark.shows("TX-24")
-async def test_neither_form_is_switched_on_by_the_declaration_of_the_other() -> None:
+async def test_neither_kind_is_switched_on_by_the_declaration_of_the_other() -> None:
     methods: JsonObject = {"list": {}, "cancel": {}, "requests": {"elicitation": {"create": {}}}}
     async with serve_by_hand(Worker()) as hand:
         older = {**META, CAPABILITIES: {"tasks": methods}}

@@ -1,4 +1,4 @@
-"""One handler for all: clients that can have tasks, in either form, and clients that cannot."""
+"""One handler for all: clients with tasks of either kind, and clients without tasks."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

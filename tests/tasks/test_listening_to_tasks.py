@@ -122,7 +122,7 @@ async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None
     assert len(clock.waits) == 1
 
 
-async def test_there_is_nothing_to_listen_to_in_the_other_form() -> None:
+async def test_there_is_nothing_to_listen_to_in_the_other_kind() -> None:
     async with calling(Before(), ScriptedServer("2025-11-25")) as client:
         with pytest.raises(pkg.LocalError):
             await client.listen_to_tasks()

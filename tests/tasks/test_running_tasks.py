@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.runtime.core.tasks import Tasks
-from mcp_protogen.runtime.features.tasks.board import TaskBoard
+from mcp_protogen.runtime.features.tasks.registry import TaskRegistry
 from mcp_protogen.runtime.features.tasks.server.runner import TaskRunner
 from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import EngineUnavailable
@@ -142,21 +142,21 @@ async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down(
 
 async def test_a_task_whose_worker_is_gone_without_a_word_fails() -> None:
     store = MemoryTaskStore()
-    board = TaskBoard(store, of(store))
+    registry = TaskRegistry(store, of(store))
     async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         id = await begin_task(hand, "only_once")
-        task = await board.find(id)
-        running = asyncio.create_task(_adopt(board, task))
+        task = await registry.find(id)
+        running = asyncio.create_task(_adopt(registry, task))
         found = await until(hand, id, "failed")
         assert "gone" in found["error"]["message"]
         await running
 
 
-async def _adopt(board: TaskBoard, task: Task) -> None:
+async def _adopt(registry: TaskRegistry, task: Task) -> None:
     async def never(task: object) -> Any:
         raise AssertionError(task)
 
-    runner = TaskRunner(board, Tasks(), never)
+    runner = TaskRunner(registry, Tasks(), never)
     await runner.adopt(task)
 
 
@@ -173,7 +173,7 @@ async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
             return await super().take_overdue(lease, most)
 
     store = Failing()
-    board = TaskBoard(store, of(store))
+    registry = TaskRegistry(store, of(store))
     async with serve_by_hand(Outer(), tasks=TaskOptions(store=store, lease=2.0), drain=0) as hand:
         await hand.ask("server/discover", "discover", _meta=DECLARED)
         id = await begin_task(hand, "only_once")
@@ -184,12 +184,12 @@ async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
             revision="2026-07-28",
             method="tools/call",
             params={},
-            created_at=board.clock(),
-            updated_at=board.clock(),
+            created_at=registry.clock(),
+            updated_at=registry.clock(),
             ttl=60.0,
             poll_interval=1.0,
         )
-        await board.create(task)
+        await registry.create(task)
         await store.renew({stored.key for stored in await store.page("", "", 9)} - {held}, 0.0)
         assert store.failed
         await until(hand, "left", "failed")

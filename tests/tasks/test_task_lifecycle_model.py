@@ -1,4 +1,4 @@
-"""Whatever clients, workers and time do to tasks of both forms: a board agrees with a model."""
+"""Clients, workers and time change tasks of both kinds: the registry agrees with a model."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mcp_protogen.runtime.core.base64url import base64url
 from mcp_protogen.runtime.features.tasks import lifecycle
-from mcp_protogen.runtime.features.tasks.board import (
-    TaskBoard,
+from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step, TaskLease
+from mcp_protogen.runtime.features.tasks.registry import (
     TaskOptions,
+    TaskRegistry,
     TooManyTasks,
     UnknownTask,
 )
-from mcp_protogen.runtime.features.tasks.leases import Holding, LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run
@@ -30,14 +30,14 @@ PRINCIPALS = ("ann", "bob", None)
 KEYS = ("1", "2", "3")
 
 T = TypeVar("T")
-Form = Literal["core", "extension"]
+Kind = Literal["core", "extension"]
 
 
 @dataclass
 class Known:
     """What the model knows of a task."""
 
-    form: Form
+    kind: Kind
     owner: str | None
     ends_at: float
     status: str = "working"
@@ -46,9 +46,9 @@ class Known:
     updated_at: float = 0.0
     due: float = 0.0
     """When its worker counts as gone."""
-    holders: dict[int, str | None] = field(default_factory=dict[int, str | None])
+    workers: dict[int, str | None] = field(default_factory=dict[int, str | None])
     """By worker, the name under which it has begun to run it; the last one has it."""
-    holder: str | None = None
+    worker: str | None = None
 
     @property
     def live(self) -> bool:
@@ -68,8 +68,8 @@ class Tasks(RuleBasedStateMachine):
         self.wrong = [0.0, 0.0]
         store = self.store = MemoryTaskStore(lambda: self.now)
         options = TaskOptions(max_tasks=MOST, lease=LEASE)
-        self.boards = [
-            TaskBoard(store, options, clock=lambda i=i: self.now + self.wrong[i])  # type: ignore[misc]
+        self.registries = [
+            TaskRegistry(store, options, clock=lambda i=i: self.now + self.wrong[i])  # type: ignore[misc]
             for i in range(2)
         ]
         self.known: dict[str, Known] = {}
@@ -78,7 +78,7 @@ class Tasks(RuleBasedStateMachine):
     def pass_time(self) -> None:
         """Do what time does to the tasks of the model."""
         for id, task in [*self.known.items()]:
-            kept = LAPSED_FOR if task.form == "extension" else 0.0
+            kept = LAPSED_FOR if task.kind == "extension" else 0.0
             if self.now >= task.ends_at + kept:
                 del self.known[id]
             elif self.now >= task.ends_at and task.live:
@@ -86,10 +86,10 @@ class Tasks(RuleBasedStateMachine):
 
     def take(self, data: st.DataObject, step: Step, allowed: bool) -> bool:
         """Take a step of the task that `data` chose last; return whether it was taken."""
-        board = data.draw(st.sampled_from(self.boards))
-        before = run_at_once(board.find(self.chosen))
+        registry = data.draw(st.sampled_from(self.registries))
+        before = run_at_once(registry.find(self.chosen))
         try:
-            after = run_at_once(board.change(self.chosen, step))
+            after = run_at_once(registry.change(self.chosen, step))
         except (lifecycle.TaskEnded, ValueError):
             assert not allowed
             return False
@@ -108,19 +108,19 @@ class Tasks(RuleBasedStateMachine):
         self.chosen = data.draw(st.sampled_from(sorted(self.known)))
         return self.known[self.chosen]
 
-    @rule(form=st.sampled_from(["core", "extension"]), owner=st.sampled_from(PRINCIPALS))
-    def create(self, form: Form, owner: str | None) -> None:
+    @rule(kind=st.sampled_from(["core", "extension"]), owner=st.sampled_from(PRINCIPALS))
+    def create(self, kind: Kind, owner: str | None) -> None:
         self.numbers += 1
         id = f"task {self.numbers}"
-        task = a_task(id, form=form, principal_id=owner, created_at=self.now, ttl=100.0)
+        task = a_task(id, form=kind, principal_id=owner, created_at=self.now, ttl=100.0)
         full = sum(entry.owner == owner for entry in self.known.values()) >= MOST
         try:
-            assert run_at_once(self.boards[0].create(task)).version == 1
+            assert run_at_once(self.registries[0].create(task)).version == 1
         except TooManyTasks:
             assert full
         else:
             assert not full
-            self.known[id] = Known(form, owner, self.now + 100.0, due=self.now + LEASE)
+            self.known[id] = Known(kind, owner, self.now + 100.0, due=self.now + LEASE)
 
     @rule(seconds=st.sampled_from([1.0, 9.0, 10.0, 30.0, 99.0, 100.0, 1000.0]))
     def wait(self, seconds: float) -> None:
@@ -170,10 +170,10 @@ class Tasks(RuleBasedStateMachine):
     # Workers.
 
     @rule(data=st.data(), which=st.sampled_from([0, 1]))
-    def hold(self, data: st.DataObject, which: int) -> None:
+    def start(self, data: st.DataObject, which: int) -> None:
         """Begin to run a task, as its first worker does."""
         task = self.choose(data)
-        if task is None or task.holder is not None:
+        if task is None or task.worker is not None:
             return
         self.run(task, which)
 
@@ -182,19 +182,19 @@ class Tasks(RuleBasedStateMachine):
         name = f"run {self.numbers_of_runs} of {which}"
         step: Step = lambda one: lifecycle.assign(one, name, self.clock(which))  # noqa: E731
         try:
-            run_at_once(self.boards[which].change(self.chosen, step))
+            run_at_once(self.registries[which].change(self.chosen, step))
         except lifecycle.TaskEnded:
             assert not task.live
         else:
             assert task.live
-            task.holders[which] = task.holder = name
+            task.workers[which] = task.worker = name
             self.renew_lease()
 
     @rule(which=st.sampled_from([0, 1]))
     def renew(self, which: int) -> None:
-        """Renew what a worker holds, which it does while it is not stopped."""
+        """Renew the leases of a worker, which it does while it is not stopped."""
         held = {
-            id: task for id, task in self.known.items() if task.holders.get(which) and task.live
+            id: task for id, task in self.known.items() if task.workers.get(which) and task.live
         }
         run_at_once(self.store.renew([_key(id) for id in held], LEASE))
         for task in held.values():
@@ -204,7 +204,7 @@ class Tasks(RuleBasedStateMachine):
     def take_over(self, which: int, again: bool) -> None:
         """Run again, or end, the tasks whose workers are gone."""
         gone = {id for id, entry in self.known.items() if entry.live and self.now >= entry.due}
-        found = run_at_once(orphans_of(self.boards[which]))
+        found = run_at_once(orphans_of(self.registries[which]))
         assert {task.id for task in found} == gone
         for self.chosen in sorted(gone):
             task = self.known[self.chosen]
@@ -216,14 +216,14 @@ class Tasks(RuleBasedStateMachine):
     def finish(self, data: st.DataObject, which: int) -> None:
         """End a task that a worker has begun to run, before it was stopped for a while or not."""
         task = self.choose(data)
-        if task is not None and task.holders.get(which) is not None:
+        if task is not None and task.workers.get(which) is not None:
             self.finish_as(task, which, "completed")
 
     @rule(data=st.data(), which=st.sampled_from([0, 1]))
     def stop_for_a_lease(self, data: st.DataObject, which: int) -> None:
         """Stop a worker so long that another one runs its task; then it goes on, and ends it."""
         task = self.choose(data)
-        if task is None or task.holder is not None or not task.live:
+        if task is None or task.worker is not None or not task.live:
             return
         id = self.chosen
         self.run(task, which)
@@ -234,14 +234,14 @@ class Tasks(RuleBasedStateMachine):
             self.finish_as(task, which, "completed")
 
     def finish_as(self, task: Known, which: int, end: str) -> None:
-        board, worker = self.boards[which], task.holders[which]
+        registry, worker = self.registries[which], task.workers[which]
         steps: dict[str, Step] = {
-            "completed": lambda one: lifecycle.complete(one, {}, board.clock()),
-            "failed": lambda one: lifecycle.fail(one, board.clock(), error={}),
+            "completed": lambda one: lifecycle.complete(one, {}, registry.clock()),
+            "failed": lambda one: lifecycle.fail(one, registry.clock(), error={}),
         }
 
         async def change() -> None:
-            await Holding(await board.find(self.chosen), str(worker), board.change).change(
+            await TaskLease(await registry.find(self.chosen), str(worker), registry.change).change(
                 steps[end]
             )
 
@@ -250,14 +250,14 @@ class Tasks(RuleBasedStateMachine):
         except lifecycle.TaskEnded:
             assert not task.live
         except LeaseLost:
-            assert task.live and task.holder != worker
+            assert task.live and task.worker != worker
         else:
-            assert task.live and task.holder == worker
+            assert task.live and task.worker == worker
             task.status, task.asked = end, set()
             self.renew_lease()
 
     def clock(self, which: int) -> float:
-        return self.boards[which].clock()
+        return self.registries[which].clock()
 
     @invariant()
     def who_asks_sees_what_the_model_knows(self) -> None:
@@ -265,10 +265,10 @@ class Tasks(RuleBasedStateMachine):
             id = f"task {number}"
             known = self.known.get(id)
             for who in PRINCIPALS:
-                for form in ("core", "extension"):
-                    mine = known is not None and (known.form, known.owner) == (form, who)
+                for kind in ("core", "extension"):
+                    mine = known is not None and (known.kind, known.owner) == (kind, who)
                     try:
-                        task = run_at_once(self.boards[number % 2].get(id, form, who))
+                        task = run_at_once(self.registries[number % 2].get(id, kind, who))
                     except UnknownTask:
                         assert not mine
                         continue
@@ -281,9 +281,9 @@ class Tasks(RuleBasedStateMachine):
     @invariant()
     def each_sees_a_list_of_its_own(self) -> None:
         for who in PRINCIPALS:
-            listed = run_at_once(self.boards[0].page(who, None, 10)).tasks
+            listed = run_at_once(self.registries[0].page(who, None, 10)).tasks
             assert {task.id for task in listed} == {
-                id for id, entry in self.known.items() if (entry.form, entry.owner) == ("core", who)
+                id for id, entry in self.known.items() if (entry.kind, entry.owner) == ("core", who)
             }
 
 
@@ -319,9 +319,9 @@ def test_status_allows_only_its_successors() -> None:
                         take(task)
 
 
-async def orphans_of(board: TaskBoard) -> list[Task]:
+async def orphans_of(registry: TaskRegistry) -> list[Task]:
     """The tasks whose workers are gone."""
-    return [task async for task in board.orphans()]
+    return [task async for task in registry.orphans()]
 
 
 def _key(id: str) -> str:

@@ -1,4 +1,4 @@
-"""Tasks of a class of one revision, with peers of another: native on the wire, and declared so."""
+"""Tasks of one revision, for clients and servers of another: native, and declared so."""
 
 from typing import Any
 
@@ -37,14 +37,14 @@ async def initialize(hand: Hand, revision: str = OLD) -> Any:
     return said
 
 
-async def test_a_server_of_the_extension_declares_the_core_form_to_a_client_of_2025_11_25() -> None:
+async def test_a_server_of_the_extension_declares_the_core_kind_to_a_client_of_2025_11_25() -> None:
     async with serve_by_hand(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
         said = (await initialize(hand))["capabilities"]
     assert said["tasks"] == {"requests": {"tools": {"call": {}}}, "cancel": {}}
     assert "extensions" not in said
 
 
-async def test_no_form_of_tasks_is_declared_in_a_revision_without_tasks() -> None:
+async def test_no_kind_of_tasks_is_declared_in_a_revision_without_tasks() -> None:
     async with serve_by_hand(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
         said = (await initialize(hand, "2025-06-18"))["capabilities"]
     assert not {"tasks", "extensions"} & said.keys()

@@ -1,4 +1,4 @@
-"""Tasks over HTTP, in both forms: their owners, their number, and their lifetime."""
+"""Tasks of both kinds over HTTP: their owners, their number, and their lifetime."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -26,8 +26,8 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-async def forms_of(site: Site, name: str) -> dict[str, Ask]:
-    """Return the ways to ask of a principal, by form of tasks."""
+async def kinds_of(site: Site, name: str) -> dict[str, Ask]:
+    """Return the ways in which a principal asks, by kind of tasks."""
     session = await site.initialize(OLD, of(name), elicitation={})
 
     async def core(method: str, **params: Any) -> JsonObject:
@@ -42,14 +42,14 @@ async def forms_of(site: Site, name: str) -> dict[str, Ask]:
     return {"core": core, "extension": extension}
 
 
-async def begin_task(ask: Ask, form: str, tool: str = "slow", **task: Any) -> JsonObject:
+async def begin_task(ask: Ask, kind: str, tool: str = "slow", **task: Any) -> JsonObject:
     """The task that a call becomes, or the error in its place."""
-    given: Any = {"task": task} if form == "core" else {}
+    given: Any = {"task": task} if kind == "core" else {}
     answer = await ask("tools/call", name=tool, arguments={}, **given)
     if "error" in answer:
         return dict(answer["error"])
     result = answer["result"]
-    return dict(result["task"] if form == "core" else result)
+    return dict(result["task"] if kind == "core" else result)
 
 
 @asynccontextmanager
@@ -63,26 +63,26 @@ async def serving_tasks(**limits: Any) -> AsyncGenerator[Site, None]:
 @pytest.mark.shows("TC-16", "TC-19", "TC-20", "TX-14", "TX-20", "TX-22")
 async def test_the_task_of_another_is_as_unknown_as_none() -> None:
     async with serving_tasks() as site:
-        asks = {name: await forms_of(site, name) for name in PEOPLE}
-        ids = {form: (await begin_task(ask, form))["taskId"] for form, ask in asks["ann"].items()}
-        for form, methods in METHODS.items():
-            other = next(key for key in ids if key != form)
+        asks = {name: await kinds_of(site, name) for name in PEOPLE}
+        ids = {kind: (await begin_task(ask, kind))["taskId"] for kind, ask in asks["ann"].items()}
+        for kind, methods in METHODS.items():
+            other = next(key for key in ids if key != kind)
             for method in methods:
                 given: Any = {"inputResponses": {}} if method == "tasks/update" else {}
-                unknown = await asks["bob"][form](method, taskId="unknown", **given)
+                unknown = await asks["bob"][kind](method, taskId="unknown", **given)
                 assert unknown["error"]["code"] == -32602
                 rows = (
-                    ("somebody else's", "bob", ids[form]),
-                    ("somebody else's, of the other form", "bob", ids[other]),
-                    ("their own, of the other form", "ann", ids[other]),
+                    ("somebody else's", "bob", ids[kind]),
+                    ("another principal's, of the other kind", "bob", ids[other]),
+                    ("their own, of the other kind", "ann", ids[other]),
                 )
                 for name, who, id in rows:
-                    with case(f"{form} {method} {name}"):
-                        answer = await asks[who][form](method, taskId=id, **given)
+                    with case(f"{kind} {method} {name}"):
+                        answer = await asks[who][kind](method, taskId=id, **given)
                         assert answer["error"] == unknown["error"]
-        for form, ask in asks["ann"].items():
-            with case(f"{form}: nothing came of that"):
-                found = (await ask("tasks/get", taskId=ids[form]))["result"]
+        for kind, ask in asks["ann"].items():
+            with case(f"{kind}: nothing came of that"):
+                found = (await ask("tasks/get", taskId=ids[kind]))["result"]
                 assert found["status"] == "working"
         assert (await asks["bob"]["core"]("tasks/list"))["result"] == {"tasks": []}
 
@@ -90,7 +90,7 @@ async def test_the_task_of_another_is_as_unknown_as_none() -> None:
 @pytest.mark.shows("TC-16")
 async def test_the_pages_of_a_list_have_the_tasks_of_one_principal() -> None:
     async with serving_tasks() as site:
-        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        asks = {name: await kinds_of(site, name) for name in PEOPLE}
         ids = {str((await begin_task(asks["ann"]["core"], "core"))["taskId"]) for _ in range(103)}
         await begin_task(asks["ann"]["extension"], "extension")
         await begin_task(asks["bob"]["core"], "core")
@@ -112,14 +112,14 @@ async def test_the_pages_of_a_list_have_the_tasks_of_one_principal() -> None:
 @pytest.mark.shows("TC-11", "TC-21")
 async def test_each_principal_has_so_many_tasks_and_none_for_longer() -> None:
     async with serving_tasks(max_tasks=2, ttl=30.0, max_ttl=60.0) as site:
-        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        asks = {name: await kinds_of(site, name) for name in PEOPLE}
         for name in PEOPLE:
             with case(name):
                 task = await begin_task(asks[name]["core"], "core", ttl=3_600_000)
                 assert task["ttl"] == 60_000
                 assert (await begin_task(asks[name]["extension"], "extension"))["ttlMs"] == 30_000
-                for form, ask in asks[name].items():
-                    error = await begin_task(ask, form)
+                for kind, ask in asks[name].items():
+                    error = await begin_task(ask, kind)
                     assert error["code"] == -32603
                     assert error["message"].startswith("Too many tasks: 2 are kept")
 
@@ -145,12 +145,12 @@ async def test_expired_task_frees_room_and_is_unknown() -> None:
     now = 1000.0
     store = MemoryTaskStore(lambda: now)
     async with serving_tasks(store=store, max_tasks=2, ttl=1e9, max_ttl=1e9) as site:
-        asks = await forms_of(site, "ann")
-        ids = {form: (await begin_task(ask, form))["taskId"] for form, ask in asks.items()}
+        asks = await kinds_of(site, "ann")
+        ids = {kind: (await begin_task(ask, kind))["taskId"] for kind, ask in asks.items()}
         assert "code" in await begin_task(asks["core"], "core")
         now = 3e9
-        for form, ask in asks.items():
-            answer = await ask("tasks/get", taskId=ids[form])
+        for kind, ask in asks.items():
+            answer = await ask("tasks/get", taskId=ids[kind])
             assert answer["error"]["code"] == -32602
         assert "taskId" in await begin_task(asks["core"], "core")
 
@@ -159,9 +159,9 @@ async def test_expired_task_frees_room_and_is_unknown() -> None:
 async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.board")
+    caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.registry")
     async with serving_tasks(max_tasks=1) as site:
-        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        asks = {name: await kinds_of(site, name) for name in PEOPLE}
         id = (await begin_task(asks["ann"]["core"], "core"))["taskId"]
         await asks["bob"]["core"]("tasks/get", taskId=id)
         await begin_task(asks["ann"]["core"], "core")
@@ -180,7 +180,7 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
 @pytest.mark.shows("TX-17", "TX-22")
 async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
     async with serving_tasks() as site:
-        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        asks = {name: await kinds_of(site, name) for name in PEOPLE}
         id = (await begin_task(asks["ann"]["extension"], "extension"))["taskId"]
         for name, followed in (("ann", [id]), ("bob", [])):
             wanted = {"taskIds": [id], "toolsListChanged": True}

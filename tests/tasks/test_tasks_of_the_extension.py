@@ -1,4 +1,4 @@
-"""Calls of tools that a server makes tasks of, in the form of the extension."""
+"""Calls of tools that a server makes tasks of the extension."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tasks between a client and a server of the same form, and of different ones, with a bridge."""
+"""Tasks between a client and a server of the same kind, and of different ones, with a bridge."""
 
 from asyncio import create_task, wait_for
 
@@ -12,11 +12,11 @@ from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, connect_bridged
 from support.tasks.principals import WHO, of
 
 PAIRS = [(OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)]
-FORMS = pytest.mark.parametrize(("client", "server"), PAIRS)
+BOTH_WAYS = pytest.mark.parametrize(("client", "server"), PAIRS)
 
 
-@FORMS
-async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: str) -> None:
+@BOTH_WAYS
+async def test_a_call_becomes_a_task_of_the_clients_kind(client: str, server: str) -> None:
     theirs = SERVERS[server]()
     async with connect_bridged(CLIENTS[client](), theirs) as one:
         handle = await one.start_task("slow")
@@ -30,7 +30,7 @@ async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: st
     assert (state.status, state.has_ended, theirs.runs) == ("completed", True, 1)
 
 
-@FORMS
+@BOTH_WAYS
 async def test_question_of_task_reaches_client(client: str, server: str) -> None:
     ours = CLIENTS[client]()
     async with connect_bridged(ours, SERVERS[server]()) as one:
@@ -42,8 +42,8 @@ async def test_question_of_task_reaches_client(client: str, server: str) -> None
     assert len(ours.asked) == 3
 
 
-@FORMS
-async def test_failure_of_task_has_form_of_client(client: str, server: str) -> None:
+@BOTH_WAYS
+async def test_failure_of_task_has_kind_of_client(client: str, server: str) -> None:
     async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         handle = await one.start_task("wrong", {"how": "isError"})
         result = await handle.result()
@@ -57,7 +57,7 @@ async def test_failure_of_task_has_form_of_client(client: str, server: str) -> N
     assert failed.status == ("failed" if client == OLD else "completed")
 
 
-@FORMS
+@BOTH_WAYS
 async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) -> None:
     theirs = SERVERS[server]()
     async with connect_bridged(CLIENTS[client](), theirs) as one:
@@ -68,11 +68,11 @@ async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) ->
         with pytest.raises(TaskCancelled):
             await handle.result()
         assert (await handle.status()).status == "cancelled"
-        # The client's handle sees to what each form says to a second one.
+        # The client's handle handles the answer of each kind to a second one.
         await handle.cancel()
 
 
-@FORMS
+@BOTH_WAYS
 async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> None:
     async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         handle = await one.start_task("slow")
@@ -83,7 +83,7 @@ async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> 
             assert raised.value.code == -32602
 
 
-@FORMS
+@BOTH_WAYS
 async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
     async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         assert (await one.call_tool("quick")).text == "quick is done"
@@ -91,7 +91,7 @@ async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
         assert (await one.call_tool("needed")).text == "needed is done"
 
 
-@FORMS
+@BOTH_WAYS
 async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: str) -> None:
     """A bridge has one client, and is to the server who its connection says it is."""
     theirs = SERVERS[server]()
@@ -112,7 +112,7 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
 
 async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
     class Top(Toolkit, handshake.Server):
-        """A server that mounts another one, of the other form."""
+        """A server that mounts another one, of the other kind."""
 
     top = Top()
     top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))

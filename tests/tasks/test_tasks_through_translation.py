@@ -1,4 +1,4 @@
-"""A server and a client of different revisions: calls become tasks in the form of the wire."""
+"""A server and a client of different revisions: calls become tasks of the kind on the wire."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Any

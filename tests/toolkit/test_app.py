@@ -90,7 +90,7 @@ async def test_an_app_is_an_asgi_application() -> None:
                     await use(client, spoken)
 
 
-async def test_the_shortest_form_is_a_program(tmp_path: Any) -> None:
+async def test_the_shortest_app_is_a_program(tmp_path: Any) -> None:
     program = tmp_path / "greeter.py"
     program.write_text(GREETER.format(path=str(ROOT / "generated")))
     for spoken in (REVISIONS[0], REVISIONS[-1]):

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return beside_package(tmp_path_factory.mktemp("app"), PROGRAMS)
 
 
-def test_the_shortest_form_is_short() -> None:
+def test_the_shortest_app_is_short() -> None:
     assert len(GREETER.splitlines()) <= 10
 
 

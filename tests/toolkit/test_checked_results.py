@@ -1,4 +1,4 @@
-"""Clients that hold results to the schemas of the tools."""
+"""Clients that check results against the schemas of the tools."""
 
 import asyncio
 import logging

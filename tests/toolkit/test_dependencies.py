@@ -178,6 +178,26 @@ def test_resources_prompts_and_methods_have_them_too() -> None:
     assert got["messages"][0]["content"]["text"] == "yp"
 
 
+def test_arguments_of_tool_in_thread_may_have_any_name() -> None:
+    app = mcp.App("any")
+
+    @app.tool
+    def spread(
+        steps: str,
+        names: str,
+        function: str,
+        given: str,
+        work: str,
+        db: Annotated[str, Depends(open_under)],
+    ) -> str:
+        return f"{steps}{names}{function}{given}{work}{db}"
+
+    arguments = dict(zip(("steps", "names", "function", "given", "work"), "12345", strict=True))
+    call = ("tools/call", {"name": "spread", "arguments": arguments})
+    (answer,) = answers(app, "2025-11-25", call)
+    assert text_of(answer) == "12345po"
+
+
 def test_dependencies_end_after_failure_that_stays_answer() -> None:
     app = mcp.App("any")
 

@@ -343,7 +343,7 @@ async def test_dependencies_close_without_free_thread() -> None:
         for id, name in ((2, "busy"), (3, "never")):
             await hand.send(request("tools/call", id, name=name))
         await until(held.begun)
-        # The third never has its turn, and the first waits for a thread to close in.
+        # The third never runs, and the first waits for a thread to close in.
         for id in (3, 1):
             await hand.send(notification("notifications/cancelled", requestId=id))
         assert (await hand.ask("ping", 4))["result"] == {}

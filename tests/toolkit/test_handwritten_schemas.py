@@ -1,4 +1,4 @@
-"""Schemas written by hand: held to their dialect, and checked before and after the call."""
+"""Schemas written by hand: valid in their dialect, and checked before and after the call."""
 
 import socket
 import sys
@@ -75,7 +75,7 @@ def test_without_a_dialect_a_schema_is_of_2020_12() -> None:
 
 
 @pytest.mark.shows("S2-15")
-def test_a_dialect_that_is_named_holds() -> None:
+def test_named_dialect_applies() -> None:
     for fragment in ["", "#"]:
         with case(fragment):
             schema = {

@@ -48,10 +48,10 @@ WEATHER = {
 }
 
 
-def above(revision: str, target: Any) -> Any:
+def above(revision: str, address: Any) -> Any:
     """Return an app in which a remote weather is mounted."""
     made = app(revision)
-    made.mount("weather", connect_to=target)
+    made.mount("weather", connect_to=address)
     return made
 
 
@@ -96,10 +96,10 @@ async def test_a_remote_server_is_reached_over_any_wire(tmp_path: Path) -> None:
         path.write_text(program(f"weather({of_remote!r})"))
         served = weather(of_remote).http()
         async with run_app(served) as port:
-            for target in (str(path), f"http://127.0.0.1:{port}/mcp"):
-                with case((of_remote, own, spoken, target)):
+            for address in (str(path), f"http://127.0.0.1:{port}/mcp"):
+                with case((of_remote, own, spoken, address)):
                     hearing = Hearing(spoken)
-                    async with over_http(hearing.client, above(own, target)) as one:
+                    async with over_http(hearing.client, above(own, address)) as one:
                         await use(hearing, one)
             await served.close()
 

@@ -106,7 +106,7 @@ def test_a_schema_says_what_the_function_says() -> None:
             "description": "How many.",
         },
         "from": {"type": "string", "default": "here"},
-        # Defaults without a JSON form are the function's own business.
+        # Defaults that JSON cannot express are the function's own business.
         "odd": {},
     }
     assert schema["$defs"]["Colour"] == {"type": "string", "enum": ["red", "blue"]}
@@ -277,12 +277,12 @@ class Opaque:
     pass
 
 
-def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> None:
+def test_types_without_a_schema_name_the_parameter_when_the_server_is_made() -> None:
     @tool
     def take(self: object, good: int, thing: Opaque) -> str:
         return ""
 
-    with pytest.raises(TypeError, match=r"take: the parameter thing has no JSON form: .*Opaque"):
+    with pytest.raises(TypeError, match=r"take: the parameter thing cannot be JSON: .*Opaque"):
         kit(take=take)()
 
     @tool  # pyright: ignore
@@ -294,14 +294,14 @@ def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> No
 
 
 def test_a_parameter_in_a_header_field_has_to_have_a_type_for_it() -> None:
-    mirrored = Field(json_schema_extra={"x-mcp-header": "Region"})
+    in_header = Field(json_schema_extra={"x-mcp-header": "Region"})
 
     @tool
-    def good(self: object, region: Annotated[str, mirrored]) -> str:
+    def good(self: object, region: Annotated[str, in_header]) -> str:
         return region
 
     @tool
-    def bad(self: object, region: Annotated[float, mirrored]) -> str:
+    def bad(self: object, region: Annotated[float, in_header]) -> str:
         return ""
 
     schema = listed_tools(kit(good=good)())["good"]["inputSchema"]
@@ -359,7 +359,7 @@ def test_types_that_are_not_finished_or_limits_that_nobody_can_keep_are_refused(
     for function in (unfinished, limited):
         with pytest.raises(TypeError, match=f"{function.__name__}: the parameter thing"):
             kit(function=function)()
-    with pytest.raises(TypeError, match="gives: the return value has no JSON form"):
+    with pytest.raises(TypeError, match="gives: the return value cannot be JSON"):
         kit(gives=gives)()
 
 

@@ -163,7 +163,7 @@ def test_contents_stay_what_they_are() -> None:
         assert reading("a:b", of(value)) == contents
 
 
-def test_the_mime_type_that_is_given_holds() -> None:
+def test_given_mime_type_is_used() -> None:
     (contents,) = reading("a:b", of({"a": 1}, mime_type="application/geo+json"))
     assert contents["mimeType"] == "application/geo+json"
 

@@ -1,4 +1,4 @@
-"""Values that Python can hold and JSON cannot: lone surrogates, NaN and infinities."""
+"""Values of Python that JSON cannot express: lone surrogates, NaN and infinities."""
 
 import logging
 import os
@@ -191,7 +191,7 @@ async def test_number_that_is_not_finite_is_an_error_with_its_place(
     caplog.clear()
     text, is_error = await call("whole_number", OLD)
     assert is_error
-    assert text.endswith("has no JSON form: /structuredContent/x: inf is not valid in JSON")
+    assert text.endswith("cannot be JSON: /structuredContent/x: inf is not valid in JSON")
     assert text in caplog.text
 
 
@@ -244,7 +244,7 @@ async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
         for arguments in ({"name": NAME}, {"x": inf}):
             with (
                 case(arguments),
-                pytest.raises(pkg.LocalError, match="tools/call has no JSON form"),
+                pytest.raises(pkg.LocalError, match="tools/call cannot be JSON"),
             ):
                 await ours.call_tool(name="text", arguments=arguments)
 

@@ -6,8 +6,8 @@ from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.pipeline.emit.annotations import (
     annotation,
     field_annotation,
+    is_same,
     qualified_annotation,
-    same,
 )
 from mcp_protogen.pipeline.ir import (
     Anything,
@@ -121,4 +121,4 @@ def test_annotations_are_compared_as_expressions() -> None:
         ("Literal[1]", "Literal[True]", False),
     ):
         with tables.case(left):
-            assert same(left, right) is equal
+            assert is_same(left, right) is equal

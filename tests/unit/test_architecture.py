@@ -1,4 +1,4 @@
-"""Rules about the shape of the code that can be read from the code."""
+"""Constraints on the shape of the code that can be read from the code."""
 
 import ast
 import re
@@ -68,11 +68,11 @@ def test_imports_follow_the_map_of_the_house() -> None:
         places = {f"{house}.{room}": number for number, room in enumerate(order)}
         parts = house.count(".") + 2
         upward = [
-            f"{module} imports {target}"
+            f"{module} imports {imported}"
             for module in OURS
             for here in (places.get(".".join(module.split(".")[:parts])),)
-            for target in (imports_of(module) if here is not None else ())
-            if places.get(".".join(target.split(".")[:parts]), -1) > (here or 0)
+            for imported in (imports_of(module) if here is not None else ())
+            if places.get(".".join(imported.split(".")[:parts]), -1) > (here or 0)
         ]
         assert upward == []
 
@@ -100,8 +100,8 @@ def feature_of(module: str) -> str:
 
 @pytest.mark.shows("GE-01")
 def test_feature_is_imported_by_its_own_modules_alone() -> None:
-    arrows = {(module, target) for module in RUNS for target in imports_of(module)}
-    into = {(module, target) for module, target in arrows if feature_of(target)}
+    arrows = {(module, imported) for module in RUNS for imported in imports_of(module)}
+    into = {(module, imported) for module, imported in arrows if feature_of(imported)}
     assert into, "no imports were found"
     assert {arrow for arrow in into if len({*map(feature_of, arrow)}) > 1} == set()
 

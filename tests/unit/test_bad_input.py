@@ -49,7 +49,7 @@ REFERENCES = {
         "/$defs/A/properties/x",
         define(A=record(x=ref("B/properties/text")), B=ref("TextBlock")),
     ),
-    "reference to nowhere inside of a target": refusal(
+    "reference to nowhere inside of a definition": refusal(
         "dangling-ref",
         "/$defs/A/properties/x/properties/y",
         define(A=record(x=record(y=ref("Nowhere"))), B=ref("A/properties/x")),
@@ -74,7 +74,7 @@ REFERENCES = {
     ),
 }
 
-FORMS = {
+SHAPES = {
     "definition without values": refusal("unsupported-schema", "/$defs/A", define(A=False)),
     "member without values": refusal(
         "unsupported-schema", "/$defs/A/properties/x", define(A=record(x=False))
@@ -250,7 +250,7 @@ MEMBER_NAMES = [
 
 
 def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> None:
-    refusals = {**REFERENCES, **FORMS, **COLLISIONS, **MESSAGES}
+    refusals = {**REFERENCES, **SHAPES, **COLLISIONS, **MESSAGES}
     for name, (code, pointer, mutate) in refusals.items():
         with tables.case(name):
             document = schemas.schema()

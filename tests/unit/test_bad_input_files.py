@@ -97,15 +97,15 @@ def test_a_badly_broken_schema_does_not_drown_its_reader() -> None:
 
 
 def test_deep_nesting_is_refused() -> None:
-    for depth, form in product((61, 150, 400, 2000, 20_000), ("array", "map", "object", "union")):
-        with tables.case((depth, form)):
+    for depth, shape in product((61, 150, 400, 2000, 20_000), ("array", "map", "object", "union")):
+        with tables.case((depth, shape)):
             opening = {
                 "array": '{"type":"array","items":',
                 "map": '{"type":"object","additionalProperties":',
                 "object": '{"type":"object","properties":{"x":',
                 "union": '{"anyOf":[{"type":"null"},',
-            }[form]
-            closing = {"object": "}}", "union": "]}"}.get(form, "}")
+            }[shape]
+            closing = {"object": "}}", "union": "]}"}.get(shape, "}")
             text = json.dumps(schemas.schema()).replace(
                 '"$defs": {',
                 '"$defs": {"Deep": ' + opening * depth + "{}" + closing * depth + ",",
@@ -120,8 +120,8 @@ def test_deep_nesting_is_refused() -> None:
 
 
 def test_nesting_that_a_human_could_write_is_accepted() -> None:
-    for form in ("array", "map", "object", "union"):
-        with tables.case(form):
+    for shape in ("array", "map", "object", "union"):
+        with tables.case(shape):
             inner: Json = {"type": "string"}
             for _ in range(14):
                 inner = {
@@ -129,7 +129,7 @@ def test_nesting_that_a_human_could_write_is_accepted() -> None:
                     "map": {"type": "object", "additionalProperties": inner},
                     "object": record(x=inner),
                     "union": {"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]},
-                }[form]
+                }[shape]
             document = schemas.schema()
             document["$defs"]["Deep"] = record(x=inner)
             schemas.make(document)

@@ -136,8 +136,8 @@ def test_an_entry_under_the_name_of_another_is_made_anew(
     other = OPTIONS._replace(parts=("stdio",))
     first, second = packages.make_package(OPTIONS), packages.make_package(other)
     one, two = cache.iterdir()
-    for source, target in ((one, two), (two, one)):
-        target.write_bytes(source.read_bytes())
+    for source, destination in ((one, two), (two, one)):
+        destination.write_bytes(source.read_bytes())
         assert (packages.make_package(OPTIONS), packages.make_package(other)) == (first, second)
     assert len(generated_options) == 4
 

@@ -23,7 +23,7 @@ from mcp_protogen.instep import schemas
 from mcp_protogen.pipeline import commands
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.settings import Settings
-from support import forms, tables
+from support import formats, tables
 from support.running import Ran, Run
 from support.unit import packages
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("little")
 
 def document(text: str) -> dict[str, Any]:
     """A JSON report, proven to follow its published format."""
-    assert forms.faults("report", text) == []
+    assert formats.faults("report", text) == []
     data: dict[str, Any] = json.loads(text)
     return data
 
@@ -207,7 +207,7 @@ def test_check_and_sync_go_by_the_parts_in_pyproject(mcp_gen: Run) -> None:
 def parts() -> list[str]:
     """Return the parts of the package, by its lock and by its files."""
     lock = Path("pkg", LOCK_NAME).read_text()
-    assert forms.faults("lock", lock) == []
+    assert formats.faults("lock", lock) == []
     said = json.loads(lock)["options"]["with"]
     assert said == [path.stem for path in sorted(Path("pkg/_runtime").iterdir())]
     return [*said]
@@ -296,12 +296,12 @@ def test_diff_reads_regular_files_only(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     file = Path("pkg", "__init__.py")
     Path("secret.txt").write_text("secret")
-    for target in ("../secret.txt", "nowhere", None):
+    for link in ("../secret.txt", "nowhere", None):
         file.unlink()
-        if target is None:
+        if link is None:
             os.mkfifo(file)
         else:
-            file.symlink_to(target)
+            file.symlink_to(link)
         ran = mcp_gen("--diff", *ONE)
         assert (ran.code, ran.err) == (1, "")
         assert "-not a regular file\n+REVISIONS" in ran.out and "secret" not in ran.out
@@ -613,8 +613,8 @@ USAGE = {
     "new": "new [options] NAME",
     "sync": "sync [options] [DIR]",
     "diff": "diff [options] A [B]",
-    "client": "client [options] [TARGET]",
-    "audit": "audit [options] TARGET",
+    "client": "client [options] [SERVER]",
+    "audit": "audit [options] SDK",
     "vectors": "vectors [options] [REVISION ...]",
     "update": "update [options] [REVISION ...]",
     "revisions": "revisions [options]",

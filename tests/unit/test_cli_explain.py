@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.output.drift import DriftKind
 from mcp_protogen.pipeline.reports.severities import severities
 from mcp_protogen.servers.clients.severities import severities as of_tools
 from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
-from support import forms
+from support import formats
 
 CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced but not yet raised.
@@ -33,7 +33,7 @@ def constants(node: ast.AST) -> Iterator[str]:
 
 
 def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
-    """What is handed to one of `makers` as a code."""
+    """Yield the codes that calls of `makers` get."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
             named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
@@ -42,7 +42,7 @@ def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
 
 
 def problems_in(tree: ast.AST) -> Iterator[str]:
-    """The codes of `Problem`s, and first items of the tuples that are made into one."""
+    """Yield the codes of `Problem`s, and of yielded tuples, which become problems."""
     yield from codes_in(tree, "Problem")
     for node in ast.walk(tree):
         if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
@@ -60,9 +60,9 @@ def codes_of_problems() -> set[str]:
 
 def codes_of_findings() -> set[str]:
     """Return the codes in the tables of findings of all commands, and of test vectors."""
-    form = forms.form("vectors")
+    schema = formats.published_schema("vectors")
     tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
-    return {*(code for table in tables for code in table), *form["$defs"]["code"]["enum"]}
+    return {*(code for table in tables for code in table), *schema["$defs"]["code"]["enum"]}
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:

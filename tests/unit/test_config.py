@@ -62,10 +62,10 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
 
 def test_a_schema_on_the_command_line_replaces_that_of_its_revision_alone() -> None:
     configured = Settings(schemas={"a": "a.json", "b": "b.json"})
-    merged = Settings(schemas={"b": "new.json"}).over(configured)
+    merged = Settings(schemas={"b": "new.json"}).merge_over(configured)
     assert merged.schemas == {"a": "a.json", "b": "new.json"}
-    assert Settings(revisions=("b",)).over(configured).schemas == {"b": "b.json"}
-    assert Settings(revisions=("all",)).over(configured).schemas == configured.schemas
+    assert Settings(revisions=("b",)).merge_over(configured).schemas == {"b": "b.json"}
+    assert Settings(revisions=("all",)).merge_over(configured).schemas == configured.schemas
 
 
 def test_a_file_may_be_named_with_its_revision() -> None:
@@ -87,25 +87,25 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
         (Settings(out=tmp_path / "other"), False),
         (Settings(revisions=("2025-11-25",)), False),
     ):
-        assert flags.over(found).as_listed().prune == listed
+        assert flags.merge_over(found).as_listed().prune == listed
     parts = settings(tmp_path, '[tool.mcp-gen]\nwith = "stdio"\nout = "pkg"')
     for flags, listed in (
         (Settings(), True),
         (Settings(out=tmp_path / "other"), False),
         (Settings(parts=("bridge",)), False),
     ):
-        assert flags.over(parts).as_listed().has_only("parts") == listed
+        assert flags.merge_over(parts).as_listed().has_only("parts") == listed
     extensions = settings(tmp_path, '[tool.mcp-gen]\nextensions = "tasks"\nout = "pkg"')
     for flags, listed in ((Settings(), True), (Settings(extensions=("apps",)), False)):
-        assert flags.over(extensions).as_listed().has_only("extensions") == listed
-    assert not Settings().over(parts).has_only("parts")
-    pruned = Settings(parts=("bridge",), extensions=("apps",), prune=True).over(parts)
+        assert flags.merge_over(extensions).as_listed().has_only("extensions") == listed
+    assert not Settings().merge_over(parts).has_only("parts")
+    pruned = Settings(parts=("bridge",), extensions=("apps",), prune=True).merge_over(parts)
     for options in (pruned, pruned.as_listed()):
         assert options.has_only("parts") and options.has_only("extensions")
-    assert Settings(prune=True).over(parts).only is None
-    assert Settings().over(found).only is None
-    assert Settings(prune=True).over(found).only == ("2025-11-25",)
-    assert Settings(revisions=("draft",), prune=True).over(found).only == ("draft",)
+    assert Settings(prune=True).merge_over(parts).only is None
+    assert Settings().merge_over(found).only is None
+    assert Settings(prune=True).merge_over(found).only == ("2025-11-25",)
+    assert Settings(revisions=("draft",), prune=True).merge_over(found).only == ("draft",)
 
 
 OUTSIDE = (
@@ -201,7 +201,7 @@ def test_a_setting_that_is_overruled_may_lead_anywhere(tmp_path: Path) -> None:
     lines = ["[tool.mcp-gen]", 'revision = "draft"', 'schema = "https://example.com/a.json"']
     (tmp_path / "pyproject.toml").write_text("\n".join([*lines, 'out = "../x"']))
     flags = Settings(revisions=("2025-11-25",), out=Path("x"))
-    assert flags.over(load_settings(tmp_path, flags)) == flags
+    assert flags.merge_over(load_settings(tmp_path, flags)) == flags
     with pytest.raises(ProblemError, match=r"outside-project.*schema"):
         load_settings(tmp_path, Settings(out=Path("x")))
 
@@ -243,14 +243,14 @@ def test_a_broken_file_is_a_problem(text: str, tmp_path: Path) -> None:
 
 def test_flags_win_and_leave_the_rest(tmp_path: Path) -> None:
     configured = Settings(out=tmp_path, templates=tmp_path, format=Format.JSON)
-    merged = Settings(out=Path("x")).over(configured)
+    merged = Settings(out=Path("x")).merge_over(configured)
     assert merged == Settings(out=Path("x"), templates=tmp_path, format=Format.JSON)
 
 
 def test_a_schema_that_was_set_belongs_to_the_revisions_it_was_set_with() -> None:
     configured = Settings(revisions=("draft",), schema="draft.json")
-    assert Settings().over(configured).schema == "draft.json"
-    assert Settings(revisions=("2025-11-25",)).over(configured).schema is None
+    assert Settings().merge_over(configured).schema == "draft.json"
+    assert Settings(revisions=("2025-11-25",)).merge_over(configured).schema is None
 
 
 def test_every_setting_is_an_option_of_the_table() -> None:

@@ -12,7 +12,7 @@ from mcp_protogen.cli.console import prepare_streams, say
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.servers.inspect.recording import format_lines
 from support.inspection.broken_rules import tool, tools
-from support.inspection.sessions import session
+from support.inspection.transcripts import transcript
 from support.tables import case
 
 TEXT = "Écho → 😀 ∞ "
@@ -21,9 +21,9 @@ ENCODINGS = ("ascii", "latin-1", "cp1252", "cp437", "cp932", "utf-8")
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A recording of a session with one fault, and characters of several code pages."""
+    """A transcript with one fault, and characters of several code pages."""
     file = tmp_path / "made-up.jsonl"
-    lines = "".join(format_lines([session(tools(tool(name=TEXT)))], {"target": TEXT}))
+    lines = "".join(format_lines([transcript(tools(tool(name=TEXT)))], {"target": TEXT}))
     file.write_text(lines, "utf-8")
     return file
 
@@ -40,13 +40,13 @@ def test_json_is_json_in_every_encoding(monkeypatch: pytest.MonkeyPatch) -> None
     value = {TEXT: [TEXT]}
     page = json.dumps(value, ensure_ascii=False)
     for encoding in (*ENCODINGS, "utf-16"):
-        for form in ("json", "jsonl", "text"):
-            with case(f"{encoding} {form}"):
+        for format in ("json", "jsonl", "text"):
+            with case(f"{encoding} {format}"):
                 content = output(monkeypatch, encoding)
-                say(page, form)
+                say(page, format)
                 found = content.getvalue()
                 assert json.loads(found.decode(encoding)) == value
-                if form != "text" and encoding != "utf-16":
+                if format != "text" and encoding != "utf-16":
                     # Most programs read UTF-8, whatever the code page.
                     assert json.loads(found) == value
     content = output(monkeypatch, "utf-8")
@@ -54,21 +54,21 @@ def test_json_is_json_in_every_encoding(monkeypatch: pytest.MonkeyPatch) -> None
     assert content.getvalue() == page.encode()
 
 
-def test_reports_are_written_in_every_form_and_encoding(
+def test_reports_are_written_in_every_format_and_encoding(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
     for encoding in ENCODINGS:
-        for form in PageFormat:
-            with case(f"{encoding} {form}"):
+        for format in PageFormat:
+            with case(f"{encoding} {format}"):
                 content = output(monkeypatch, encoding)
                 monkeypatch.setattr(sys, "argv", ["mcp-gen", "inspect", str(recording)])
-                sys.argv += ["--format", form]
+                sys.argv += ["--format", format]
                 with pytest.raises(SystemExit) as ended:
                     main()
                 assert ended.value.code == 1
                 text = content.getvalue().decode(encoding)
                 assert "tool-name" in text
-                if form == PageFormat.JSON:
+                if format == PageFormat.JSON:
                     assert json.loads(content.getvalue())["target"] == TEXT
-                if form == PageFormat.HTML:
+                if format == PageFormat.HTML:
                     assert TEXT.strip() in html.unescape(text)

@@ -43,7 +43,7 @@ def method(ir: RevisionIR, name: str) -> MethodIR:
     return next(method for method in ir.methods if method.method == name)
 
 
-def test_a_usual_value_holds_wherever_the_member_is_repeated_and_required() -> None:
+def test_usual_value_applies_to_repeated_required_members() -> None:
     ir = derive_ir(
         state_producer(count=duty("One.count", 0)),
         One=record(("count",), count=COUNT),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.pipeline.derive.crosscheck import compare, variant_choices, without
+from mcp_protogen.pipeline.derive.crosscheck import compare, drop_facts, variant_choices
 from mcp_protogen.pipeline.derive.skeleton import skeleton_of
 from mcp_protogen.pipeline.inputs.facts import Facts
 from support import tables
@@ -21,8 +21,8 @@ def find_problems(mutate: Mutation, *, own: bool = True) -> list[Problem]:
     stated = schemas.facts()
     shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     mutate(stated)
-    basis = schemas.REVISION if own else "2029-01-01"
-    return list(compare(shown, Facts(schemas.REVISION, stated, basis), "facts.json"))
+    origin = schemas.REVISION if own else "2029-01-01"
+    return list(compare(shown, Facts(schemas.REVISION, stated, origin), "facts.json"))
 
 
 def say(**members: Any) -> Mutation:
@@ -212,7 +212,7 @@ def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> Non
         mutate(stated)
         inherited = Facts(schemas.REVISION, stated, "2029-01-01")
         problems = compare(shown, inherited, "facts.json")
-        left = dict(walk(without(inherited, problems).document))
+        left = dict(walk(drop_facts(inherited, problems).document))
         about = tuple(problem.pointer for problem in problems)
         gone = [path for path, _ in walk(stated) if path not in left]
         assert all(path.startswith(about) for path in gone), pointer
@@ -225,7 +225,7 @@ def test_items_of_a_list_are_left_out_by_their_own_index() -> None:
     stated = schemas.facts() | {"unions": {"Block": {"arms": arms, "source": PAGE}}}
     shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     facts = Facts(schemas.REVISION, stated, "2029-01-01")
-    left = without(facts, compare(shown, facts, "facts.json"))
+    left = drop_facts(facts, compare(shown, facts, "facts.json"))
     assert left.unions == {"Block": ("TextBlock",)}
     assert facts.unions["Block"] == tuple(arms)
 

@@ -21,8 +21,8 @@ from mcp_protogen.instep.update.undecided import SchemaFolder, find_open_decisio
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.pipeline.inputs.rules import translation_of
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO, todos
+from mcp_protogen.pipeline.inputs.translations import translation_of
 from mcp_protogen.pipeline.plans.tables import find_unsettled
 from support import missing
 from support.running import Run
@@ -306,7 +306,7 @@ def test_texts_that_are_missing_are_named_and_not_shown(drafted_schema: Path) ->
     assert [type_.doc for type_ in ir.types if type_.name == "Gadget"] == [""]
 
 
-def test_a_draft_is_of_the_form_of_its_files_and_a_second_one_changes_nothing(
+def test_a_draft_has_the_format_of_its_files_and_a_second_one_changes_nothing(
     drafted_schema: Path,
 ) -> None:
     before = contents(drafted_schema)
@@ -377,7 +377,7 @@ def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_ou
     assert draft_document(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
 
 
-# Rules of translation.
+# Translation rules.
 
 
 def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tuple[str, str]]:
@@ -385,7 +385,7 @@ def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tup
     return set(find_unsettled(irs[0], irs[1], (translation_of(document, newer, ""),)))
 
 
-def test_each_difference_is_named_with_choices_of_which_each_settles_it(
+def test_each_choice_decides_its_difference(
     draft_of_known: tuple[Path, Draft],
 ) -> None:
     schema, _ = draft_of_known
@@ -488,12 +488,12 @@ def decide(schema: Path) -> None:
         document = read(schema / name)
         for pointer in list(todos(document)):
             *above, last = jsonpointer.split(pointer)
-            holder = jsonpointer.get(document, jsonpointer.join(*above))
+            parent = jsonpointer.get(document, jsonpointer.join(*above))
             if last == "up":
-                holder[last] = holder[last][CHOICES][0]
+                parent[last] = parent[last][CHOICES][0]
             else:
                 page = "server/tools" if "rules" in above else words.get(last, "A text.")
-                holder[last] = page if last == "source" else words.get(last, "A text.")
+                parent[last] = page if last == "source" else words.get(last, "A text.")
         (schema / name).write_bytes(compact(document))
 
 
@@ -536,7 +536,7 @@ def test_a_revision_that_is_not_pinned_is_refused(schema: Path, tmp_path: Path) 
     assert [problem.code for problem in problems(NEXT, tmp_path)] == ["bad-pins"]
 
 
-def test_a_file_that_is_not_of_its_form_is_refused_with_the_place(schema: Path) -> None:
+def test_a_file_of_another_format_is_refused_with_the_place(schema: Path) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"gadgets/list": {"knid": "request"}}})
     put(schema, "translation", {"older": NEWEST, "became": {}, "rules": [{}], "errors": []})
     (found,) = problems(NEXT, schema)

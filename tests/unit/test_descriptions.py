@@ -45,7 +45,7 @@ def test_a_member_of_any_type_may_share_a_text(file: Path) -> None:
     assert texts.member("Tool", "title") == "A title."
 
 
-def test_overrides_hold_for_their_revision_alone(file: Path) -> None:
+def test_overrides_apply_to_their_revision_only(file: Path) -> None:
     assert descriptions.load(file, "1").type("Old") == "Common."
     second = descriptions.load(file, "2")
     assert (second.type("Old"), second.type("Tool")) == ("Special.", "A tool.")

@@ -24,7 +24,7 @@ from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.extensions import project_extensions
 from mcp_protogen.scaffold.files import project_files
-from support import forms, tables
+from support import formats, tables
 from support.running import Run
 from support.scaffold import projects
 
@@ -36,7 +36,7 @@ FILE = Path("pkg/v2026_07_28/ext/tasks/models.py")
 def read_extensions() -> dict[str, Any]:
     """The extensions of the package, by a lock that follows its published format."""
     text = Path("pkg", LOCK_NAME).read_text()
-    assert forms.faults("lock", text) == []
+    assert formats.faults("lock", text) == []
     found: dict[str, Any] = json.loads(text).get("extensions", {})
     return found
 
@@ -208,14 +208,14 @@ def test_an_extension_is_pinned_and_verified_like_a_revision(mcp_gen: Run) -> No
     mcp_gen("schema", "add", "draft", "--from", "two.json", *folder)
     assert mcp_gen(*add, "--from", "one.json", "--date", "2030-01-02").code == 0
     place = extensions_folder(Path("schema"))
-    assert forms.faults("pins", (place / "pins.json").read_bytes()) == []
+    assert formats.faults("pins", (place / "pins.json").read_bytes()) == []
     assert "Prose" not in snapshot_file("mine", place).read_text()
     assert mcp_gen(*add, "--from", "two.json", "--format", "json").code == 0
     pin = load_extension_pins(Path("schema"))["mine"]
     assert pin.published.changed == ("/$defs/A/type",)
     assert (pin.repository[-9:], pin.spec_path) == ("/ext-mine", "one.json")
     ran = mcp_gen("schema", "verify", "--format", "json", *folder)
-    assert forms.faults("report", ran.out) == []
+    assert formats.faults("report", ran.out) == []
     assert json.loads(ran.out)["extensions"] == [{"extension": "mine", "genuine": True}]
     alone = ("schema", "verify", "--extension", "mine", *folder, "--against")
     assert mcp_gen(*alone, "two.json").out == "mine: the snapshot is two.json without its prose\n"
@@ -246,7 +246,7 @@ def test_an_extension_without_facts_is_listed_and_not_generated(mcp_gen: Run, mo
         *("--schema-folder", str(moving)),
     )
     ran = mcp_gen("extensions", "--format", "json")
-    assert forms.faults("report", ran.out) == []
+    assert formats.faults("report", ran.out) == []
     rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
     assert rows["tasks"]["identifier"] == "io.modelcontextprotocol/tasks"
     assert (rows["mine"]["identifier"], rows["mine"]["extends"]) == (None, [])
@@ -258,7 +258,7 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
 ) -> None:
     folder = ("--schema-folder", str(moving))
     ran = mcp_gen("extensions", "--format", "json")
-    assert forms.faults("report", ran.out) == []
+    assert formats.faults("report", ran.out) == []
     rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
     identifier = "io.modelcontextprotocol/skills"
     assert rows["skills"] == {
@@ -359,7 +359,7 @@ def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
     assert "@tool(task=True)" in texts[1]
 
 
-def test_the_client_of_a_project_waits_for_tasks_in_either_form() -> None:
+def test_the_client_of_a_project_waits_for_tasks_of_either_kind() -> None:
     for revision, base in (("2025-11-25", "TaskCalls"), ("2026-07-28", "TasksClient")):
         one = projects.choices(ProjectKind.CLIENT, ProjectTransport.STDIO, [revision])
         path = f"src/{one.name.package}/client.py"

@@ -67,24 +67,24 @@ def test_a_revision_has_what_its_chain_says(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("revision", "basis"), [("draft", "3"), ("25", "2"), ("2", "2"), ("28", "2"), ("0", "1")]
+    ("revision", "origin"), [("draft", "3"), ("25", "2"), ("2", "2"), ("28", "2"), ("0", "1")]
 )
 def test_a_revision_without_facts_lives_on_those_of_the_nearest_that_has_any(
-    folder: Path, revision: str, basis: str
+    folder: Path, revision: str, origin: str
 ) -> None:
     for pinned in ("1", "2", "25", "3", "draft"):
         content = b'{"$defs": {}}'
         add(pinned, content, Origin(), "a.json", folder)
-    found = facts.holding(folder, revision, {"$defs": {}})
-    assert (found.revision, found.basis) == (revision, basis)
-    assert found.inherited == (revision != basis)
-    assert found.methods == facts.load(folder, basis).methods
+    found = facts.facts_for(folder, revision, {"$defs": {}})
+    assert (found.revision, found.origin) == (revision, origin)
+    assert found.inherited == (revision != origin)
+    assert found.methods == facts.load(folder, origin).methods
 
 
 def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:
     add("1", b'{"$defs": {}}', Origin(), "a.json", tmp_path)
     with pytest.raises(ProblemError, match="missing-facts"):
-        facts.holding(tmp_path, "2", {"$defs": {}})
+        facts.facts_for(tmp_path, "2", {"$defs": {}})
 
 
 def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:
@@ -124,5 +124,5 @@ def test_resource_not_found_code_is_error_of_resources_read() -> None:
 def test_new_projects_speak_what_is_pinned_until_another_revision_says_otherwise() -> None:
     chosen = facts.load(schema_folder(), NEWEST).document["projects"]["revisions"]
     assert {*chosen} <= {*REVISIONS}
-    later = facts.holding(schema_folder(), "9999-01-01", {})
+    later = facts.facts_for(schema_folder(), "9999-01-01", {})
     assert later.document["projects"]["revisions"] == chosen

@@ -16,7 +16,7 @@ import pytest
 from mcp_protogen.base import cache_entries as entries
 from mcp_protogen.base import file_set
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.file_set import finish, holding, work_folder, write_files
+from mcp_protogen.base.file_set import finish, hold_files, work_folder, write_files
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
@@ -242,10 +242,10 @@ def test_file_that_cannot_be_replaced_leaves_all_old(
 ) -> None:
     replace = os.replace
 
-    def refuse(source: Path, target: Path) -> None:
-        if target.name == "b" and source.parent.parent.name == "new":
-            raise PermissionError(errno.EACCES, "Permission denied", str(target))
-        replace(source, target)
+    def refuse(source: Path, destination: Path) -> None:
+        if destination.name == "b" and source.parent.parent.name == "new":
+            raise PermissionError(errno.EACCES, "Permission denied", str(destination))
+        replace(source, destination)
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(ProblemError) as caught:
@@ -345,7 +345,7 @@ def test_file_on_system_without_hard_links_is_copied_back(
 def test_second_run_waits_for_first(pair: Mapping[Path, bytes], tmp_path: Path) -> None:
     lead = tmp_path / "a"
     with ThreadPoolExecutor(1) as pool:
-        with holding(lead) as files:
+        with hold_files(lead) as files:
             second = pool.submit(write_files, pair)
             files.write({lead: b"first"})
             assert lead.read_bytes() == b"first"
@@ -369,7 +369,7 @@ def test_client_that_another_run_is_writing_is_not_taken_for_edited(
     client(("before",), tmp_path)
     monkeypatch.setattr(typed_client, "build_module", make)
     with ThreadPoolExecutor(1) as pool:
-        with holding(module):
+        with hold_files(module):
             shutil.copy(tmp_path / "after" / module.name, module)
             second = pool.submit(client, ("last",), tmp_path)
             is_made.wait()

@@ -113,7 +113,7 @@ def test_constants_need_nobody() -> None:
     }
 
 
-def test_a_fact_holds_for_every_required_member_of_that_name_and_schema() -> None:
+def test_fact_applies_to_every_required_member_with_name_and_schema() -> None:
     document = schemas.schema()
     document["$defs"] |= DEFINITIONS
     stated = schemas.facts() | {"producer": DUTIES}

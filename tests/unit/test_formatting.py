@@ -19,7 +19,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit import formatting, parallel, rows, text
 from mcp_protogen.pipeline.emit.text import WIDTH
-from mcp_protogen.pipeline.emit.wrapping import UnknownForm, wrap_module
+from mcp_protogen.pipeline.emit.wrapping import UnknownStatement, wrap_module
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.parts import PARTS, parse_parts
@@ -36,7 +36,7 @@ from mcp_protogen.runtime.translation.plans import (
 )
 from support import tables
 from support.generated.golden_package import PACKAGE
-from support.generated.made_up_forms import FORMS
+from support.generated.made_up_schemas import SCHEMAS
 from support.made_once import generated_once
 from support.unit import schemas
 
@@ -105,11 +105,11 @@ def test_statements_of_any_length_are_as_black_puts_them() -> None:
         f'x = ["{chr(0x6F22) * 46}", "a"]\n',
     ],
 )
-def test_only_what_fits_or_has_a_known_form_needs_no_black(source: str) -> None:
+def test_only_what_fits_or_is_a_known_statement_needs_no_black(source: str) -> None:
     if len(source) <= WIDTH and source.isascii():
         assert wrap_module(source) is source
     else:
-        with pytest.raises(UnknownForm):
+        with pytest.raises(UnknownStatement):
             wrap_module(source)
 
 
@@ -147,7 +147,7 @@ def rows_with(name: str, other: str, said: str) -> Iterator[dict[str, Any]]:
     yield {name: Drop(said)}
     yield {"a": Members(name, drop={"b": Drop(other)}, inside={name: To(other)})}
     yield {"a": Members("b", move={"c": Move((other, name), f"{said}w {other}")})}
-    yield {"a": Members("b", add={name: [other, {"c": name}]}, target_only=(other, name))}
+    yield {"a": Members("b", add={name: [other, {"c": name}]}, undefined=(other, name))}
     yield {"a": Arms("b", "c", arms={name: To(other)}, apply={"d": Apply("e", said)})}
     yield {"a": Each(To(name)), "b": Either(To(other), Each(Each(To(name))))}
     yield {"a": When((("b", other, None), ("c", "d", To(name))))}
@@ -178,7 +178,7 @@ def make_package(what: str) -> Package:
     match what:
         case "made up":
             document = schemas.schema()
-            document["$defs"] |= FORMS | {
+            document["$defs"] |= SCHEMAS | {
                 "Uneven": schemas.record(
                     x={"enum": ["漢" * 20, "字" * 15]}, y={"const": "e\u0301" * 60}
                 ),

@@ -6,7 +6,7 @@ from mcp_protogen.base import graph
 
 
 class Counted(dict[str, list[str]]):
-    """A graph that counts how often the targets of a node are looked up."""
+    """A graph that counts how often the dependencies of a node are looked up."""
 
     looked_up = 0
 
@@ -19,10 +19,10 @@ def chain(length: int) -> Iterator[tuple[str, list[str]]]:
     yield from ((str(number), [str(number + 1)]) for number in range(length))
 
 
-def test_targets_come_first_and_unknown_ones_count_for_nothing() -> None:
-    assert graph.targets_first(dict(chain(3))) == ["2", "1", "0"]
-    assert graph.targets_first({"a": ["c", "b"], "b": [], "c": ["b"]}) == ["b", "c", "a"]
-    assert sorted(graph.targets_first({"a": ["b"], "b": ["a"], "c": ["c"]})) == ["a", "b", "c"]
+def test_dependencies_come_first_and_unknown_ones_count_for_nothing() -> None:
+    assert graph.dependencies_first(dict(chain(3))) == ["2", "1", "0"]
+    assert graph.dependencies_first({"a": ["c", "b"], "b": [], "c": ["b"]}) == ["b", "c", "a"]
+    assert sorted(graph.dependencies_first({"a": ["b"], "b": ["a"], "c": ["c"]})) == ["a", "b", "c"]
 
 
 def test_circles_are_told_from_what_only_leads_to_them() -> None:
@@ -36,7 +36,7 @@ def test_work_grows_with_the_number_of_references() -> None:
     work: list[int] = []
     for length in (1_000, 5_000):
         counted = Counted(chain(length))
-        assert len(graph.targets_first(counted)) == length
+        assert len(graph.dependencies_first(counted)) == length
         assert graph.circular(counted) == set()
         work.append(counted.looked_up)
     assert work[1] == 5 * work[0]

@@ -66,7 +66,7 @@ def hostile_files() -> None:
     Path("responder").write_text(f"import sys\nsys.stderr.buffer.write({HARM.encode()!r})\n")
 
 
-# Each runs as text, as annotations, and in turn in one of its other forms; none gets to slow work.
+# Each runs as text, as annotations, and in one other format; none gets to slow work.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("--revision", "draft", "--schema", "evil.json", "--out", "pkg"),
     ("--revision", "draft", "--schema", f"{FILE}.json", "--out", "pkg", "--diff"),
@@ -110,7 +110,7 @@ GENERATING: tuple[tuple[str, ...], ...] = (
     ("--revision", "2025-11-25", "--out", f"{FILE}/new"),
     ("--revision", "2025-11-25", "--out", f"{FILE}/new", "--check"),
 )
-_MORE_FORMS = {
+_MORE_FORMATS = {
     "diff": ("json", "markdown", "html"),
     "audit": ("json", "markdown", "html"),
     "update": ("json", "markdown"),
@@ -120,13 +120,13 @@ _MORE_FORMS = {
 def run_commands(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
     """Run each command; yield its harmless output."""
     for number, arguments in enumerate(commands):
-        more = _MORE_FORMS.get(arguments[0], ("json",))
-        for form in ("text", "github", more[number % len(more)]):
-            ran = mcp_gen(*arguments, *(("--format", form) if arguments[0] != "explain" else ()))
-            harm = list(harm_done(ran, github=form == "github"))
-            assert harm == [], f"{arguments} --format {form}"
+        more = _MORE_FORMATS.get(arguments[0], ("json",))
+        for format in ("text", "github", more[number % len(more)]):
+            ran = mcp_gen(*arguments, *(("--format", format) if arguments[0] != "explain" else ()))
+            harm = list(harm_done(ran, github=format == "github"))
+            assert harm == [], f"{arguments} --format {format}"
             assert ran.code != 3, ran.err
-            if form == "json" and ran.out:
+            if format == "json" and ran.out:
                 json.loads(ran.out)
             yield ran
 

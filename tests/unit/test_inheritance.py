@@ -10,7 +10,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Level
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.patch_fit import apply_inherited
@@ -25,7 +25,7 @@ def snapshot(revision: str) -> dict[str, Any]:
     return schema
 
 
-def read(schema: Any, revision: str = "draft") -> Derived:
+def read(schema: Any, revision: str = "draft") -> DerivedRevision:
     given = GivenFile("given.json", json.dumps(schema).encode())
     source = sources.load(revision, GenerationOptions((revision,), {revision: given}))
     return derive_revision(source)
@@ -35,16 +35,19 @@ def test_a_schema_takes_after_the_revision_it_is_most_like_whatever_it_is_called
     for published in load_pins():
         schema = snapshot(published)
         for name in NAMES:
-            held = facts.holding(schema_folder(), name, schema)
-            assert (held.basis, held.era) == (published, facts.load(schema_folder(), published).era)
+            held = facts.facts_for(schema_folder(), name, schema)
+            assert (held.origin, held.era) == (
+                published,
+                facts.load(schema_folder(), published).era,
+            )
 
 
 def test_a_schema_takes_after_one_that_opens_sessions_as_it_does() -> None:
     schema = snapshot("2026-07-28")
     discover = schema["$defs"]["DiscoverRequest"]["properties"]["method"]
     discover["const"] = "initialize"
-    held = facts.holding(schema_folder(), "draft", schema)
-    assert (held.basis, held.era) == ("2025-11-25", "handshake")
+    held = facts.facts_for(schema_folder(), "draft", schema)
+    assert (held.origin, held.era) == ("2025-11-25", "handshake")
 
 
 def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_them_so(
@@ -53,8 +56,8 @@ def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_t
     folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
     (folder / "2026-07-28" / "facts.json").unlink()
     schema = snapshot("2026-07-28")
-    held = facts.holding(folder, "draft", schema)
-    assert (held.basis, held.era) == ("2025-11-25", "stateless")
+    held = facts.facts_for(folder, "draft", schema)
+    assert (held.origin, held.era) == ("2025-11-25", "stateless")
     given = GivenFile("given.json", json.dumps(schema).encode())
     found = read_inputs(GenerationOptions(("draft",), {"draft": given}), folder)
     assert found.revisions["draft"].era == "stateless"
@@ -87,7 +90,7 @@ def test_filled_members_are_known_for_every_base() -> None:
     assert filled == {"ttlMs": 0, "cacheScope": "private"}
 
 
-def test_patches_of_the_basis_mend_what_is_still_wrong() -> None:
+def test_inherited_patches_mend_remaining_faults() -> None:
     types = {str(type_.name): type_ for type_ in read(snapshot("2026-07-28")).ir.types}
     asked = types["InputRequiredResult"]
     assert isinstance(asked, ObjectIR)
@@ -96,7 +99,7 @@ def test_patches_of_the_basis_mend_what_is_still_wrong() -> None:
     assert kind.type == LiteralOf(("input_required",))
 
 
-def test_each_patch_of_the_basis_is_named_unless_it_is_done() -> None:
+def test_inherited_patches_are_named_unless_done() -> None:
     schema = snapshot("2026-07-28")
     defs = schema["$defs"]
     defs["ClientNotification"] = {"$ref": "#/$defs/CancelledNotification"}  # done

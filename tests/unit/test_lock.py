@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
 from mcp_protogen.pipeline.package import newer
-from support import forms
+from support import formats
 from support.unit.packages import INPUTS, package, put
 
 PACKAGE = package({"b.py": "b", "a/c.py": "c"})
@@ -51,7 +51,7 @@ def test_the_text_is_sorted_and_the_same_each_time() -> None:
 
 
 def test_a_lock_follows_its_published_format(package_folder: Path) -> None:
-    assert forms.faults("lock", (package_folder / LOCK_NAME).read_bytes()) == []
+    assert formats.faults("lock", (package_folder / LOCK_NAME).read_bytes()) == []
 
 
 def test_no_version_of_a_library_is_in_a_lock(package_folder: Path) -> None:

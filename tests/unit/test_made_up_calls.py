@@ -69,7 +69,7 @@ def make_revision(params: Json) -> RevisionIR:
     return schemas.read(document).ir
 
 
-def test_each_form_of_params_has_its_parameters() -> None:
+def test_each_signature_has_its_parameters() -> None:
     for name, params in PARAMS.items():
         with case(name):
             found = stubs_of(make_revision(params))["try/it"]

@@ -39,7 +39,7 @@ def test_only_what_is_used_is_imported(tiny: ModelsSource) -> None:
     }
 
 
-def test_the_body_holds_definitions_and_nothing_else(tiny: ModelsSource) -> None:
+def test_body_contains_definitions_only(tiny: ModelsSource) -> None:
     kinds = {type(node).__name__ for node in ast.parse(tiny.body).body}
     assert kinds <= {"ClassDef", "Assign", "Expr"}
     assert "import" not in tiny.body

@@ -46,7 +46,7 @@ def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
             names.class_name(text)
 
 
-def test_types_that_python_cannot_name_get_a_name_by_rule() -> None:
+def test_types_that_python_cannot_name_get_a_fixed_name() -> None:
     for text, expected in (
         ("Tool", "Tool"),
         ("A_B", "A_B"),

@@ -21,7 +21,7 @@ def warning_pointers(value: Any) -> list[str]:
     return [problem.pointer for problem in problems]
 
 
-def test_forms_become_plain() -> None:
+def test_dialects_become_plain() -> None:
     rows: list[tuple[Any, Json]] = [
         (True, {}),
         (record(x=True), record(x={})),

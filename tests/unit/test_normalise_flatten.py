@@ -151,7 +151,7 @@ def test_alternatives_are_joined_each_and_impossible_ones_go() -> None:
     assert [arm["required"] for arm in several["anyOf"]] == [["x", "y", "z"], ["u", "x"]]
 
 
-def test_types_beside_each_other_hold_their_own_contents() -> None:
+def test_neighbouring_types_keep_their_own_contents() -> None:
     found = flat(A={"type": ["array", "object", "string"], "items": STRING, "required": ["x"]})
     array = {"type": "array", "items": STRING}
     assert found == {"anyOf": [array, record(("x",), x={}), STRING]}

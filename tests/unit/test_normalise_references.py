@@ -1,4 +1,4 @@
-"""References: targets, aliases, and cycles."""
+"""References: definitions, aliases, and cycles."""
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.normalise import references
@@ -67,7 +67,7 @@ def test_a_type_that_contains_itself_and_not_every_value_stays_what_it_is() -> N
     assert references.simplify_any_values(definitions) == definitions
 
 
-def test_target_inside_a_definition_becomes_a_definition() -> None:
+def test_schema_inside_a_definition_becomes_a_definition() -> None:
     inner = record(y={"type": "array", "items": STRING})
     document = {
         "$defs": {
@@ -94,7 +94,7 @@ def test_pointer_does_not_follow_references() -> None:
     assert (whole["$defs"], origins) == (definitions, {})
 
 
-def test_place_that_is_only_a_reference_stands_for_its_target() -> None:
+def test_place_that_is_only_a_reference_stands_for_its_definition() -> None:
     definitions = {"A": record(x=ref("B")), "B": record(y=STRING), "C": ref("A/properties/x")}
     whole, _ = references.hoist({"$defs": definitions})
     assert whole["$defs"]["C"] == ref("B")
@@ -107,7 +107,7 @@ def test_place_that_refers_to_itself_is_a_circle() -> None:
     assert (problem.code, problem.pointer) == ("ref-cycle", "/$defs/AX")
 
 
-def test_target_outside_of_schemas_stays_where_it_is() -> None:
+def test_reference_outside_of_schemas_stays_where_it_is() -> None:
     owner = {**record(x=STRING), "default": record(y=STRING)}
     places = {"B": ref("A/default"), "C": ref("A/properties"), "D": ref("A/required")}
     whole, _ = references.hoist({"$defs": {"A": owner, **places}})
@@ -126,7 +126,7 @@ def test_whole_schema_is_a_definition_without_its_definitions() -> None:
     assert origins == {"Root": ""}
 
 
-def test_problem_of_an_inner_target_is_placed_where_it_stands() -> None:
+def test_problem_of_an_inner_schema_is_placed_where_it_stands() -> None:
     problem = Problem("x", "y", "x.json", "/$defs/AX/items")
     (placed,) = references.restore_places([problem], {"AX": "/$defs/A/properties/x"})
     assert placed.pointer == "/$defs/A/properties/x/items"

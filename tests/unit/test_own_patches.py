@@ -1,4 +1,4 @@
-"""Patches of the user: their sources, their targets, and their faults."""
+"""Patches of the user: their sources, their places, and their faults."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_own_patches_change_digest_of_their_revision_only() -> None:
     assert digests(own({**WIDER, "reason": "Why."})) != after
 
 
-def test_an_entry_of_the_wrong_form_is_named() -> None:
+def test_an_entry_of_the_wrong_format_is_named() -> None:
     for entry, said in (
         ("x", "must be an object"),
         ({"now": 1}, "pointer must be"),

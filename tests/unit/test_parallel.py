@@ -48,7 +48,7 @@ def test_items_come_in_their_order(processors: int) -> None:
     assert (maker == os.getpid()) is (processors == 1)
 
 
-def test_items_may_be_larger_than_what_a_pipe_holds(processors: int) -> None:
+def test_items_may_be_larger_than_a_pipe(processors: int) -> None:
     with prefetch(bytes(3 << 20) for _ in range(2)) as items:
         assert [len(item) for item in items] == [3 << 20] * 2
 

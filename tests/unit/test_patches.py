@@ -76,7 +76,7 @@ def test_a_place_whose_parent_is_gone_is_refused() -> None:
     assert "nothing is there" in problem.message
 
 
-def test_a_place_that_cannot_hold_anything_is_refused() -> None:
+def test_place_that_cannot_contain_values_is_refused() -> None:
     for pointer in ("/$defs/B/required/9", "/$defs/B/required/x", "/$defs/A/type/x"):
         with tables.case(pointer):
             (problem,) = refusal_problems(entry(pointer, now="z"))

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     snapshot_file,
 )
 from mcp_protogen.pipeline.reports.report import RunStatus
-from support import forms, missing, tables
+from support import formats, missing, tables
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
@@ -183,7 +183,7 @@ def test_the_publication_of_another_revision_is_recognised(folder: Path) -> None
     assert problem.hint == "this is a publication of draft"
 
 
-def test_a_snapshot_made_by_another_rule_is_found_out(folder: Path) -> None:
+def test_snapshot_made_another_way_is_found(folder: Path) -> None:
     other = b'{"$defs": {"A": {}}}\n'
     text = pins_file(folder).read_text()
     pinned = load_pins(folder)["2030-01-01"].snapshot_sha256
@@ -225,9 +225,9 @@ def test_all_known_publications_are_in_the_pins() -> None:
 
 
 def test_the_committed_pins_follow_their_published_format() -> None:
-    assert forms.faults("pins", pins_file().read_bytes()) == []
+    assert formats.faults("pins", pins_file().read_bytes()) == []
 
 
 def test_pins_made_by_the_tool_follow_the_published_format(folder: Path) -> None:
     add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
-    assert forms.faults("pins", pins_file(folder).read_bytes()) == []
+    assert formats.faults("pins", pins_file(folder).read_bytes()) == []

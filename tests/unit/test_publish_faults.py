@@ -51,7 +51,7 @@ def test_many_runs_at_once_leave_one_whole_package(out: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_workers_that_outlive_a_killed_run_hold_nobody_up(
+def test_workers_that_outlive_killed_run_delay_no_other_run(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, writing = os.pipe()
@@ -100,11 +100,11 @@ def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.Mon
     before = contents(out)
     rename, renamed = os.rename, list[str]()
 
-    def fail_once(source: Path, target: Path) -> None:
+    def fail_once(source: Path, destination: Path) -> None:
         renamed.append(Path(source).name)
         if len(renamed) == 2:
             raise PermissionError(errno.EACCES, "Permission denied", str(source))
-        rename(source, target)
+        rename(source, destination)
 
     monkeypatch.setattr(workspace, "exchange", cannot)
     monkeypatch.setattr(os, "rename", fail_once)
@@ -117,13 +117,13 @@ def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.Mon
 def test_files_saved_during_swap_are_kept(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = exchange_module.exchange
 
-    def save_first(staged: Path, target: Path) -> bool:
-        (target / "new.txt").write_text("just made")
-        (target / "made" / "below").mkdir(parents=True)
-        (target / "made" / "below" / "new.txt").write_text("just made")
-        (target / "saving").write_text("just saved")
-        os.replace(target / "saving", target / "mine.txt")
-        return exchange(staged, target)
+    def save_first(staged: Path, destination: Path) -> bool:
+        (destination / "new.txt").write_text("just made")
+        (destination / "made" / "below").mkdir(parents=True)
+        (destination / "made" / "below" / "new.txt").write_text("just made")
+        (destination / "saving").write_text("just saved")
+        os.replace(destination / "saving", destination / "mine.txt")
+        return exchange(staged, destination)
 
     put(OLD, out)
     (out / "mine.txt").write_text("before")
@@ -152,7 +152,7 @@ def test_leftovers_that_cannot_be_removed_are_a_warning(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system that holds one package and not two."""
+    """A file system with room for one package and not for two."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(

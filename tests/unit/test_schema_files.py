@@ -1,4 +1,4 @@
-"""Our own data files: of their promised form, complete, and without useless entries."""
+"""Our own data files: of their promised format, complete, and without useless entries."""
 
 import copy
 import json
@@ -10,13 +10,13 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.metacheck import check
 from mcp_protogen.pipeline.inputs.patches import apply
 from mcp_protogen.pipeline.ir import ObjectIR
-from support import forms, tables
+from support import formats, tables
 from support.revisions import REVISIONS
 
 Json = dict[str, Any]
@@ -40,7 +40,7 @@ def read(path: Path) -> Json:
 
 
 @cache
-def derive(revision: str) -> Derived:
+def derive(revision: str) -> DerivedRevision:
     return derive_revision(sources.load(revision, GenerationOptions((revision,))))
 
 
@@ -53,23 +53,23 @@ def test_each_format_is_a_json_schema() -> None:
 def test_each_file_is_of_its_format() -> None:
     for path, name in FILES:
         with tables.case(name):
-            assert forms.faults(name, read(path)) == []
+            assert formats.faults(name, read(path)) == []
 
 
 def test_a_member_that_the_format_does_not_know_is_refused() -> None:
     for path, name in FILES:
         with tables.case(name):
             misspelt: Json = {**read(path), "misspelt": {}}
-            assert forms.faults(name, misspelt)
+            assert formats.faults(name, misspelt)
 
 
 def test_a_fact_without_its_source_is_refused() -> None:
     facts = read(SCHEMA / REVISIONS[0] / "facts.json")
-    assert forms.faults("facts", facts) == []
+    assert formats.faults("facts", facts) == []
     for section, key in (("errors", "-32700"), ("unions", "ClientRequest")):
         spoilt = copy.deepcopy(facts)
         del spoilt[section][key]["source"]
-        assert forms.faults("facts", spoilt), section
+        assert formats.faults("facts", spoilt), section
 
 
 def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
@@ -83,7 +83,7 @@ def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
             )
 
 
-def test_snapshots_hold_no_prose() -> None:
+def test_snapshots_contain_no_prose() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             for schema in _schemas(read(SCHEMA / revision / "schema.json")):

@@ -1,7 +1,7 @@
 """The revisions that a run makes, and those it keeps."""
 
 import pytest
-from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
+from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -191,22 +191,26 @@ def test_a_file_for_a_revision_that_is_not_made_is_refused() -> None:
     refuse_unused(options, {"2025-11-25": DRAFT}, patches[:1])
 
 
-def test_rules_of_options_name_options_that_there_are() -> None:
+def test_constraints_of_options_name_known_options() -> None:
     spelled = {option.spelled for option in OPTIONS}
-    rules = [option.rule for option in OPTIONS if option.rule]
-    assert [rule for rule in rules if not spelled.issuperset((rule.option, *rule.needs))] == []
+    constraints = [option.constraint for option in OPTIONS if option.constraint]
+    assert [
+        constraint
+        for constraint in constraints
+        if not spelled.issuperset((constraint.option, *constraint.needs))
+    ] == []
 
 
-def test_every_rule_that_options_break_is_told_with_its_reason() -> None:
-    rules = (
-        OptionRule("--a", needs=("--b", "--c"), why="it is odd", hint="leave it out"),
-        OptionRule("--file", excludes=("--d", "--e"), is_file=True),
+def test_broken_constraints_are_reported_with_reason() -> None:
+    constraints = (
+        OptionConstraint("--a", needs=("--b", "--c"), why="it is odd", hint="leave it out"),
+        OptionConstraint("--file", excludes=("--d", "--e"), is_file=True),
     )
-    refuse_conflicts({"--a": 1, "--c": 1, "--d": 1}, rules)
+    refuse_conflicts({"--a": 1, "--c": 1, "--d": 1}, constraints)
     for given, line in (
         ({"--a": 1, "--d": 1}, "--a needs --b or --c: it is odd"),
         ({"--file": "x.json", "--d": 1}, "x.json: --file and --d exclude each other"),
     ):
         with tables.case(line), pytest.raises(ProblemError) as caught:
-            refuse_conflicts(given, rules)
+            refuse_conflicts(given, constraints)
         assert line in str(caught.value)

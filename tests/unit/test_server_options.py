@@ -20,7 +20,7 @@ from mcp_protogen.servers.connect.authorization import (
     authorization,
     user_config,
 )
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from support.running import Ran, Run
 from support.tables import case
 
@@ -124,7 +124,7 @@ def test_programs_inherit_safe_variables_or_all_of_them(monkeypatch: pytest.Monk
     shown = "import os; print(os.environ.get('LC_OURS'), os.environ.get('OF_OURS'))"
 
     async def receive_text(inherit: bool) -> object:
-        transport = await ServerTarget(name=f'python -c "{shown}"', inherit=inherit).opener()()
+        transport = await NamedServer(name=f'python -c "{shown}"', inherit=inherit).opener()()
         try:
             return await transport.receive()
         finally:
@@ -152,33 +152,33 @@ def test_options_without_effect_are_refused() -> None:
         "--env, --inherit": (ServerOptions(env=["A=b"], inherit=True), URL, "a URL"),
         "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
     }
-    for names, (options, target, kind) in table.items():
+    for names, (options, server, kind) in table.items():
         refused = pytest.raises(ProblemError, match=f"{kind} does not use {names}")
         with case(names), refused:
-            options.target(target)
+            options.named_server(server)
     with pytest.raises(ProblemError, match="--auth and a header Authorization"):
-        ServerOptions(headers=["authorization: x"], auth="oauth").target(URL)
+        ServerOptions(headers=["authorization: x"], auth="oauth").named_server(URL)
 
 
 def test_a_header_that_authorizes_takes_the_place_of_the_default() -> None:
-    assert ServerOptions(headers=["Authorization: Bearer x"]).target(URL).auth is None
-    assert isinstance(ServerOptions().target(URL).auth, WhereAllowed)
-    assert ServerOptions(env=["A=b=c"]).target("server").env == {"A": "b=c"}
+    assert ServerOptions(headers=["Authorization: Bearer x"]).named_server(URL).auth is None
+    assert isinstance(ServerOptions().named_server(URL).auth, WhereAllowed)
+    assert ServerOptions(env=["A=b=c"]).named_server("server").env == {"A": "b=c"}
 
 
 def test_a_header_has_secrets_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "s3cret")
-    target = ServerOptions(headers=["X-Key: a ${API_KEY} $b {c}"]).target(URL)
-    assert target.headers == {"X-Key": "a s3cret $b {c}"}
-    assert "s3cret" not in repr(target)
+    server = ServerOptions(headers=["X-Key: a ${API_KEY} $b {c}"]).named_server(URL)
+    assert server.headers == {"X-Key": "a s3cret $b {c}"}
+    assert "s3cret" not in repr(server)
     with pytest.raises(ProblemError, match="the variable NOWHERE, which is not set"):
-        ServerOptions(headers=["X-Key: ${NOWHERE}"]).target(URL)
+        ServerOptions(headers=["X-Key: ${NOWHERE}"]).named_server(URL)
 
 
 def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
     for header in ("X Key: s3cret", "X-Key: s3cret\x7f", "X-Key: s3cr\u00e9t"):
         with case(header), pytest.raises(ProblemError, match="characters that a header") as caught:
-            ServerOptions(headers=[header]).target(URL)
+            ServerOptions(headers=[header]).named_server(URL)
         assert "s3cr" not in str(caught.value)
 
 
@@ -189,7 +189,7 @@ def test_malformed_pair_is_not_repeated() -> None:
         (ServerOptions(env=["s3cret"]), "--env number 1 is not NAME=VALUE"),
     ):
         with case(message), pytest.raises(ProblemError, match=message) as caught:
-            options.target(URL)
+            options.named_server(URL)
         assert "s3cret" not in f"{caught.value} {options!r}"
 
 
@@ -205,7 +205,7 @@ def test_a_server_is_shown_without_what_may_be_secret() -> None:
     }
     for name, shown in rows.items():
         with case(name):
-            assert ServerTarget(name=name).shown == shown
+            assert NamedServer(name=name).safe_text == shown
 
 
 def test_options_of_a_bridge_that_would_have_no_effect_are_refused(mcp_gen: Run) -> None:

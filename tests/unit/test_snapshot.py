@@ -34,14 +34,14 @@ def test_prose_of_schemas_goes_and_properties_named_like_it_stay() -> None:
     }
 
 
-def test_prose_goes_inside_a_keyword_that_holds_one_schema() -> None:
+def test_prose_is_removed_in_keyword_with_one_schema() -> None:
     for keyword in ("items", "additionalProperties", "not", "if", "contains"):
         with tables.case(keyword):
             schema = {"$defs": {"A": {keyword: {"description": "words", "type": "null"}}}}
             assert snapshot_of(schema)["$defs"]["A"] == {keyword: {"type": "null"}}
 
 
-def test_prose_goes_inside_a_keyword_that_holds_many_schemas() -> None:
+def test_prose_is_removed_in_keyword_with_many_schemas() -> None:
     for keyword in ("allOf", "anyOf", "oneOf", "prefixItems", "items"):
         with tables.case(keyword):
             schema = {"$defs": {"A": {keyword: [{"description": "words"}, True]}}}
@@ -134,13 +134,13 @@ def test_differences_point_at_the_smallest_changed_values() -> None:
     assert list(differences(before, after)) == ["/a/b~1c", "/gone", "/here", "/list", "/n"]
 
 
-def test_the_pretty_form_is_sorted_with_what_fits_on_a_line_on_one() -> None:
+def test_pretty_text_is_sorted_with_what_fits_on_a_line_on_one() -> None:
     long = "é" * 90
     assert pretty({"b": [1, 2], "a": {}}) == b'{"a": {}, "b": [1, 2]}\n'
     assert pretty({"b": long, "a": []}) == f'{{\n  "a": [],\n  "b": "{long}"\n}}\n'.encode()
 
 
-def test_the_canonical_form_is_sorted_and_has_no_spaces() -> None:
+def test_canonical_text_is_sorted_and_has_no_spaces() -> None:
     assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
 
 
@@ -164,7 +164,7 @@ MISSHAPEN: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-def test_a_keyword_that_holds_something_else_is_refused_at_its_place() -> None:
+def test_keyword_with_other_value_is_refused_at_its_place() -> None:
     for schema, pointer, found in MISSHAPEN:
         with pytest.raises(ProblemError) as caught:
             snapshot_of(schema, "a.json")

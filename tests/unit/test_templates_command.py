@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import own_templates
 from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, TEMPLATE_CONTRACT, read_statement
 from mcp_protogen.pipeline.parts import PARTS
-from support import forms, tables
+from support import formats, tables
 from support.running import Run
 from support.unit.packages import contents
 
@@ -29,7 +29,7 @@ def test_all_are_listed_with_what_they_print(mcp_gen: Run) -> None:
     assert (ran.code, ran.err) == (0, "") and f"contract {TEMPLATE_CONTRACT}" in heading
     assert [line.split()[0] for line in lines] == list(NAMES)
     text = mcp_gen("templates", "--format", "json").out
-    assert forms.faults("report", text) == []
+    assert formats.faults("report", text) == []
     assert [row["template"] for row in json.loads(text)["templates"]] == list(NAMES)
 
 

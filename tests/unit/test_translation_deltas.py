@@ -12,7 +12,7 @@ from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.inputs.rules import Translation, between
+from mcp_protogen.pipeline.inputs.translations import Translation, rules_between
 from mcp_protogen.pipeline.ir import RevisionIR, TypeExpr, TypeIR
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
@@ -76,7 +76,7 @@ def revision(name: str) -> RevisionIR:
 
 @cache
 def steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return between(schema_folder(), older, newer, GenerationOptions((older, newer)))
+    return rules_between(schema_folder(), older, newer, GenerationOptions((older, newer)))
 
 
 @cache
@@ -84,14 +84,14 @@ def tables(older: str, newer: str) -> PairTables:
     return pair_tables(revision(older), revision(newer), steps(older, newer))
 
 
-# The target of a path of the list in a revision.
+# The members at a path of the list in a revision.
 
 
 @dataclass(frozen=True)
 class Spot:
     """A member of a named type."""
 
-    holder: str
+    parent: str
     wire: str
     required: bool
 
@@ -156,16 +156,16 @@ class Passage:
         self.made = made
         self._unions = [type_ for type_ in of.types if isinstance(type_, ir.UnionIR)]
         self._settled = {
-            (member if "." in member else f"{rule.at}.{member}", rule.value)
-            for step in steps(*sorted((made.source, made.target)))
-            for rule in step.rules
-            if rule.direction == way
-            for member in rule.settles
+            (member if "." in member else f"{action.at}.{member}", action.value)
+            for step in steps(*sorted((made.source, made.destination)))
+            for action in step.actions
+            if action.direction == way
+            for member in action.settles
         }
 
     def takes(self, spot: Spot) -> bool:
         """Return whether a member of the source is dropped, moved, or left to a function."""
-        plans = [plan for key, plan in self.made.plans.items() if _is_for(key, spot.holder)]
+        plans = [plan for key, plan in self.made.plans.items() if _is_for(key, spot.parent)]
         members = [plan for plan in plans if isinstance(plan, Members)]
         gone = [
             spot.wire in (*plan.drop, *plan.move) or self._settles(plan.apply, spot)
@@ -174,23 +174,23 @@ class Passage:
         return (bool(gone) and all(gone)) or self._is_translated_alone(spot)
 
     def gives(self, spot: Spot) -> bool:
-        """Return whether a member of the target had no meaning before, and is set if required."""
-        plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.holder]
+        """Return whether a member of the destination is new, and is set if required."""
+        plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.parent]
         members = [plan for plan in plans if isinstance(plan, Members)]
         new = [
-            spot.wire in plan.target_only
+            spot.wire in plan.undefined
             and (not spot.required or spot.wire in plan.add or self._settles(plan.finish, spot))
             for plan in members
         ]
         return (bool(new) and all(new)) or self._is_translated_alone(spot)
 
     def _settles(self, functions: tuple[Apply, ...], spot: Spot) -> bool:
-        member = f"{spot.holder}.{spot.wire}"
+        member = f"{spot.parent}.{spot.wire}"
         return any((member, function.function) in self._settled for function in functions)
 
     def _is_translated_alone(self, spot: Spot) -> bool:
         """Return whether only functions translate its type, because of a union at any depth."""
-        around = {spot.holder}
+        around = {spot.parent}
         for _ in self._unions:
             around |= {
                 str(union.name)
@@ -203,11 +203,11 @@ class Passage:
     def knows(self, spot: Spot) -> bool:
         """Return whether values of its type are translated."""
         named = any(
-            _is_for(key, spot.holder) or plan.becomes == spot.holder
+            _is_for(key, spot.parent) or plan.becomes == spot.parent
             for key, plan in self.made.plans.items()
         )
         same = {*self.made.same, *self.made.same.values()}
-        return named or spot.holder in same or self._is_translated_alone(spot)
+        return named or spot.parent in same or self._is_translated_alone(spot)
 
 
 def _is_for(key: str, type_name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Two revisions: decisions by types, by rules, and open ones."""
+"""Two revisions: decisions by types, by translation rules, and open ones."""
 
 import json
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.emit.rows import lay_out, row
-from mcp_protogen.pipeline.inputs import rules, sources
-from mcp_protogen.pipeline.inputs.rules import StepDirection, Translation
+from mcp_protogen.pipeline.inputs import sources, translations
+from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
@@ -81,18 +81,20 @@ def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOpti
 
 
 def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
-    steps = rules.between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
+    steps = translations.rules_between(
+        schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries))
+    )
     return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
 
 
-def direction(way: StepDirection, source: Types, target: Types, *entries: Json) -> Direction:
-    """Return the tables from `source` to `target`, which is newer if the way is up."""
-    made: Direction = getattr(both_ways(*order_sides(way, source, target), *entries), way)
+def direction(way: StepDirection, source: Types, destination: Types, *entries: Json) -> Direction:
+    """Return the tables from `source` to `destination`, which is newer if the way is up."""
+    made: Direction = getattr(both_ways(*order_sides(way, source, destination), *entries), way)
     return made
 
 
-def order_sides(way: StepDirection, source: Any, target: Any) -> tuple[Any, Any]:
-    return (source, target) if way == "up" else (target, source)
+def order_sides(way: StepDirection, source: Any, destination: Any) -> tuple[Any, Any]:
+    return (source, destination) if way == "up" else (destination, source)
 
 
 def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ...]:
@@ -128,9 +130,9 @@ UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
 
 
 def test_ambiguous_moves_are_reported_at_their_place() -> None:
-    for way, (name, (source, target, what)) in product(WAYS, UNDECIDED.items()):
+    for way, (name, (source, destination, what)) in product(WAYS, UNDECIDED.items()):
         with tables.case((way, name)):
-            both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (target,))]
+            both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (destination,))]
             start, end = order_sides(way, OLDEST, MIDDLE)
             found = [
                 p
@@ -146,7 +148,7 @@ def test_ambiguous_moves_are_reported_at_their_place() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: StepDirection) -> None:
+def test_an_arm_that_the_destination_lacks_is_undecided_without_a_rule(way: StepDirection) -> None:
     tags = (member("type", ir.LiteralOf((tag,)), required=True) for tag in ("text", "link"))
     text, link = map(a, ("Text", "Link"), tags)
     root = a("Params", member("block", ref("Block")))
@@ -197,31 +199,31 @@ def test_everything_undecided_is_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_members_go_and_come_as_the_target_has_them(way: StepDirection) -> None:
+def test_members_go_and_come_as_the_destination_has_them(way: StepDirection) -> None:
     rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
-    target = order_sides(way, OLDEST, MIDDLE)[1]
+    destination = order_sides(way, OLDEST, MIDDLE)[1]
     usual = {"x": None, "y": "plain"}
-    going = {name: Drop(f"{target} has no {name} here.", usual=usual[name]) for name in "xy"}
+    going = {name: Drop(f"{destination} has no {name} here.", usual=usual[name]) for name in "xy"}
     assert direction(way, rich, poor).plans == {"Params": Members("Params", drop=going)}
-    coming = Members("Params", target_only=("x", "y"), add={"y": "plain"})
+    coming = Members("Params", undefined=("x", "y"), add={"y": "plain"})
     assert direction(way, poor, rich).plans == {"Params": coming}
 
 
-def test_types_that_agree_have_no_plan_even_if_they_hold_themselves() -> None:
+def test_recursive_types_that_agree_have_no_plan() -> None:
     same = (a("Params", member("node", ref("Node"))), a("Node", member("inner", array("Node"))))
     made = both_ways(same, same).up
     assert (made.plans, made.same) == ({}, {"Node": "Node", "Params": "Params"})
     assert made.methods == {"say": plans.Method(None, None)}
 
 
-def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
+def test_recursive_type_refers_to_its_own_plan() -> None:
     root, inner = a("Params", member("node", ref("Node"))), member("inner", array("Node"))
     made = both_ways((root, a("Node", inner)), (root, a("Node", inner, X))).up
-    node = Members("Node", target_only=("x",), inside={"inner": plans.Each(To("Node"))})
+    node = Members("Node", undefined=("x",), inside={"inner": plans.Each(To("Node"))})
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
 
-# Rules.
+# Translation rules.
 
 FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
@@ -241,7 +243,7 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "drop, filled in": ("Params.x", {"drop": "lossy"}, (FILLED_IN,), (), USUAL),
     "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
-    "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", target_only=("x",), add={"x": 1})),
+    "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", undefined=("x",), add={"x": 1})),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
     "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),
@@ -252,9 +254,9 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
 
 
 def test_a_rule_does_what_it_says() -> None:
-    for way, (name, (at, action, source, target, plan)) in product(WAYS, VERBS.items()):
+    for way, (name, (at, action, source, destination, plan)) in product(WAYS, VERBS.items()):
         with tables.case((way, name)):
-            both = [(a("Params", *fields), ITEM) for fields in (source, target)]
+            both = [(a("Params", *fields), ITEM) for fields in (source, destination)]
             made = direction(way, both[0], both[1], rule(at, up=action, down=action))
             assert made.plans.get("Params") == plan
 
@@ -274,7 +276,7 @@ def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
 def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
     step = rules_file(rule("Old.x", up={"keep": True}, down={"keep": True}))
     further = rules_file(rule("New", up={"apply": "one_block"}), became={"Old": "New"})
-    steps = rules.between(schema_folder(), OLDEST, NEWEST, options(step, further))
+    steps = translations.rules_between(schema_folder(), OLDEST, NEWEST, options(step, further))
     held = [member("held", ir.OneOf((ref(name), ref("Other")))) for name in ("Old", "New")]
     older = revision(OLDEST, a("Params", held[0]), OTHER, a("Old", NEEDED))
     newer = revision(NEWEST, a("Params", held[1]), OTHER, a("New", replace(COUNT, required=True)))
@@ -289,7 +291,7 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
         return replace(made, methods=(say,))
 
     step = options(rules_file(became={"Old": "New"}))
-    steps = rules.between(schema_folder(), OLDEST, MIDDLE, step)
+    steps = translations.rules_between(schema_folder(), OLDEST, MIDDLE, step)
     older = answering(OLDEST, a("Done"), a("Same", X), a("Old", X), a("Gone", X))
     newer = answering(MIDDLE, a("Done"), a("Same"), a("New"), a("Come"))
     made = getattr(pair_tables(older, newer, steps), way)
@@ -298,19 +300,21 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
     )
 
 
-# Our own rules, and those of a user.
+# Our own translation rules, and those of a user.
 
 
 @cache
 def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return rules.between(schema_folder(), older, newer, GenerationOptions(()))
+    return translations.rules_between(schema_folder(), older, newer, GenerationOptions(()))
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
-    """Yield a step without one of its rules in one way, for each rule, and the missing rule."""
-    for place, way in sorted({(rule.place, rule.direction) for rule in step.rules}):
-        left = tuple(rule for rule in step.rules if (rule.place, rule.direction) != (place, way))
-        yield f"{place}/{way}", replace(step, rules=left)
+    """Yield a step without one of its rules in one direction, after the name of that rule."""
+    for place, way in sorted({(action.place, action.direction) for action in step.actions}):
+        left = tuple(
+            action for action in step.actions if (action.place, action.direction) != (place, way)
+        )
+        yield f"{place}/{way}", replace(step, actions=left)
     for code in step.errors:
         others = tuple(error for error in step.errors if error is not code)
         yield f"{code.direction} {code.was}", replace(step, errors=others)
@@ -327,13 +331,18 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
 
     (step,) = own_steps(older, newer)
     everything = make_tables(step)
-    assert everything is not None and step.rules
+    assert everything is not None and step.actions
     assert [name for name, less in smaller(step) if make_tables(less) == everything] == []
 
 
 def test_rules_and_the_runtime_know_the_same_functions() -> None:
     steps = own_steps(REVISIONS[0], REVISIONS[-1])
-    found = {rule.value for step in steps for rule in step.rules if rule.do in ("apply", "finish")}
+    found = {
+        action.value
+        for step in steps
+        for action in step.actions
+        if action.do in ("apply", "finish")
+    }
     assert found == set(CONVERSIONS)
 
 
@@ -350,11 +359,11 @@ UNFIT: dict[str, tuple[GivenFile, str]] = {
 }
 
 
-def test_rules_of_another_form_are_refused_at_their_place() -> None:
+def test_rules_of_another_format_are_refused_at_their_place() -> None:
     for name, (file, pointer) in UNFIT.items():
         with tables.case(name):
             with pytest.raises(ProblemError) as caught:
-                rules.between(schema_folder(), OLDEST, MIDDLE, options(file))
+                translations.rules_between(schema_folder(), OLDEST, MIDDLE, options(file))
             found = {
                 (problem.code, problem.place, problem.pointer) for problem in caught.value.problems
             }
@@ -367,7 +376,9 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> Non
         with tables.case(verb):
             entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
             with pytest.raises(ProblemError) as caught:
-                rules.between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
+                translations.rules_between(
+                    schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries))
+                )
             (problem,) = caught.value.problems
             assert problem.code == "bad-rule" and "'one_blok'" in problem.message
             assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint

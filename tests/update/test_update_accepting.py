@@ -15,7 +15,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.update import adoption
 from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.instep.update.candidates import Candidate, CandidateState, Wanted, look
+from mcp_protogen.instep.update.candidates import Candidate, CandidateState, RevisionFilter, look
 from mcp_protogen.instep.update.updating import accept, choose_candidate
 from mcp_protogen.pipeline.inputs import pins as pins_module
 from mcp_protogen.pipeline.inputs.pins import (
@@ -44,7 +44,7 @@ NEXT = "2031-01-01"
 
 def find_candidates(spec: Spec, *names: str) -> tuple[Candidate, ...]:
     source = open_source(str(spec.folder), None, None)
-    return look(source, load_pins(spec.schema), Wanted(names)).candidates
+    return look(source, load_pins(spec.schema), RevisionFilter(names)).candidates
 
 
 def find_one(spec: Spec, name: str) -> Candidate:
@@ -219,7 +219,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     other = threading.Thread(target=work)
 
     @contextmanager
-    def note_hold(folder: Path) -> Generator[None, None, None]:
+    def note_lock(folder: Path) -> Generator[None, None, None]:
         if threading.current_thread() is other:
             waits_or_is_done.set()
         with held(folder):
@@ -232,7 +232,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
         save(*arguments)
 
     monkeypatch.setattr(adoption, "save", interrupt_save)
-    monkeypatch.setattr(folder_lock, "exclusive_lock", note_hold)
+    monkeypatch.setattr(folder_lock, "exclusive_lock", note_lock)
     accept(candidates[OLDER], "", spec.schema)
     other.join()
     after = load_pins(spec.schema)

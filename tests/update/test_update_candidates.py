@@ -9,7 +9,7 @@ from mcp_protogen.instep.update.candidates import (
     Candidate,
     Candidates,
     CandidateState,
-    Wanted,
+    RevisionFilter,
     look,
 )
 from mcp_protogen.pipeline.inputs.pins import load_pins
@@ -30,7 +30,7 @@ NEXT = "2031-01-01"
 
 def find_candidates(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
     source = open_source(str(spec.folder), None, None)
-    return look(source, load_pins(spec.schema), Wanted(names, ignored))
+    return look(source, load_pins(spec.schema), RevisionFilter(names, ignored))
 
 
 def find_one(spec: Spec, name: str) -> Candidate:
@@ -149,8 +149,8 @@ def test_where_there_is_no_list_the_draft_and_what_is_named_are_looked_for(spec:
     pins = load_pins(spec.schema)
     with serving(pages_of(spec)) as site:
         source = open_source(site.url, None, None)
-        everything = look(source, pins, Wanted())
-        named = look(source, pins, Wanted((NEXT,)))
+        everything = look(source, pins, RevisionFilter())
+        named = look(source, pins, RevisionFilter((NEXT,)))
     assert [candidate.revision for candidate in everything.candidates] == [*pins, "draft"]
     (notice,) = everything.notices
     assert notice.code == "not-looked-for"

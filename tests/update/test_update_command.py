@@ -13,7 +13,7 @@ import mcp_protogen
 import pytest
 from mcp_protogen.base.resources import schema_folder, templates_folder
 from mcp_protogen.pipeline.inputs.pins import load_pins
-from support import forms, tables
+from support import formats, tables
 from support.running import Ran, Run
 from support.update.specifications import (
     NEWEST,
@@ -230,11 +230,11 @@ def test_wrong_use_is_one_error_and_nothing_is_written(
     assert contents(tmp_path) == before
 
 
-def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> None:
+def test_a_failure_has_the_requested_format(mcp_gen: Run, spec: Spec) -> None:
     wrong = ("update", "--source", "nowhere", "--format")
     ran = mcp_gen(*wrong, "json")
     assert (ran.code, ran.err) == (2, "")
-    assert forms.faults("update", ran.out) == []
+    assert formats.faults("update", ran.out) == []
     assert json.loads(ran.out)["problems"][0]["code"] == "not-a-source"
     ran = mcp_gen(*wrong, "github")
     assert (ran.code, ran.err) == (2, "")
@@ -244,7 +244,7 @@ def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> 
     assert ran.err.startswith("error[not-a-source]")
 
 
-def test_options_that_do_not_go_together_are_told_in_the_form_that_was_asked_for(
+def test_conflicting_options_are_reported_in_the_requested_format(
     mcp_gen: Run,
 ) -> None:
     for given in (("--note", "A note."), ("draft", "--extension", "x")):

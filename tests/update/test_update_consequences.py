@@ -1,4 +1,4 @@
-"""What follows from a move: for patches, for facts and rules, and for generated packages."""
+"""What follows from a move: for patches, facts, translation rules and generated packages."""
 
 import json
 import shutil
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.update.candidates import Candidate, Wanted, look
-from mcp_protogen.instep.update.dependents import Basis, dependents, packages_below, packages_in
+from mcp_protogen.instep.update.candidates import Candidate, RevisionFilter, look
+from mcp_protogen.instep.update.dependents import InputKind, dependents, packages_below, packages_in
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, apply_fitting
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 def candidate(spec: Spec, name: str) -> Candidate:
     pins = load_pins(spec.schema)
     source = open_source(str(spec.folder), None, None)
-    (found,) = look(source, pins, Wanted((name,))).candidates
+    (found,) = look(source, pins, RevisionFilter((name,))).candidates
     return found
 
 
@@ -142,25 +142,25 @@ def finding(spec: Spec, name: str, pointers: tuple[str, ...] = ("/$defs",)) -> F
     return Finding(candidate(spec, name), name, pointers, None, (), OpenDecisions())
 
 
-def test_basis_of_package_is_named(spec: Spec, package: Path) -> None:
+def test_input_kind_of_package_is_named(spec: Spec, package: Path) -> None:
     spec.edit(OLDER, reword)
     pins = load_pins(spec.schema)
     pin = pins[OLDER]
-    cases: list[tuple[dict[str, str], Basis, bool]] = [
-        ({"published": pin.published.sha256}, Basis.PIN, True),
-        ({"published": pin.history[0].sha256}, Basis.EARLIER, True),
-        ({"published": spec.digest(OLDER)}, Basis.FOUND, False),
-        ({"published": "0" * 64, "source": "mine.json"}, Basis.OWN_FILE, False),
-        ({"published": spec.digest(OLDER), "source": "mine.json"}, Basis.FOUND, False),
+    cases: list[tuple[dict[str, str], InputKind, bool]] = [
+        ({"published": pin.published.sha256}, InputKind.PIN, True),
+        ({"published": pin.history[0].sha256}, InputKind.EARLIER, True),
+        ({"published": spec.digest(OLDER)}, InputKind.FOUND, False),
+        ({"published": "0" * 64, "source": "mine.json"}, InputKind.OWN_FILE, False),
+        ({"published": spec.digest(OLDER), "source": "mine.json"}, InputKind.FOUND, False),
     ]
-    for members, basis, changes in cases:
+    for members, input_kind, changes in cases:
         change_lock(package, **members)
         (one,) = dependents(finding(spec, OLDER), packages_in([package]), pins)
-        assert (one.folder, one.basis, one.would_change) == (str(package), basis, changes)
+        assert (one.folder, one.input_kind, one.would_change) == (str(package), input_kind, changes)
     # Another mcp-gen may pin revisions that are not pinned here.
     change_lock(package, published=pin.published.sha256, source="pinned")
     (one,) = dependents(finding(spec, OLDER), packages_in([package]), {})
-    assert (one.basis, one.would_change) == (Basis.EARLIER, True)
+    assert (one.input_kind, one.would_change) == (InputKind.EARLIER, True)
 
 
 def test_a_package_without_the_revision_is_not_concerned(spec: Spec, package: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from support import forms, tables
+from support import formats, tables
 from support.running import Ran, Run
 
 Json = dict[str, Any]
@@ -58,7 +58,7 @@ def with_a_priority(types: Json) -> None:
 
 
 def without_updates(types: Json) -> None:
-    """Nobody answers questions of tasks."""
+    """No method answers questions of tasks."""
     del types["UpdateTaskRequest"]
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_moved_is_shown_with_what_follows(upstream: Upstream) -> Non
     assert "mcp-gen update --extension tasks --source spec" in ran.out
     assert f"--accept {digest[:12]}" in ran.out
     document = upstream.update("--format", "json")
-    assert forms.faults("update", document.out) == []
+    assert formats.faults("update", document.out) == []
     assert json.loads(document.out)["revisions"][0]["kind"] == "extension"
 
 

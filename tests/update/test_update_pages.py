@@ -1,4 +1,4 @@
-"""How an outcome looks in each form."""
+"""How an outcome looks in each format."""
 
 import json
 from dataclasses import replace
@@ -9,8 +9,8 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.printable import page as shown
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.instep.update.candidates import Wanted, look
-from mcp_protogen.instep.update.dependents import Basis, Dependent
+from mcp_protogen.instep.update.candidates import RevisionFilter, look
+from mcp_protogen.instep.update.dependents import Dependent, InputKind
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.pages import UpdateFormat, render
 from mcp_protogen.instep.update.pages.as_json import render_failure
@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.reports.change import (
     Severity,
 )
 from mcp_protogen.pipeline.sources.opening import open_source
-from support import forms
+from support import formats
 from support.update.specifications import NEWEST, OLDER, Spec, reword, with_things
 
 NEXT = "2031-01-01"
@@ -38,7 +38,7 @@ def outcome(spec: Spec, **asked: Any) -> UpdateResult:
     """Return the result of a first look."""
     source = open_source(str(spec.folder), None, None)
     pins = load_pins(spec.schema)
-    found = look(source, pins, Wanted())
+    found = look(source, pins, RevisionFilter())
     news = tuple(
         News(
             Finding(
@@ -83,23 +83,23 @@ def hostile(spec: Spec) -> UpdateResult:
         comparison=Comparison("before", "after", (change,)),
         patches=(PatchFit(HOSTILE, HOSTILE, Fit.STALE, HOSTILE),),
         undecided=OpenDecisions((problem,), (problem,)),
-        packages=(Dependent(HOSTILE, OLDER, Basis.OWN_FILE, HOSTILE),),
+        packages=(Dependent(HOSTILE, OLDER, InputKind.OWN_FILE, HOSTILE),),
     )
     return replace(seen, notices=(problem._replace(level=Level.WARNING),))
 
 
-def form_errors(text: str) -> list[str]:
-    """What is wrong with a document under both published forms."""
+def check_format(text: str) -> list[str]:
+    """The faults of a document by both published formats."""
     document = json.loads(text)
     findings = [entry["finding"] for entry in document["revisions"] if entry["finding"]]
     comparisons = [finding["comparison"] for finding in findings if finding["comparison"]]
     inner = [
-        fault for comparison in comparisons for fault in forms.faults("comparison", comparison)
+        fault for comparison in comparisons for fault in formats.faults("comparison", comparison)
     ]
-    return forms.faults("update", document) + inner
+    return formats.faults("update", document) + inner
 
 
-def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
+def test_json_always_has_the_published_format(spec: Spec) -> None:
     unmoved = outcome(spec)
     spec.edit(NEWEST, with_things, to=NEXT)
     spec.write("draft", spec.path(NEWEST).read_bytes())
@@ -107,8 +107,8 @@ def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
     accepted = replace(new, accepted=load_pins(spec.schema)[OLDER])
     spec.path(NEXT).unlink()
     for result in (unmoved, new, accepted, hostile(spec)):
-        assert form_errors(render(UpdateFormat.JSON, result)) == []
-    assert form_errors(render_failure([Problem("not-json", HOSTILE)])) == []
+        assert check_format(render(UpdateFormat.JSON, result)) == []
+    assert check_format(render_failure([Problem("not-json", HOSTILE)])) == []
 
 
 def test_json_says_what_was_found_in_full(spec: Spec) -> None:
@@ -131,9 +131,9 @@ def test_json_says_what_was_found_in_full(spec: Spec) -> None:
     assert finding["comparison"]["changes"][0]["item"] == HOSTILE
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_text_from_elsewhere_stays_text(spec: Spec, form: UpdateFormat) -> None:
-    page = render(form, hostile(spec))
+@pytest.mark.parametrize("format", PEOPLE)
+def test_text_from_elsewhere_stays_text(spec: Spec, format: UpdateFormat) -> None:
+    page = render(format, hostile(spec))
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert not [line for line in page.splitlines() if line.startswith("::error::x")]
@@ -148,23 +148,25 @@ def test_text_from_elsewhere_is_no_markup(spec: Spec) -> None:
     assert "href" not in page
 
 
-@pytest.mark.parametrize("form", UpdateFormat)
-def test_a_look_that_finds_nothing_says_so(spec: Spec, form: UpdateFormat) -> None:
-    page = render(form, outcome(spec))
+@pytest.mark.parametrize("format", UpdateFormat)
+def test_a_look_that_finds_nothing_says_so(spec: Spec, format: UpdateFormat) -> None:
+    page = render(format, outcome(spec))
     assert page.endswith("\n")
-    if form is not UpdateFormat.JSON:
+    if format is not UpdateFormat.JSON:
         (line,) = page.splitlines()
         assert "nothing has moved" in line
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", PEOPLE)
+def test_long_lists_are_cut_for_people_and_not_for_programs(
+    spec: Spec, format: UpdateFormat
+) -> None:
     problems = tuple(
         Problem("bad-rule", f"number {number} of them", hint="decide") for number in range(25)
     )
     seen = move_schema(spec, undecided=OpenDecisions(problems))
-    if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
-        page = render(form, seen)
+    if format is not UpdateFormat.GITHUB:  # whose pages cut by themselves
+        page = render(format, seen)
         assert "number 9 of them" in page
         assert "number 10 of them" not in page
         assert "and 15 more" in page
@@ -172,11 +174,11 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
     assert "number 24 of them" in render(UpdateFormat.JSON, seen)
 
 
-@pytest.mark.parametrize("form", PEOPLE)
-def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", PEOPLE)
+def test_each_page_tells_how_to_accept(spec: Spec, format: UpdateFormat) -> None:
     seen = move_schema(spec)
     asked = replace(seen.options, source="a folder", ref="main", folder=Path("my pins"))
-    page = render(form, replace(seen, options=asked))
+    page = render(format, replace(seen, options=asked))
     digest = spec.digest(OLDER)[:12]
     source = str(spec.folder)
     expected = f"--source {source} --ref main --schema-folder 'my pins' --accept {digest}"
@@ -198,11 +200,11 @@ def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
     assert "p#/fits" not in page
 
 
-@pytest.mark.parametrize("form", [UpdateFormat.TEXT, UpdateFormat.MARKDOWN])
-def test_20_patches_are_listed_and_others_counted(spec: Spec, form: UpdateFormat) -> None:
+@pytest.mark.parametrize("format", [UpdateFormat.TEXT, UpdateFormat.MARKDOWN])
+def test_20_patches_are_listed_and_others_counted(spec: Spec, format: UpdateFormat) -> None:
     for number in (20, 21):
         fits = (PatchFit("p", "/x", Fit.STALE, "Why."),) * number
-        page = render(form, move_schema(spec, patches=fits))
+        page = render(format, move_schema(spec, patches=fits))
         assert page.count("something else is there now") == 20
         assert ("and 1 more" in page) is (number == 21)
 
@@ -217,27 +219,27 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
 
 
 @pytest.mark.parametrize(
-    ("basis", "pointers", "said"),
+    ("kind", "pointers", "said"),
     [
-        (Basis.PIN, ("/x",), "made from the pinned file; its code may change"),
-        (Basis.PIN, (), "made from the pinned file; its lock changes"),
-        (Basis.EARLIER, (), "made from an earlier publication, and out of date already"),
-        (Basis.FOUND, (), "made from the same file that was found; it stays"),
-        (Basis.OWN_FILE, (), "made from its own file, mine.json; it stays"),
+        (InputKind.PIN, ("/x",), "made from the pinned file; its code may change"),
+        (InputKind.PIN, (), "made from the pinned file; its lock changes"),
+        (InputKind.EARLIER, (), "made from an earlier publication, and out of date already"),
+        (InputKind.FOUND, (), "made from the same file that was found; it stays"),
+        (InputKind.OWN_FILE, (), "made from its own file, mine.json; it stays"),
     ],
 )
 def test_packages_are_told_with_what_becomes_of_them(
-    spec: Spec, basis: Basis, pointers: tuple[str, ...], said: str
+    spec: Spec, kind: InputKind, pointers: tuple[str, ...], said: str
 ) -> None:
-    source = "mine.json" if basis is Basis.OWN_FILE else "pinned"
-    packages = (Dependent("src/pkg", OLDER, basis, source),)
+    source = "mine.json" if kind is InputKind.OWN_FILE else "pinned"
+    packages = (Dependent("src/pkg", OLDER, kind, source),)
     page = render(UpdateFormat.TEXT, move_schema(spec, pointers=pointers, packages=packages))
     assert f"    src/pkg: {said}" in page
 
 
 def test_only_prose_is_said_as_such(spec: Spec) -> None:
-    for form in PEOPLE:
-        assert "only in prose" in render(form, move_schema(spec, pointers=()))
+    for format in PEOPLE:
+        assert "only in prose" in render(format, move_schema(spec, pointers=()))
 
 
 def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
@@ -256,8 +258,8 @@ def test_accepted_change_is_shown_with_remaining_work(spec: Spec) -> None:
     problem = Problem("derived-facts", "ping has no facts")
     seen = move_schema(spec, undecided=OpenDecisions((problem,)))
     accepted = replace(seen, accepted=load_pins(spec.schema)[OLDER])
-    for form in PEOPLE:
-        page = render(form, accepted)
+    for format in PEOPLE:
+        page = render(format, accepted)
         assert f"{OLDER} is pinned to {spec.digest(OLDER)[:12]}" in page
         assert "ping has no facts" in page
         assert "to accept" not in page.lower()

@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.sources import upstream
 from mcp_protogen.pipeline.sources.clone_source import CloneSource
 from mcp_protogen.pipeline.sources.folder_source import FolderSource
 from mcp_protogen.pipeline.sources.opening import open_source
-from mcp_protogen.pipeline.sources.source import Published, SchemaSource
+from mcp_protogen.pipeline.sources.source import PublishedFile, SchemaSource
 from support.update.specifications import NEWEST, OLDER, Spec, commit_folder, git, reword
 
 PATH = f"schema/{OLDER}/schema.json"
@@ -22,7 +22,7 @@ def open_folder(folder: Path, ref: str | None = None) -> SchemaSource:
     return open_source(str(folder), ref, None)
 
 
-def read(source: SchemaSource, path: str = PATH) -> Published:
+def read(source: SchemaSource, path: str = PATH) -> PublishedFile:
     found = source.read(path)
     assert found is not None
     return found
@@ -43,7 +43,7 @@ def test_a_folder_lists_what_has_a_schema_and_nothing_else(spec: Spec) -> None:
     assert source.listing().revisions == tuple(load_pins(spec.schema))
     assert source.listing().incomplete == ""
     found = read(source)
-    assert found == Published(spec.path(OLDER).read_bytes())
+    assert found == PublishedFile(spec.path(OLDER).read_bytes())
     assert source.read("schema/empty/schema.json") is None
 
 
@@ -82,7 +82,7 @@ def test_a_clone_is_read_at_its_commit_whatever_lies_in_its_working_tree(spec: S
     source = open_folder(spec.folder)
     assert isinstance(source, CloneSource)
     assert source.commit == head
-    assert read(source) == Published(published, first, "2031-05-06")
+    assert read(source) == PublishedFile(published, first, "2031-05-06")
     assert source.listing().revisions == tuple(load_pins(spec.schema))
     assert source.read("schema/draft/schema.json") is None
 

@@ -74,7 +74,7 @@ def steps(workflow: str, job: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", sorted(WORKFLOWS.iterdir()), ids=lambda path: path.name)
-def test_each_is_yaml_of_the_form_its_reader_expects(path: Path) -> None:
+def test_each_is_yaml_of_the_format_its_reader_expects(path: Path) -> None:
     document = yaml.safe_load(path.read_text())
     if path.name == "pre-commit-config.yaml":
         assert document["repos"][0]["hooks"][0]["entry"] == "mcp-gen --check"

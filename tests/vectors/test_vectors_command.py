@@ -135,8 +135,8 @@ def test_a_python_package_is_tried_through_its_own_types(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(GENERATED))
     revision = "2025-11-25"
-    target = ("--run", "mcp_revisions.v2025_11_25", "--python", sys.executable)
-    ran = mcp_gen("vectors", *target, "--revision", revision, "--type", "Tool")
+    implementation = ("--run", "mcp_revisions.v2025_11_25", "--python", sys.executable)
+    ran = mcp_gen("vectors", *implementation, "--revision", revision, "--type", "Tool")
     assert ran.code == 0, ran.out + ran.err
     assert "mcp_revisions.v2025_11_25: " in ran.out
     assert "unknown" not in ran.out
@@ -167,7 +167,7 @@ def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: Run) -> None:
         (["--run-command", "true", "--revision", "2020-01-01"], "unknown-revision"),
     ],
 )
-def test_problems_of_a_trial_take_the_form_that_programs_asked_for(
+def test_problems_of_a_trial_have_the_requested_format(
     mcp_gen: Run, arguments: list[str], code: str
 ) -> None:
     ran = mcp_gen("vectors", *arguments, "--format", "json")

@@ -101,7 +101,7 @@ def test_the_reader_for_node_says_the_same(tmp_path: Path) -> None:
 def test_the_responder_for_node_can_be_tried(tmp_path: Path) -> None:
     (tmp_path / "responder.mjs").write_text(RESPONDER)
     outcome = run_vectors(["node", "responder.mjs"], vectors(REVISION), cwd=tmp_path)
-    assert outcome.target == "example"
+    assert outcome.implementation == "example"
     known = {r.vector.subject.type for r in outcome.results if r.verdict is not Verdict.UNKNOWN}
     assert known == {"ProgressToken"}
     assert findings(outcome) == ()

@@ -17,11 +17,11 @@ def make_vectors(schema: Any) -> dict[str, Vector]:
 
 def verdicts(schema: Any) -> dict[str, Any]:
     """What is at the member `it` of each vector that varies it, by verdict and label."""
-    holder = {"type": "object", "properties": {"it": schema, "other": TEXT}}
+    wrapper = {"type": "object", "properties": {"it": schema, "other": TEXT}}
     prefixes = {"valid/it/": "valid ", "invalid/it/": "invalid "}
     return {
         prefixes[prefix] + id.removeprefix(prefix): vector.value["it"]
-        for id, vector in make_vectors(holder).items()
+        for id, vector in make_vectors(wrapper).items()
         for prefix in prefixes
         if id.startswith(prefix)
     }

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, snapshot_file
-from support import forms
+from support import formats
 from support.running import Run
 from support.vectors.vector_sets import GOLDEN, vectors
 
@@ -28,7 +28,7 @@ def test_extension_vectors_are_file_beside_revisions(mcp_gen: Run) -> None:
         *("2026-07-28+tasks.json", "vectors.schema.json"),
     }
     text = Path("vectors/2026-07-28+tasks.json").read_text()
-    assert forms.faults("vectors", text) == [] and json.loads(text)["extension"] == "tasks"
+    assert formats.faults("vectors", text) == [] and json.loads(text)["extension"] == "tasks"
     again = mcp_gen("vectors", "--extension", "tasks", "--out", "vectors", "--check")
     assert again.code == 0 and "up to date" in again.out
 

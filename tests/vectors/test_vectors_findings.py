@@ -17,7 +17,7 @@ from mcp_protogen.instep.vectors.outcome import (
 from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, item_of
 from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
-from support import forms, tables
+from support import formats, tables
 from support.vectors.vector_sets import find_vector, vectors
 
 REVISION = "2025-11-25"
@@ -332,16 +332,16 @@ def test_a_program_that_knows_nothing_is_no_success() -> None:
 
 
 def test_findings_look_like_any_comparison() -> None:
-    for form in PageFormat:
-        with tables.case(form):
+    for format in PageFormat:
+        with tables.case(format):
             names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
             results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
-            page = render(form, comparison(VectorRun(REVISION, "mylib 1.0", results)))
+            page = render(format, comparison(VectorRun(REVISION, "mylib 1.0", results)))
             assert "accepts-invalid" in page
             assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
-            if form is PageFormat.JSON:
+            if format is PageFormat.JSON:
                 document = json.loads(page)
-                assert forms.faults("comparison", document) == []
+                assert formats.faults("comparison", document) == []
                 (change,) = document["changes"]
                 assert (change["pointer"], change["places"]) == ("/$defs/Tool/type", names)
 

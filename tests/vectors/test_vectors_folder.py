@@ -7,31 +7,31 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from mcp_protogen.instep.vectors.vector import Validity, VectorFilter
 from mcp_protogen.instep.vectors.writing import document, lines
-from support import forms, tables
+from support import formats, tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run
 from support.vectors.vector_sets import vectors
 
 
-def test_a_document_has_the_published_form() -> None:
+def test_a_document_has_the_published_format() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             value = json.loads(document(vectors(revision)))
-            assert forms.faults("vectors", value) == []
+            assert formats.faults("vectors", value) == []
             assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
-    one = {"$ref": "#/$defs/vector", "$defs": forms.form("vectors")["$defs"]}
+    one = {"$ref": "#/$defs/vector", "$defs": formats.published_schema("vectors")["$defs"]}
     validator: Any = Draft202012Validator(one)
     rows = [json.loads(line) for line in lines(vectors(REVISIONS[0]))]
     assert all(validator.is_valid(row) and row["revision"] == REVISIONS[0] for row in rows)
     assert len(rows) == len(vectors(REVISIONS[0]).vectors)
 
 
-def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
+def test_the_format_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     """A draft may have keywords that no revision has, and those come in pairs of bounds."""
-    known = set(forms.form("vectors")["$defs"]["code"]["enum"])
+    known = set(formats.published_schema("vectors")["$defs"]["code"]["enum"])
     used = {vector.code for revision in REVISIONS for vector in vectors(revision).vectors}
     only_in_drafts = {
         "additional",
@@ -47,7 +47,7 @@ def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     assert used <= known
 
 
-def test_a_folder_holds_a_file_for_each_revision_and_their_form(mcp_gen: Run) -> None:
+def test_a_folder_holds_a_file_for_each_revision_and_their_schema(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", f"{REVISIONS[0]},{NEWEST}", "--out", "v")
     assert ran.code == 0, ran.err
     names = {path.name for path in Path("v").iterdir()}
@@ -105,7 +105,7 @@ def test_a_generated_package_is_no_folder_for_vectors(mcp_gen: Run) -> None:
     Path("pkg", "mcp-gen.lock").write_text("{}")
     ran = mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "pkg", "--force")
     assert ran.code == 2
-    assert "this folder holds a generated package" in ran.err
+    assert "this folder contains a generated package" in ran.err
     assert [path.name for path in Path("pkg").iterdir()] == ["mcp-gen.lock"]
 
 

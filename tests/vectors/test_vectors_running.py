@@ -209,15 +209,15 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
 
 def test_programs_can_be_tried_from_any_thread() -> None:
-    targets: list[str] = []
+    implementations: list[str] = []
 
     def work() -> None:
-        targets.append(run_vectors(command("noisy", ID), few()).target)
+        implementations.append(run_vectors(command("noisy", ID), few()).implementation)
 
     thread = Thread(target=work)
     thread.start()
     thread.join()
-    assert targets == ["odd"]
+    assert implementations == ["odd"]
 
 
 # -- Greetings ------------------------------------------------------------------------------------
@@ -225,8 +225,8 @@ def test_programs_can_be_tried_from_any_thread() -> None:
 
 def test_program_name_fits_on_line() -> None:
     outcome = run_vectors(command("colourful-name", "hello"), few())
-    assert outcome.target.startswith("\\u001b[31mred\\nand moreee")
-    assert len(outcome.target) == 200
+    assert outcome.implementation.startswith("\\u001b[31mred\\nand moreee")
+    assert len(outcome.implementation) == 200
 
 
 def test_output_at_import_is_distinguished_from_answers() -> None:
@@ -286,7 +286,7 @@ def test_the_envelope_of_a_message_is_what_is_not_inside() -> None:
 
 def test_standard_error_may_be_as_long_as_it_likes() -> None:
     outcome = run_vectors(command("noisy", ID), few())
-    assert outcome.target == "odd"
+    assert outcome.implementation == "odd"
     verdicts = {result.vector.id: result.verdict for result in outcome.results}
     assert verdicts[ID] is Verdict.ACCEPTED
 

@@ -329,7 +329,7 @@ def test_members_that_a_revision_does_not_know_are_told_and_harmless() -> None:
     assert _verdict("2025-11-25", _call("tools/call", params=params))["unknown"] == []
 
 
-def test_gates_are_those_whose_condition_holds() -> None:
+def test_gates_are_those_whose_condition_is_true() -> None:
     params = {"mode": "url", "message": "a", "url": "https://a.example", "elicitationId": "1"}
     verdict = _verdict("2025-11-25", _call("elicitation/create", params=params))
     needed = [".".join(gate["path"]) for gate in verdict["gates"] if gate["applies"]]

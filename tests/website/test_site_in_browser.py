@@ -41,8 +41,8 @@ def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium
     open_wide(chromium, "protocol.html")
     fits(chromium)
     chromium.press("Tab", 9)
-    target = chromium.evaluate("document.activeElement.getAttribute('href')")
-    inside = f"!!document.querySelector('main {target}, main [id=\"{target[1:]}\"]')"
+    link = chromium.evaluate("document.activeElement.getAttribute('href')")
+    inside = f"!!document.querySelector('main {link}, main [id=\"{link[1:]}\"]')"
     assert chromium.evaluate("document.activeElement.matches('.md-skip')")
     assert chromium.evaluate(inside)
 

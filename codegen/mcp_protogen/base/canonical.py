@@ -60,9 +60,9 @@ def _no_constant(name: str) -> Never:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the shortest form of a JSON value, with sorted members, in UTF-8.
+    """Return the shortest text of a JSON value, with sorted members, in UTF-8.
 
-    Digests are made over this form.
+    Digests are made over this text.
     """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -70,12 +70,12 @@ def canonical(value: Any) -> bytes:
 
 
 def pretty(value: Any) -> bytes:
-    """Return the form of committed files: sorted members; values on one line where they fit."""
+    """Return the text of committed files: sorted members; values on one line where they fit."""
     return compact(json.loads(canonical(value)))
 
 
 def compact(value: Any) -> bytes:
-    """Return the form of files that people write: members in order, one line where it fits."""
+    """Return the text of files that people write: members in order, one line where it fits."""
     return f"{_lay_out(value, 0, 0)}\n".encode()
 
 

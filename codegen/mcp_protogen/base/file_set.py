@@ -139,19 +139,19 @@ def write_files(
     """
     lead = lead or next(iter(contents))
     if contents or os.path.lexists(work_folder(lead)):
-        with writing(lead, hint), holding(lead) as files:
+        with writing(lead, hint), hold_files(lead) as files:
             files.write(contents, mode=mode, durable=durable)
 
 
 def finish(lead: Path) -> None:
     """Finish a change that a killed run has decided, before the files are read."""
     if os.path.lexists(work_folder(lead) / _NEW):
-        with writing(lead), holding(lead):
+        with writing(lead), hold_files(lead):
             pass
 
 
 @contextmanager
-def holding(lead: Path) -> Generator[FileSet, None, None]:
+def hold_files(lead: Path) -> Generator[FileSet, None, None]:
     """Hold the files that `lead` leads: wait for other runs, and finish what a killed one decided.
 
     Raise `OSError`, or `ProblemError` (`folder-busy`, `foreign-file`).
@@ -166,25 +166,25 @@ def holding(lead: Path) -> Generator[FileSet, None, None]:
                 files.clean_up()
 
 
-def work_folder(target: Path) -> Path:
-    """Return the folder for preparing changes of `target`."""
-    return target.with_name(f".{target.name}.mcp-gen")
+def work_folder(folder: Path) -> Path:
+    """Return the work folder of a folder, or of a file that leads others."""
+    return folder.with_name(f".{folder.name}.mcp-gen")
 
 
 @contextmanager
-def working(target: Path) -> Generator[Path, None, None]:
-    """Hold the work folder of `target`, and create the folders around it while they are needed."""
+def working(folder: Path) -> Generator[Path, None, None]:
+    """Lock the work folder of `folder`, and create the folders around it while they are needed."""
     from mcp_protogen.base.folder_lock import exclusive_lock  # most runs only read
 
     with ExitStack() as leaving:
-        leaving.callback(_remove_empty, _make_folder(target.parent))
-        leaving.enter_context(exclusive_lock(work_folder(target)))
-        yield work_folder(target)
+        leaving.callback(_remove_empty, _make_folder(folder.parent))
+        leaving.enter_context(exclusive_lock(work_folder(folder)))
+        yield work_folder(folder)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with its content, or a link without its target, if it exists."""
-    if path.is_symlink():  # its target must stay
+    """Remove a folder with its content, or a link alone, if it exists."""
+    if path.is_symlink():  # the linked folder must stay
         path.unlink()
     elif path.exists():
         import shutil

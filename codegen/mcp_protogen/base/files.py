@@ -22,18 +22,18 @@ def write_new(path: Path, content: bytes, *, mode: int = 0o666, durable: bool = 
         os.close(handle)
 
 
-def link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: Path, destination: Path) -> None:
     """Give a file a second name, or copy it where that is impossible; a link stays a link."""
     if source.is_symlink():
-        os.symlink(os.readlink(source), target)
+        os.symlink(os.readlink(source), destination)
         return
     try:
-        os.link(source, target)
+        os.link(source, destination)
     except OSError:  # a file system without hard links, or a file of another user
         from shutil import copy2
 
-        copy2(source, target)
-        sync(target)
+        copy2(source, destination)
+        sync(destination)
 
 
 @contextmanager

@@ -4,30 +4,32 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
-"""Each node with the nodes that it refers to; unknown targets are ignored."""
+"""Each node with the nodes that it refers to; unknown ones are ignored."""
 
 
-def targets_first(graph: Graph) -> list[str]:
-    """Return all nodes, each after its targets; a cycle is cut at one place."""
+def dependencies_first(graph: Graph) -> list[str]:
+    """Return all nodes, each after those that it refers to; a cycle is cut at one place."""
     done: dict[str, None] = {}
     begun: set[str] = set()
     for node in graph:
-        path = [(node, _targets(node, graph))] if node not in begun else []
+        path = [(node, _dependencies(node, graph))] if node not in begun else []
         begun.add(node)
         while path:
-            here, targets = path[-1]
-            following = next((target for target in targets if target not in begun), None)
+            here, dependencies = path[-1]
+            following = next(
+                (dependency for dependency in dependencies if dependency not in begun), None
+            )
             if following is None:
                 done[here] = None
                 path.pop()
             else:
                 begun.add(following)
-                path.append((following, _targets(following, graph)))
+                path.append((following, _dependencies(following, graph)))
     return list(done)
 
 
-def _targets(node: str, graph: Graph) -> Iterator[str]:
-    return (target for target in graph[node] if target in graph)
+def _dependencies(node: str, graph: Graph) -> Iterator[str]:
+    return (dependency for dependency in graph[node] if dependency in graph)
 
 
 def find_reachable(graph: Graph, starts: Iterable[str]) -> set[str]:
@@ -47,11 +49,11 @@ def circular(graph: Graph) -> frozenset[str]:
 
     This is Kosaraju's algorithm.
     """
-    order = targets_first(graph)
+    order = dependencies_first(graph)
     users: dict[str, list[str]] = {node: [] for node in graph}
     for node in graph:
-        for target in _targets(node, graph):
-            users[target].append(node)
+        for dependency in _dependencies(node, graph):
+            users[dependency].append(node)
     found: set[str] = set()
     seen: set[str] = set()
     for node in reversed(order):

@@ -15,7 +15,7 @@ class NothingThere(LookupError):
 
 
 def escape(token: str) -> str:
-    """Return one reference token in its escaped form."""
+    """Return one reference token, escaped."""
     return token.replace("~", "~0").replace("/", "~1")
 
 
@@ -44,8 +44,8 @@ def remove(document: Any, pointer: str) -> None:
     *above, last = split(pointer)
     with suppress(NothingThere):
         get(document, pointer)
-        holder = get(document, join(*above))
-        del holder[_index(last) if is_array(holder) else last]
+        parent = get(document, join(*above))
+        del parent[_index(last) if is_array(parent) else last]
 
 
 def _index(token: str) -> int:

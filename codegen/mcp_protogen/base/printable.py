@@ -24,9 +24,9 @@ of direction are among them), fillers and variation selectors.
 
 _ACTING = re.compile(f"[\t\n{INVISIBLE}]")
 _ACTING_IN_PAGE = re.compile(f"{MARK.pattern}|[{INVISIBLE}]")
-# https://github.com/actions/runner, ActionCommand.cs: a command of the present form comes first on
-# its line, after white space, and .NET may ignore invisible characters when it compares; one of the
-# older form may be anywhere, as may those of Azure.
+# https://github.com/actions/runner, ActionCommand.cs: a command in the present syntax comes first
+# on its line, after white space, and .NET may ignore invisible characters when it compares; one in
+# the older syntax may be anywhere, as may those of Azure.
 _COMMAND = re.compile(rf"^((?:(?!\n)[\s{INVISIBLE}])*):(?=:)", re.MULTILINE)
 _OLD_COMMAND = re.compile(r"##(?=(?:vso)?\[)")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}

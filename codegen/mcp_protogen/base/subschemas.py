@@ -9,7 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 
 if TYPE_CHECKING:
-    from mcp_protogen.base.reference_scopes import ReferenceScope
+    from mcp_protogen.base.reference_resolver import ReferenceResolver
 
 Json = dict[str, Any]
 
@@ -21,7 +21,7 @@ NAMED: Final = frozenset(
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 """The keywords whose values are not schemas, even if they look like one."""
 _BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})
-"""The keywords that decide the targets of references that are not pointers from the root."""
+"""The keywords that decide where references lead that are not pointers from the root."""
 
 
 def map_schemas(value: Any, change: Callable[[Json], Json]) -> Any:
@@ -63,29 +63,29 @@ def with_pointers(schema: Json) -> Json:
         inner.keys() & _BASES for inner in islice(subschemas(schema), 1, None)
     ):
         return schema
-    from mcp_protogen.base.reference_scopes import ReferenceScope
+    from mcp_protogen.base.reference_resolver import ReferenceResolver
 
     pointers = {id(value): pointer for pointer, value in jsonpointer.walk(schema)}
 
-    def change(value: Any, scope: ReferenceScope) -> Any:
+    def change(value: Any, resolver: ReferenceResolver) -> Any:
         if is_array(value):
-            return [change(element, scope) for element in value]
+            return [change(element, resolver) for element in value]
         if not is_object(value):
             return value
         is_root = value is schema
-        scope = scope if is_root else scope.inside(value) or scope
+        resolver = resolver if is_root else resolver.inside(value) or resolver
         done: Json = {}
         for key, inner in value.items():
             if key in NAMED and is_object(inner):
-                done[key] = {name: change(item, scope) for name, item in inner.items()}
+                done[key] = {name: change(item, resolver) for name, item in inner.items()}
             elif key == "$ref" and isinstance(inner, str):
-                pointer = _pointer(inner, scope, pointers)
+                pointer = _pointer(inner, resolver, pointers)
                 done[key] = inner if pointer is None else f"#{quote(pointer, safe='/~$')}"
             elif is_root or key not in _BASES:
-                done[key] = inner if key in VALUES else change(inner, scope)
+                done[key] = inner if key in VALUES else change(inner, resolver)
         return done
 
-    found: Json = change(schema, ReferenceScope.of(schema))
+    found: Json = change(schema, ReferenceResolver.of(schema))
     return found
 
 
@@ -93,13 +93,15 @@ def _has_pointer(schema: Json) -> bool:
     return str(schema.get("$ref", "#/")).startswith("#/")
 
 
-def _pointer(reference: str, scope: "ReferenceScope", pointers: Mapping[int, str]) -> str | None:
-    """Return the pointer to the target of a reference; None if it is not in the schema."""
+def _pointer(
+    reference: str, resolver: "ReferenceResolver", pointers: Mapping[int, str]
+) -> str | None:
+    """Return the pointer that a reference stands for; None if it does not lead into the schema."""
     base, fragment = urldefrag(reference)
-    found = scope.lookup(reference)
+    found = resolver.lookup(reference)
     if found is None or not fragment.startswith("/"):
         return None if found is None else pointers.get(id(found[0]))
     # Booleans have no identity: the pointer is appended to that of its resource.
-    resource = scope.lookup(base)
+    resource = resolver.lookup(base)
     outer = None if resource is None else pointers.get(id(resource[0]))
     return None if outer is None else outer + unquote(fragment)

@@ -166,8 +166,8 @@ class _Commands(CliGroup):
         completions: list[Any] = super().shell_complete(ctx, incomplete)
         default = self.get_command(ctx, _DEFAULT_COMMAND)
         of_default: list[Any] = default.shell_complete(ctx, incomplete)
-        known = {item.value for item in completions}
-        return [*completions, *(item for item in of_default if item.value not in known)]
+        values = {item.value for item in completions}
+        return [*completions, *(item for item in of_default if item.value not in values)]
 
 
 app = typer.Typer(
@@ -179,8 +179,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         say(f"mcp-gen {__version__}\n")
         raise typer.Exit
 

@@ -18,7 +18,7 @@ class LeftOutMembers(StrEnum):
     """Members that an SDK leaves out when it writes a value."""
 
     NONE = "none"
-    """Members that are None, as most SDKs do."""
+    """Members that are None, as in most SDKs."""
     UNSET = "unset"
     """Members that were not set."""
     ALL = "all"
@@ -27,17 +27,17 @@ class LeftOutMembers(StrEnum):
 
 @with_groups
 def audit(
-    target: Annotated[
+    sdk: Annotated[
         str,
         typer.Argument(
-            metavar="TARGET", help="An importable module or package, or a folder of Python sources."
+            metavar="SDK", help="An importable module or package, or a folder of Python sources."
         ),
     ],
     revision: Annotated[
         str | None,
         typer.Option(
             metavar="REVISION",
-            help="Revision to compare with; the one the target claims if left out.",
+            help="Revision to compare with; the one the SDK claims if left out.",
             autocompletion=completion.revision,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def audit(
     ] = None,
     python: Annotated[
         str | None,
-        typer.Option(metavar="INTERPRETER", help="Python that can import TARGET, if not this one."),
+        typer.Option(metavar="INTERPRETER", help="Python that can import SDK, if not this one."),
     ] = None,
     mapping: Annotated[
         Path | None,
@@ -64,24 +64,24 @@ def audit(
     ] = False,
     written: Annotated[
         LeftOutMembers,
-        typer.Option(help="Members that the SDK leaves out when it writes values."),
+        typer.Option(help="Members that the SDK writes: all but None, all but unset, or all."),
     ] = LeftOutMembers.NONE,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.1, help="Time for the import, and each answer."),
     ] = 60.0,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare an SDK with a revision.
 
-    The audit compares types, methods, codes, and the handling of messages. It imports the target in
+    The audit compares types, methods, codes, and the handling of messages. It imports the SDK in
     its own process. Exit code 1 means findings; with --baseline, new findings.
     """
     from mcp_protogen.instep.audit.audit_page import AuditRequest, audit_page
     from mcp_protogen.instep.audit.run_audit import AuditOptions
 
-    request = AuditRequest(target, python, revision)
+    request = AuditRequest(sdk, python, revision)
     options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
     findings = choice.options("finding")
     show(

@@ -44,7 +44,7 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
     environment[_CUT] = cut
 
 
-def whole(incomplete: str) -> str:
+def whole_word(incomplete: str) -> str:
     """Return the user's whole word, with the beginning that bash may have cut off."""
     return os.environ.get(_CUT, "") + incomplete
 

@@ -15,7 +15,7 @@ from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 if TYPE_CHECKING:
     from mcp_protogen.servers.bridge.process import HttpSide
     from mcp_protogen.servers.bridge.recorder import RecordOptions
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 _MIB = 1024 * 1024
 
@@ -30,7 +30,7 @@ class BridgeLogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """The form of the log."""
+    """The format of the log."""
 
     TEXT = "text"
     JSON = "json"
@@ -129,7 +129,7 @@ def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str)
 @with_groups
 def bridge(
     to: Annotated[
-        str | None, typer.Option(metavar="TARGET", help=f"The server: {A_SERVER}.")
+        str | None, typer.Option(metavar="SERVER", help=f"The server: {A_SERVER}.")
     ] = None,
     revision: Annotated[
         list[str] | None,
@@ -161,7 +161,7 @@ def bridge(
     log_level: Annotated[
         BridgeLogLevel, typer.Option(help="Least severe entries.")
     ] = BridgeLogLevel.WARNING,
-    log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
+    log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Pass on messages between clients and a server.
 
@@ -174,7 +174,7 @@ def bridge(
 
     begin_log(log_level.value, log_format.value)
     options = BridgeOptions(
-        target=_target(to, replay, server),
+        server=_server(to, replay, server),
         replay=replay,
         http=clients.side(),
         revisions=tuple(revision or ()),
@@ -185,12 +185,12 @@ def bridge(
     run_bridge(options)
 
 
-def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "ServerTarget | None":
+def _server(to: str | None, replay: Path | None, options: ServerOptions) -> "NamedServer | None":
     """Return the server, or None with --replay; raise `ProblemError`."""
     if (to is None) == (replay is None):
         raise _wrong("bridge needs either --to or --replay")
     if to is not None:
-        return options.target(to)
+        return options.named_server(to)
     if options != ServerOptions():
         raise _wrong("--replay takes no options for a server")
     return None

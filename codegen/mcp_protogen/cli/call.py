@@ -60,7 +60,7 @@ class CallChoice(AskingOptions):
 
 @with_groups
 def call(
-    target: ServerName,
+    server_name: ServerName,
     tool: Annotated[
         str,
         typer.Argument(
@@ -88,28 +88,28 @@ def call(
     from mcp_protogen.servers.call.calls import CallTimeout
     from mcp_protogen.servers.call.connections import LOGGED
 
-    server = options.target(target)
+    server = options.named_server(server_name)
     words = tuple(arguments or ())
-    screen = Terminal(tool, options.log_level or LogLevel.WARNING)
+    terminal = Terminal(tool, options.log_level or LogLevel.WARNING)
     limit = CallTimeout(options.timeout)
     questions = replace(
-        options.questions(screen),
+        options.questions(terminal),
         roots=options.root or (),
         samples=options.sampling,
-        waiting=partial(_waiting, limit, screen),
+        waiting=partial(_pause_limit, limit, terminal),
     )
     stdin = ""
     if words == ("-",):
-        stdin, questions = sys.stdin.read(), replace(questions, person=None)
-    calling = _Calling(tool, words, stdin, options, screen, questions, limit)
-    abilities = questions.abilities(hears={LOGGED: screen.show_log})
-    options.converse(server, screen, questions.tell_of_unused(calling.run), abilities)
+        stdin, questions = sys.stdin.read(), replace(questions, user=None)
+    calling = _Calling(tool, words, stdin, options, terminal, questions, limit)
+    abilities = questions.abilities(hears={LOGGED: terminal.show_log})
+    options.converse(server, terminal, questions.tell_of_unused(calling.run), abilities)
 
 
 @contextmanager
-def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
-    """Pause the time limit, and hold other output back, while the user is asked."""
-    with limit.pause(), screen.asking():
+def _pause_limit(limit: "CallTimeout", terminal: "Terminal") -> Generator[None, None, None]:
+    """Pause the time limit, and delay other output, while the user is asked."""
+    with limit.pause(), terminal.hold_output():
         yield
 
 
@@ -119,7 +119,7 @@ class _Calling:
     words: Sequence[str]
     stdin: str
     options: CallChoice
-    screen: "Terminal"
+    terminal: "Terminal"
     questions: "Questions"
     limit: "CallTimeout"
 
@@ -128,16 +128,16 @@ class _Calling:
         from mcp_protogen.servers.call.connections import server_capabilities
 
         lists = await self._lists(client)
-        planned = self._plan_call(lists.get(Kind.TOOLS, ()))
-        if planned.log_level is not None and "logging" in server_capabilities(client):
-            await _set_level(client, planned.log_level)
-        result = await self._call_tool(client, planned)
+        call = self._prepare_call(lists.get(Kind.TOOLS, ()))
+        if call.log_level is not None and "logging" in server_capabilities(client):
+            await _set_level(client, call.log_level)
+        result = await self._call_tool(client, call)
         failed = result.get("isError") is True
         show = partial(self._show, result, failed=failed)
         return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
-        """Return the list of tools; none with --no-check, so that no list prevents the call."""
+        """Return the list of tools; none with --no-check, so that a bad list prevents no call."""
         from mcp_protogen.servers.call.connections import assume
         from mcp_protogen.servers.call.listing import listing
 
@@ -146,7 +146,7 @@ class _Calling:
             return {}
         return (await listing(client, [Kind.TOOLS])).lists
 
-    def _plan_call(self, tools: "Sequence[JSON]") -> "ToolCall":
+    def _prepare_call(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.servers.call.arguments import ArgumentReader
         from mcp_protogen.servers.call.calls import ToolCall
         from mcp_protogen.servers.call.listing import find_entry
@@ -165,23 +165,23 @@ class _Calling:
         level = options.log_level.value if options.log_level else None
         return ToolCall(tool=tool, arguments=arguments, as_task=options.as_task, log_level=level)
 
-    async def _call_tool(self, client: "Client", planned: "ToolCall") -> "JSON":
+    async def _call_tool(self, client: "Client", call: "ToolCall") -> "JSON":
         """Return the result; first send the user to web pages if the server asks for that."""
         from mcp_protogen.runtime.core.errors import McpError
         from mcp_protogen.servers.call.calls import pages_of
 
         try:
-            return await planned.run(client, self.screen, self.limit)
+            return await call.run(client, self.terminal, self.limit)
         except McpError as error:
             pages = pages_of(error)
-            if not pages or self.questions.person is None:
+            if not pages or self.questions.user is None:
                 raise
             for page in pages:
                 if not await self.questions.visit(page):
                     raise
-        with self.screen.asking():
-            await self.screen.read_line("Press Enter when you have finished there: ")
-        return await planned.run(client, self.screen, self.limit)
+        with self.terminal.hold_output():
+            await self.terminal.read_line("Press Enter when you have finished there: ")
+        return await call.run(client, self.terminal, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:
         from mcp_protogen.servers.call.results import Saver, refuse_broken, tool_page
@@ -189,7 +189,7 @@ class _Calling:
         saver = Saver(self.options.save, self.tool)
         page = tool_page(result, saver)
         if failed or saver.unsaved:
-            self.screen.tell(page.rstrip("\n") or "the tool failed without a message")
+            self.terminal.tell(page.rstrip("\n") or "the tool failed without a message")
         else:
             say(page)
         refuse_broken(saver.unsaved, self.tool)

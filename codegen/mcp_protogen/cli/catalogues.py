@@ -7,18 +7,18 @@ import typer
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.pipeline.config import Format
 
-_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
-def revisions(form: _Form = Format.TEXT) -> None:
+def revisions(format: _Format = Format.TEXT) -> None:
     """List the revisions that can be generated, and their pins."""
     from mcp_protogen.instep.schemas import catalogue
 
-    finish(catalogue, "revisions", form)
+    finish(catalogue, "revisions", format)
 
 
-def extensions(form: _Form = Format.TEXT) -> None:
+def extensions(format: _Format = Format.TEXT) -> None:
     """List the extensions that can be generated."""
     from mcp_protogen.instep.schemas import extensions as catalogue
 
-    finish(catalogue, "extensions", form)
+    finish(catalogue, "extensions", format)

@@ -18,17 +18,17 @@ from mcp_protogen.pipeline.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.clients.run import ClientJob
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """The options of one client."""
 
-    target: Annotated[
+    server_name: Annotated[
         str | None,
         typer.Argument(
-            metavar="TARGET",
+            metavar="SERVER",
             help=f"A server: {A_SERVER}. Without one: the clients in [tool.mcp-gen.clients].",
         ),
     ] = None
@@ -66,7 +66,7 @@ class ClientOptions:
 @with_groups
 def client(
     *,
-    said: ClientOptions,
+    client_options: ClientOptions,
     check: Annotated[
         bool,
         typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
@@ -79,12 +79,12 @@ def client(
     ] = FailOn.ANY,
     server: ServerOptions,
     timeout: Timeout = 30.0,
-    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
     force: Force = False,
 ) -> None:
     """Write a typed client of a server: a module and its lock.
 
-    The module has a method for each tool, prompt and resource template. Without TARGET, the command
+    The module has a method for each tool, prompt and resource template. Without SERVER, the command
     handles all clients of the project, for example with --check in a CI. With --check, the exit
     code is 1 for any difference, or only for those that --fail-on names.
     """
@@ -92,7 +92,8 @@ def client(
 
     def read_jobs() -> "tuple[tuple[ClientJob, ...], Settings]":
         settings = load_settings(Path.cwd(), only={"clients", "out"})
-        return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
+        jobs = _jobs(client_options, server, settings, offline=offline, timeout=timeout)
+        return tuple(jobs), settings
 
     jobs, settings = attempt(read_jobs, "client", format)
     if check:
@@ -102,7 +103,7 @@ def client(
 
 
 def _jobs(
-    said: ClientOptions,
+    client_options: ClientOptions,
     options: ServerOptions,
     settings: Settings,
     *,
@@ -112,47 +113,51 @@ def _jobs(
     """Yield the client of the command line, or those of the project."""
     from mcp_protogen.servers.clients.run import ClientJob, jobs_of
 
-    if said.target is None and said.out is None:
-        if said != ClientOptions() or options != ServerOptions():
-            raise _wrong("these options need both TARGET and --out FILE")
+    if client_options.server_name is None and client_options.out is None:
+        if client_options != ClientOptions() or options != ServerOptions():
+            raise _wrong("these options need both SERVER and --out FILE")
         if not settings.clients:
-            raise _wrong("TARGET is missing, and [tool.mcp-gen.clients] is empty")
-        target = None if offline else _target_of
-        yield from jobs_of(settings.clients, target, timeout)
+            raise _wrong("SERVER is missing, and [tool.mcp-gen.clients] is empty")
+        server_of = None if offline else _server_of
+        yield from jobs_of(settings.clients, server_of, timeout)
         return
-    if said.out is None:
+    if client_options.out is None:
         raise _wrong("--out FILE is missing: name the module to write")
-    if said.target is None and not offline:
-        raise _wrong("TARGET is missing: name a server, or use the lock with --offline")
+    if client_options.server_name is None and not offline:
+        raise _wrong("SERVER is missing: name a server, or use the lock with --offline")
     yield ClientJob(
-        module=said.out,
-        server=None if offline or said.target is None else options.target(said.target),
-        package=said.package,
-        with_package=said.with_package,
-        tools=tuple(said.tool or ()),
-        methods=methods_of(said.name),
+        module=client_options.out,
+        server=(
+            None
+            if offline or client_options.server_name is None
+            else options.named_server(client_options.server_name)
+        ),
+        package=client_options.package,
+        with_package=client_options.with_package,
+        tools=tuple(client_options.tool or ()),
+        methods=methods_of(client_options.name),
         timeout=timeout,
     )
 
 
-def _target_of(client: ClientSettings) -> "ServerTarget":
+def _server_of(client: ClientSettings) -> "NamedServer":
     options = ServerOptions(config=client.config, headers=[*client.headers], auth=client.auth)
-    return options.target(client.server)
+    return options.named_server(client.server)
 
 
 def _wrong(message: str) -> ProblemError:
     return ProblemError(Problem("wrong-usage", message, hint="mcp-gen client --help"))
 
 
-def methods_of(given: list[str] | None) -> dict[str, str]:
+def methods_of(texts: list[str] | None) -> dict[str, str]:
     """Return methods by tool; raise `ProblemError` (`wrong-usage`) for an invalid name."""
     from mcp_protogen.base.names import UnsafeName, attribute_name
 
-    found: dict[str, str] = {}
-    for tool, method in pairs("--name", given, "=").items():
+    methods: dict[str, str] = {}
+    for tool, method in pairs("--name", texts, "=").items():
         try:
-            found[tool] = attribute_name(method)
+            methods[tool] = attribute_name(method)
         except UnsafeName as error:
             message = f"--name: {method!r:.80} cannot be the name of a method"
             raise ProblemError(Problem("wrong-usage", message)) from error
-    return found
+    return methods

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _JSON_ESCAPES = "mcp-gen-json-escapes"
-_ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
-"""The error handlers that write machine-readable forms in ASCII."""
+_ESCAPED_FORMATS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
+"""The error handlers that write machine-readable formats in ASCII."""
 
 
-def emit(report: RunReport, form: Format, *, quiet: bool = False) -> None:
-    """Show a report on stdout; in text form, its problems on stderr."""
-    if form is Format.TEXT:
+def emit(report: RunReport, format: Format, *, quiet: bool = False) -> None:
+    """Show a report on stdout; as text, its problems on stderr."""
+    if format is Format.TEXT:
         show_problems(report.problems)
-    say(render(report, form, colour=colourful(sys.stdout), quiet=quiet), form)
+    say(render(report, format, colour=colourful(sys.stdout), quiet=quiet), format)
 
 
-def say(text: str, form: str = Format.TEXT) -> None:
+def say(text: str, format: str = Format.TEXT) -> None:
     """Write a page to stdout; end the process quietly if its reader has gone."""
     try:
-        sys.stdout.write(_encodable(_safe_page(text, sys.stdout, form), sys.stdout, form))
+        sys.stdout.write(_encodable(_safe_page(text, sys.stdout, format), sys.stdout, format))
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more on its way out, which must not fail again.
@@ -68,13 +68,13 @@ def replace_line(text: str) -> None:
     print(f"\r{safe_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _safe_page(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
-    return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
+def _safe_page(text: str, stream: TextIO, format: str = Format.TEXT) -> str:
+    return page(text, colour=colourful(stream), commands=format == Format.GITHUB)
 
 
-def _encodable(text: str, stream: TextIO, form: str) -> str:
+def _encodable(text: str, stream: TextIO, format: str) -> str:
     """Return a page for programs in ASCII if the stream is not UTF-8, because they read UTF-8."""
-    handler = _ESCAPED_FORMS.get(form)
+    handler = _ESCAPED_FORMATS.get(format)
     if handler is None or codecs.lookup(stream.encoding or "utf-8").name == "utf-8":
         return text
     return text.encode("ascii", handler).decode("ascii")
@@ -90,11 +90,11 @@ codecs.register_error(_JSON_ESCAPES, _as_json_escapes)
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Write problems to stderr, with warnings of one kind together, and a hint for more."""
-    found = tuple(problems)
-    for level, lines in summarize_problems(found, {Level.WARNING}):
+    problem_list = tuple(problems)
+    for level, lines in summarize_problems(problem_list, {Level.WARNING}):
         tell(_colour_lines(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
-    if found and _interactive(sys.stderr):
-        tell(f"more: mcp-gen explain {min(problem.code for problem in found)}")
+    if problem_list and _interactive(sys.stderr):
+        tell(f"more: mcp-gen explain {min(problem.code for problem in problem_list)}")
 
 
 def _safe(lines: Iterable[str]) -> Iterable[str]:
@@ -103,8 +103,8 @@ def _safe(lines: Iterable[str]) -> Iterable[str]:
 
 def _colour_lines(level: Level, lines: Iterable[str]) -> str:
     line, *more = _safe(lines)
-    head, end, rest = line.partition("]")
-    first = paint(_COLOURS[level], head + end) + rest
+    head, end, tail = line.partition("]")
+    first = paint(_COLOURS[level], head + end) + tail
     return "\n".join([first, *(paint(Colour.DIM, detail) for detail in more)])
 
 
@@ -123,13 +123,13 @@ def crash(error: Exception, *, debug: bool) -> None:
 @contextmanager
 def progress(doing: str) -> Generator[None, None, None]:
     """Show the current activity on a terminal, and remove it at the end; empty shows nothing."""
-    shown = bool(doing) and _interactive(sys.stderr)
-    if shown:
+    is_visible = bool(doing) and _interactive(sys.stderr)
+    if is_visible:
         print(f"{doing} ...", end="\r", file=sys.stderr, flush=True)
     try:
         yield
     finally:
-        if shown:
+        if is_visible:
             print("\x1b[K", end="", file=sys.stderr, flush=True)
 
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from mcp_protogen.servers.call.connections import JSON, Abilities, Client
     from mcp_protogen.servers.call.questions import Questions
     from mcp_protogen.servers.connect.failures import ConnectionFailure
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 class ResultFormat(StrEnum):
-    """The forms of a server's answer."""
+    """The formats of a server's answer."""
 
     TEXT = "text"
     JSON = "json"
@@ -63,7 +63,7 @@ class ConversationOptions(ServerOptions):
     ] = None
     timeout: Timeout = 30.0
     format: Annotated[
-        ResultFormat, typer.Option("--format", help="Form of the result; json: as it was sent.")
+        ResultFormat, typer.Option("--format", help="Format of the result; json: as it was sent.")
     ] = ResultFormat.TEXT
     json: Annotated[
         bool, typer.Option("--json", hidden=True, help="The same as --format json.")
@@ -71,8 +71,8 @@ class ConversationOptions(ServerOptions):
 
     def converse(
         self,
-        server: "ServerTarget",
-        screen: "Terminal",
+        server: "NamedServer",
+        terminal: "Terminal",
         work: Work,
         abilities: "Abilities | None" = None,
     ) -> NoReturn:
@@ -85,28 +85,30 @@ class ConversationOptions(ServerOptions):
         from mcp_protogen.servers.call.listing import document
         from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
 
-        mended: list[Loss] = []
+        losses: list[Loss] = []
 
         async def run() -> ServerAnswer:
-            opener = replace(server, stderr=screen.show_standard_error).opener()
+            opener = replace(server, stderr=terminal.show_standard_error).opener()
             async with connect_client(
                 opener,
                 abilities or Abilities(),
                 revision=self.revision,
                 timeout=self.timeout,
-                on_loss=mended.append,
+                on_loss=losses.append,
             ) as client:
                 return await work(client)
 
         try:
-            with _show_log(screen, lambda: mended_problems(mended, server.shown)):
+            with _show_log(terminal, lambda: mended_problems(losses, server.safe_text)):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
             # asyncio reports an interruption before the first step of the work in this way.
             raise KeyboardInterrupt from None
         except ERRORS as error:
-            _fail(failure_of(error, server.shown))
-        if any(problem.level is Level.ERROR for problem in mended_problems(mended, server.shown)):
+            _fail(failure_of(error, server.safe_text))
+        if any(
+            problem.level is Level.ERROR for problem in mended_problems(losses, server.safe_text)
+        ):
             raise SystemExit(2)
         remember(server, outcome.lists)
         if self.json or self.format is ResultFormat.JSON:
@@ -133,15 +135,15 @@ class AskingOptions(ConversationOptions):
         typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
     ] = None
 
-    def questions(self, screen: "Terminal") -> "Questions":
+    def questions(self, terminal: "Terminal") -> "Questions":
         """Return the handler of a server's questions: it uses given answers, or asks the user."""
         from mcp_protogen.servers.call.questions import Questions
 
         return Questions(
-            person=screen if screen.can_ask else None,
-            tell=screen.tell,
+            user=terminal if terminal.can_ask else None,
+            tell=terminal.tell,
             given=pairs("--answer", self.answer, "="),
-            waiting=screen.asking,
+            waiting=terminal.hold_output,
         )
 
 
@@ -155,21 +157,21 @@ def _fail(failure: "ConnectionFailure") -> NoReturn:
 class _LogHandler(Handler):
     """A handler for the runtime's log, which may quote servers."""
 
-    def __init__(self, screen: "Terminal") -> None:
+    def __init__(self, terminal: "Terminal") -> None:
         super().__init__()
-        self._screen = screen
+        self._terminal = terminal
 
     def emit(self, record: LogRecord) -> None:
         params: dict[str, Any] = {"level": record.levelname.lower(), "data": record.getMessage()}
-        self._screen.show_log(params)
+        self._terminal.show_log(params)
 
 
 @contextmanager
 def _show_log(
-    screen: "Terminal", problems: Callable[[], Iterable[Problem]]
+    terminal: "Terminal", problems: Callable[[], Iterable[Problem]]
 ) -> Generator[None, None, None]:
     """Show the runtime's log, and at the end the problems found meanwhile."""
-    logger, handler = getLogger("mcp_protogen.runtime"), _LogHandler(screen)
+    logger, handler = getLogger("mcp_protogen.runtime"), _LogHandler(terminal)
     logger.addHandler(handler)
     logger.propagate, before = False, logger.propagate
     try:
@@ -177,5 +179,5 @@ def _show_log(
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
-        screen.close()
+        terminal.close()
         show_problems(problems())

@@ -1,4 +1,4 @@
-"""The form and destination of a page."""
+"""The format and destination of a page."""
 
 import sys
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The form of a page, and its file; None for stdout."""
+    """The format of a page, and its file; None for stdout."""
 
-    form: str
+    format: str
     output: Path | None = None
 
     @property
@@ -27,17 +27,17 @@ class Destination:
         """The view of a page: at most as wide as the terminal; without colours in a file."""
         narrow = self.output is None and sys.stdout.isatty()
         width = min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
-        return View(self.form, self.output is None and colourful(sys.stdout), width)
+        return View(self.format, self.output is None and colourful(sys.stdout), width)
 
     def deliver(self, page: str) -> None:
         """Write a page; a failure leaves the old file unchanged."""
         if self.output is None:
-            say(page, self.form)
+            say(page, self.format)
             return
         from mcp_protogen.base.file_set import write_files
         from mcp_protogen.base.files import writing
 
-        output, commands = self.output, self.form == Format.GITHUB
+        output, commands = self.output, self.format == Format.GITHUB
         with writing(output, "name a file in a folder that exists"):
             # A missing folder is more likely a typing error than a wish.
             wrong = EISDIR if output.is_dir() else 0 if output.parent.is_dir() else ENOENT

@@ -38,7 +38,7 @@ def diff(
         str | None,
         typer.Option(
             "--server",
-            metavar="TARGET",
+            metavar="SERVER",
             help=f"Compare the lock of a typed client with its server: {A_SERVER}.",
         ),
     ] = None,
@@ -64,7 +64,7 @@ def diff(
             help="The specification's repository, where earlier publications are.",
         ),
     ] = None,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare two revisions, or two contracts of a server.
@@ -78,7 +78,7 @@ def diff(
     of a revision. A file lacks facts, such as required capabilities: they come from the other side,
     or from the pinned revision if the file is one; REVISION=FILE names another.
     """
-    hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
+    hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server SERVER"
     if (after is None) == (server is None):
         message = "give either B or --server, not both" if after else "B or --server is missing"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
@@ -100,7 +100,7 @@ def diff(
             return comparison_page(request, findings, view)
         from mcp_protogen.servers.clients.contract_page import ContractRequest, contract_page
 
-        other = known.target(server) if server else after or ""
+        other = known.named_server(server) if server else after or ""
         return contract_page(ContractRequest(before, other, timeout, least), findings, view)
 
     show(work, "diff", place)

@@ -82,9 +82,9 @@ def overview() -> str:
     """Return every code with its summary, one on each line, sorted."""
     entries = sorted(_entries(), key=lambda entry: entry.code)
     width = max(len(entry.code) for entry in entries)
-    left = _WIDTH - width - 2
+    room = _WIDTH - width - 2
     return "\n".join(
-        f"{entry.code:<{width}}  {shorten(entry.summary, left, placeholder=' …')}"
+        f"{entry.code:<{width}}  {shorten(entry.summary, room, placeholder=' …')}"
         for entry in entries
     )
 
@@ -106,8 +106,8 @@ def _entries() -> tuple[_Entry, ...]:
 
     tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
     findings = (_finding(name, row) for name, table in tables for row in table.values())
-    others = (*_of_inspections(), *_of_tools(), *_vector_codes())
-    return (*_problems(), *findings, *others)
+    sources = (*_of_inspections(), *_of_tools(), *_vector_codes())
+    return (*_problems(), *findings, *sources)
 
 
 def _of_inspections() -> Iterator[_Entry]:
@@ -116,24 +116,24 @@ def _of_inspections() -> Iterator[_Entry]:
     for rule in rules().values():
         row = SEVERITIES[rule.code]
         last = max(rule.pages)
-        told = f"{rule.level} ({rule.span}): {rule.text} {row.why}"
-        found = _finding("inspect", replace(row, why=told))
-        where = f"Page: {rule.pages[last]} ({last})."
-        yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")
+        reason = f"{rule.level} ({rule.span}): {rule.text} {row.why}"
+        entry = _finding("inspect", replace(row, why=reason))
+        page = f"Page: {rule.pages[last]} ({last})."
+        yield replace(entry, summary=f"inspect: {rule.text}", text=f"{entry.text}\n{page}")
 
 
 def _problems() -> Iterator[_Entry]:
-    for found in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
-        yield _Entry(found["code"], found["summary"], found["text"])
+    for match in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
+        yield _Entry(match["code"], match["summary"], match["text"])
 
 
 def _finding(commands: str, row: SeverityRow) -> _Entry:
     summary = f"{row.category}: {row.message or row.why}"
-    said = f"{summary[:1].upper()}{summary[1:]}. " if row.message else ""
-    listed = (f"{getattr(row, end)} for {reader}" for end, reader in _READERS[commands].items())
-    text = f"{fill(f'Found by mcp-gen {commands}. {said}{row.why}', _WIDTH)}\n\n"
+    sentence = f"{summary[:1].upper()}{summary[1:]}. " if row.message else ""
+    levels = (f"{getattr(row, end)} for {reader}" for end, reader in _READERS[commands].items())
+    text = f"{fill(f'Found by mcp-gen {commands}. {sentence}{row.why}', _WIDTH)}\n\n"
     return _Entry(
-        row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(listed)}.", _WIDTH)
+        row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(levels)}.", _WIDTH)
     )
 
 
@@ -145,15 +145,15 @@ def _of_tools() -> Iterator[_Entry]:
         text = (
             f"Found by mcp-gen diff --server and mcp-gen client. {summary.capitalize()}. {row.why}"
         )
-        listed = (f"{level} for {reader}s" for reader, level in row.severity.items())
-        severity = fill(f"Severity: {', '.join(listed)}.", _WIDTH)
+        levels = (f"{level} for {reader}s" for reader, level in row.severity.items())
+        severity = fill(f"Severity: {', '.join(levels)}.", _WIDTH)
         yield _Entry(row.code, f"client: {summary}", f"{fill(text, _WIDTH)}\n\n{severity}")
 
 
 def _vector_codes() -> Iterator[_Entry]:
     file = schema_folder() / "formats" / "vectors.schema.json"
-    form = parse_json(file.read_bytes(), file.name)
-    for code in form["$defs"]["code"]["enum"]:
+    schema = parse_json(file.read_bytes(), file.name)
+    for code in schema["$defs"]["code"]["enum"]:
         summary = _VECTORS.get(code, f"the value keeps or breaks {code} of its schema")
         text = f"A code of test vectors (mcp-gen vectors): {summary}. Its reason says more."
         yield _Entry(code, f"vectors: {summary}", fill(text, _WIDTH))

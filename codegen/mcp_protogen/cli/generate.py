@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_protogen.base.option_rules import refuse_conflicts
+from mcp_protogen.base.option_constraints import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.options import COMPARED, Debug, Force, NoCache, Quiet, RevisionWords
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.setting_options import with_settings
 from mcp_protogen.cli.usage import HelpWanted
-from mcp_protogen.pipeline.options import MODE_RULES, MODES
+from mcp_protogen.pipeline.options import MODE_CONSTRAINTS, MODES
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
@@ -68,9 +68,9 @@ def generate(
     """
     flags = flags._replace(revisions=(*(words or ()), *(flags.revisions or ())) or None)
     modes = [name for name, on in zip(MODES, (check, diff, dry_run), strict=True) if on]
-    given = [*modes, "regenerate"] if regenerate else modes
-    refuse_conflicts({f"--{name}": True for name in given}, MODE_RULES)
-    mode = (given or ["generate"])[-1]
+    chosen = [*modes, "regenerate"] if regenerate else modes
+    refuse_conflicts({f"--{name}": True for name in chosen}, MODE_CONSTRAINTS)
+    mode = (chosen or ["generate"])[-1]
     _refuse_commands(context, words or ())
     if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
         raise HelpWanted(context.find_root().get_help())

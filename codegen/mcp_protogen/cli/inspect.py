@@ -1,6 +1,7 @@
 """`mcp-gen inspect`: connect to a server as several clients would, and report violations."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ class _ServerOptions(ServerOptions):
 
 @with_groups
 def inspect_server(
-    target: ServerName,
+    server_name: ServerName,
     *,
     server: _ServerOptions,
     call: Annotated[
@@ -57,11 +58,12 @@ def inspect_server(
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Record all messages in this file; it can be inspected as TARGET."
+            metavar="FILE",
+            help="Record all messages in this file; inspect can read it in place of SERVER.",
         ),
     ] = None,
     choice: FindingChoice,
-    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Inspect a server: its features, and its violations of the protocol.
@@ -76,16 +78,18 @@ def inspect_server(
 
     def work(view: View) -> FindingsPage:
         options = InspectOptions(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
-        request = InspectRequest(server.target(target), tuple(revision or ()), options, record)
+        request = InspectRequest(
+            server.named_server(server_name), tuple(revision or ()), options, record
+        )
         return inspection_page(request, findings, view)
 
     show(work, "inspect", Destination(format, output), doing="inspecting")
 
 
-def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
+def _calls(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for invalid ones."""
-    found: dict[str, dict[str, Any]] = {}
-    for call in given:
+    calls: dict[str, dict[str, Any]] = {}
+    for call in texts:
         name, _, text = call.partition("=")
         try:
             arguments = json.loads(text or "{}")
@@ -95,5 +99,5 @@ def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
             message = f"the arguments of {name} must be a JSON object"
             hint = f'write --call \'{name}={{"name": "value"}}\''
             raise ProblemError(Problem("wrong-usage", message, hint=hint))
-        found[name] = arguments
-    return found
+        calls[name] = arguments
+    return calls

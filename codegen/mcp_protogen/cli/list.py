@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @with_groups
 def list_server(
-    target: ServerName,
+    server_name: ServerName,
     kind: Annotated[
         Kind | None,
         typer.Argument(
@@ -32,7 +32,7 @@ def list_server(
     async def work(client: "Client") -> ServerAnswer:
         from mcp_protogen.servers.call.listing import listing
 
-        found = await listing(client, [kind] if kind else list(Kind))
-        return ServerAnswer(found.as_json(), lambda: say(found.page(page_width())), found.lists)
+        items = await listing(client, [kind] if kind else list(Kind))
+        return ServerAnswer(items.as_json(), lambda: say(items.page(page_width())), items.lists)
 
-    options.converse(options.target(target), Terminal("list"), work)
+    options.converse(options.named_server(server_name), Terminal("list"), work)

@@ -57,7 +57,7 @@ def new(
         bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")
     ] = False,
     no_cache: NoCache = False,
-    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
 ) -> None:
     """Start a project: a server, a client, or a gateway.
 

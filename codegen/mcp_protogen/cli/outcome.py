@@ -16,7 +16,7 @@ T = TypeVar("T")
 def finish(
     work: Callable[[], RunReport],
     command: str,
-    form: Format | None = None,
+    format: Format | None = None,
     *,
     place: str = "",
     quiet: bool = False,
@@ -27,18 +27,18 @@ def finish(
     `place` is the folder in the report of a failure; a terminal shows `doing` meanwhile.
     """
     with progress("" if quiet else doing):
-        report = attempt(work, command, form, place=place)
-    _end(report, form, quiet=quiet)
+        report = attempt(work, command, format, place=place)
+    _end(report, format, quiet=quiet)
 
 
 def attempt(
-    step: Callable[[], T], command: str, form: Format | None = None, *, place: str = ""
+    step: Callable[[], T], command: str, format: Format | None = None, *, place: str = ""
 ) -> T:
     """Return `step()`; end the process with a report if it raises `ProblemError`."""
     try:
         return step()
     except ProblemError as error:
-        _end(failure(command, error.problems, place), form)
+        _end(failure(command, error.problems, place), format)
 
 
 def show(
@@ -51,10 +51,10 @@ def show(
 ) -> NoReturn:
     """Do `work`, show its page, and end the process: with 1 if the page is a failure.
 
-    If `work` raises, show the problems in the same form, and end with 2. `failed` makes their JSON
-    document for commands with another JSON form than reports.
+    If `work` raises, show the problems in the same format, and end with 2. `failed` makes their
+    JSON document for commands with another JSON format than reports.
     """
-    form = Format(place.form) if place.form in [*Format] else Format.TEXT
+    format = Format(place.format) if place.format in [*Format] else Format.TEXT
     try:
         with progress(doing):
             page = work(place.view)
@@ -64,13 +64,13 @@ def show(
         else:
             place.deliver(page.text)
     except ProblemError as error:
-        if failed is None or form is not Format.JSON:
-            _end(failure(command, error.problems), form)
-        say(failed(error.problems), form)
+        if failed is None or format is not Format.JSON:
+            _end(failure(command, error.problems), format)
+        say(failed(error.problems), format)
         raise SystemExit(2) from None
     raise SystemExit(int(page.failed))
 
 
-def _end(report: RunReport, form: Format | None, *, quiet: bool = False) -> NoReturn:
-    emit(report, form or Format.TEXT, quiet=quiet)
+def _end(report: RunReport, format: Format | None, *, quiet: bool = False) -> NoReturn:
+    emit(report, format or Format.TEXT, quiet=quiet)
     raise SystemExit(report.status.exit_code)

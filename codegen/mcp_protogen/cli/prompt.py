@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @with_groups
 def prompt(
-    target: ServerName,
+    server_name: ServerName,
     name: Annotated[
         str,
         typer.Argument(
@@ -38,21 +38,21 @@ def prompt(
     """Fill in a prompt of a server, and show its messages."""
     from mcp_protogen.cli.terminal import Terminal
 
-    server = options.target(target)
-    screen = Terminal(name)
-    questions = options.questions(screen)
-    given = dict(pairs("ARGUMENT", arguments, "="))
+    server = options.named_server(server_name)
+    terminal = Terminal(name)
+    questions = options.questions(terminal)
+    values = dict(pairs("ARGUMENT", arguments, "="))
 
     async def work(client: "Client") -> ServerAnswer:
         from mcp_protogen.servers.call.listing import check_prompt, listing
 
-        found = await listing(client, [Kind.PROMPTS])
-        check_prompt(found.lists[Kind.PROMPTS], name, given)
-        result = (await client.get_prompt(name, given or None)).to_wire()
+        items = await listing(client, [Kind.PROMPTS])
+        check_prompt(items.lists[Kind.PROMPTS], name, values)
+        result = (await client.get_prompt(name, values or None)).to_wire()
         show = partial(_show, result, name, options.save)
-        return ServerAnswer(result, show, found.lists, failed=questions.lacks_answers)
+        return ServerAnswer(result, show, items.lists, failed=questions.lacks_answers)
 
-    options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
+    options.converse(server, terminal, questions.tell_of_unused(work), questions.abilities())
 
 
 def _show(result: "JSON", name: str, folder: Path | None) -> None:

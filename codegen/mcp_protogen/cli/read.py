@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @with_groups
 def read(
-    target: ServerName,
+    server_name: ServerName,
     uri: Annotated[
         str,
         typer.Argument(
@@ -46,9 +46,9 @@ def read(
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.servers.call.templates import expand
 
-    server = options.target(target)
-    screen = Terminal("read")
-    questions = options.questions(screen)
+    server = options.named_server(server_name)
+    terminal = Terminal("read")
+    questions = options.questions(terminal)
     address = expand(uri, arguments or ())
 
     async def work(client: "Client") -> ServerAnswer:
@@ -56,7 +56,7 @@ def read(
         show = partial(_show, result, address, options.save)
         return ServerAnswer(result, show, failed=questions.lacks_answers)
 
-    options.converse(server, screen, questions.tell_of_unused(work), questions.abilities())
+    options.converse(server, terminal, questions.tell_of_unused(work), questions.abilities())
 
 
 def _show(result: "JSON", uri: str, folder: Path | None) -> None:

@@ -21,7 +21,7 @@ def run(
 
     command = "check" if mode == "regenerate" else mode
     settings = attempt(
-        lambda: flags.over(load_settings(Path.cwd(), flags)),
+        lambda: flags.merge_over(load_settings(Path.cwd(), flags)),
         command,
         flags.format,
         place=str(flags.out or ""),
@@ -52,16 +52,16 @@ def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
     """
     values: dict[str, list[str]] = {"--out": [], "--revision": []}
     switches: set[str] = set()
-    rest = iter(arguments[1:] if [*arguments[:1]] == ["generate"] else arguments)
-    for argument in rest:
+    words = iter(arguments[1:] if [*arguments[:1]] == ["generate"] else arguments)
+    for argument in words:
         if argument in values:
-            values[argument].append(next(rest, "-"))
+            values[argument].append(next(words, "-"))
         elif argument in _SWITCHES:
             switches.add(argument)
         else:
             return None
-    said = [value for given in values.values() for value in given]
-    if not all(map(is_value, said)) or len(values["--out"]) > 1:
+    texts = [value for given in values.values() for value in given]
+    if not all(map(is_value, texts)) or len(values["--out"]) > 1:
         return None
     if not values["--out"] and "--check" not in switches:
         return None

@@ -17,7 +17,7 @@ schema_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 @schema_app.command(cls=CliCommand)
@@ -49,7 +49,7 @@ def add(
         str, typer.Option(metavar="TEXT", help="A sentence about the changes of this publication.")
     ] = "",
     folder: SchemaFolder = None,
-    form: _Form = Format.TEXT,
+    format: _Format = Format.TEXT,
 ) -> None:
     """Pin a revision or an extension to a published schema and store its structural snapshot.
 
@@ -63,7 +63,7 @@ def add(
         origin = Origin(spec_path, commit, date, note, repository)
         return pin(revision, extension, source, origin, folder)
 
-    finish(work, "schema add", form)
+    finish(work, "schema add", format)
 
 
 @schema_app.command(cls=CliCommand)
@@ -80,7 +80,7 @@ def verify(
         typer.Option(metavar="FILE|URL", help="Published schema to compare the snapshot with."),
     ] = None,
     folder: SchemaFolder = None,
-    form: _Form = Format.TEXT,
+    format: _Format = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned schema without its prose."""
     from mcp_protogen.instep.update.adoption import verification
@@ -89,10 +89,10 @@ def verify(
     def work() -> RunReport:
         if extension is not None:
             _refuse_both(revision, extension)
-        given = (source_name(against), read_source(against)) if against else None
-        return verification(revision, given, folder, extension)
+        source = (source_name(against), read_source(against)) if against else None
+        return verification(revision, source, folder, extension)
 
-    finish(work, "schema verify", form)
+    finish(work, "schema verify", format)
 
 
 def _refuse_both(revision: str | None, extension: str | None) -> None:
@@ -113,7 +113,7 @@ def draft_facts(
         ),
     ] = False,
     folder: SchemaFolder = None,
-    form: _Form = Format.TEXT,
+    format: _Format = Format.TEXT,
 ) -> None:
     """Draft the facts of a revision from its schema, with TODO for open decisions.
 
@@ -122,4 +122,4 @@ def draft_facts(
     from mcp_protogen.instep.schemas import check, write
 
     work = check if only_check else write
-    finish(lambda: work(revision, folder), "schema draft-facts", form)
+    finish(lambda: work(revision, folder), "schema draft-facts", format)

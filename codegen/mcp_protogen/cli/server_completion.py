@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.bash_words import replaced_part, whole
+from mcp_protogen.cli.bash_words import replaced_part, whole_word
 from mcp_protogen.cli.server_options import AUTO, ServerOptions
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.call.completing import CompletionWord
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 # Completion must not open a browser.
 _ALONE = ("bearer", "client-credentials")
@@ -41,15 +41,15 @@ def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a tool that a word may become."""
     from mcp_protogen.servers.call.completing import tool_arguments
 
-    found = _find_item(ctx, Kind.TOOLS, ctx.params.get("tool"))
-    return [] if found is None else _pairs(tool_arguments(found, _argument_words(ctx)), incomplete)
+    tool = _find_item(ctx, Kind.TOOLS, ctx.params.get("tool"))
+    return [] if tool is None else _pairs(tool_arguments(tool, _argument_words(ctx)), incomplete)
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a prompt that a word may become, with values from the server."""
     name = ctx.params.get("name")
-    found = prompt_arguments(_find_item(ctx, Kind.PROMPTS, name) or {})
-    arguments = {str(entry.get("name")): str(entry.get("description", "")) for entry in found}
+    prompt = prompt_arguments(_find_item(ctx, Kind.PROMPTS, name) or {})
+    arguments = {str(entry.get("name")): str(entry.get("description", "")) for entry in prompt}
     return _arguments(ctx, {"type": "ref/prompt", "name": name}, arguments, incomplete)
 
 
@@ -67,11 +67,11 @@ def _arguments(
 ) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import completed_values, names_left
 
-    target, given = _target(ctx), _argument_words(ctx)
-    if target is None or not arguments:
+    server, words = _server(ctx), _argument_words(ctx)
+    if server is None or not arguments:
         return []
-    values = completed_values(target, ref, whole(incomplete), given)
-    return _pairs(values or names_left(arguments, given), incomplete)
+    values = completed_values(server, ref, whole_word(incomplete), words)
+    return _pairs(values or names_left(arguments, words), incomplete)
 
 
 def _names(ctx: typer.Context, kind: Kind, incomplete: str) -> list[tuple[str, str]]:
@@ -87,26 +87,26 @@ def _find_item(ctx: typer.Context, kind: Kind, name: object) -> Any:
 def _list_items(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
     from mcp_protogen.servers.call.completing import fetch_list
 
-    target = _target(ctx)
-    return () if target is None else fetch_list(target, kind)
+    server = _server(ctx)
+    return () if server is None else fetch_list(server, kind)
 
 
-def _target(ctx: typer.Context) -> "ServerTarget | None":
+def _server(ctx: typer.Context) -> "NamedServer | None":
     """Return the server on the line so far; None if it has none."""
-    given = ctx.params
-    if not given.get("target"):
+    params = ctx.params
+    if not params.get("server_name"):
         return None
-    config, cwd, auth = given.get("config"), given.get("cwd"), str(given.get("auth") or AUTO)
+    config, cwd, auth = params.get("config"), params.get("cwd"), str(params.get("auth") or AUTO)
     options = ServerOptions(
         config=Path(config) if config else None,
-        headers=given.get("headers"),
+        headers=params.get("headers"),
         auth=auth if auth.partition(":")[0] in _ALONE else "none",
-        env=given.get("env"),
+        env=params.get("env"),
         cwd=Path(cwd) if cwd else None,
-        inherit=bool(given.get("inherit")),
+        inherit=bool(params.get("inherit")),
     )
     try:
-        return options.target(str(given["target"]))
+        return options.named_server(str(params["server_name"]))
     except ProblemError:
         return None
 
@@ -117,18 +117,18 @@ def _argument_words(ctx: typer.Context) -> list[str]:
 
 def _pairs(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
     """Return the matching `name=value` words, so that no shell puts a space before the value."""
-    found = _matching(words, incomplete)
-    if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
-        ((text, _),) = found
+    matches = _matching(words, incomplete)
+    if len(matches) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
+        ((text, _),) = matches
         if text == incomplete and text[-1:] in ("", "="):
             return []  # the name is complete, and values are unknown
         if text.endswith("="):
             # With two matches, shells put no space after their common beginning.
-            found.append((f"{text}VALUE", ""))
-    return found
+            matches.append((f"{text}VALUE", ""))
+    return matches
 
 
 def _matching(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import fitting
 
-    return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]
+    return [(replaced_part(text), help) for text, help in fitting([*words], whole_word(incomplete))]

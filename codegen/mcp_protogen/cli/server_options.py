@@ -15,14 +15,14 @@ from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import SERVER
 
 if TYPE_CHECKING:
-    from mcp_protogen.servers.connect.server_target import ServerTarget
+    from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 AUTO = "auto"
 """The default of `--auth`: use a token only for servers that ask for one."""
 A_SERVER = "its URL, its command line as one word, a file of Python, or with --config its name"
 
-ServerName = Annotated[str, typer.Argument(metavar="TARGET", help=f"A server: {A_SERVER}.")]
+ServerName = Annotated[str, typer.Argument(metavar="SERVER", help=f"A server: {A_SERVER}.")]
 Auth = Annotated[
     str,
     typer.Option(
@@ -66,7 +66,7 @@ class ServerOptions:
             "--config",
             rich_help_panel=SERVER,
             metavar="FILE",
-            help="Configuration of a host, such as mcp.json; TARGET is a name in it.",
+            help="Configuration of a host, such as mcp.json; SERVER is a name in it.",
         ),
     ] = None
     headers: Annotated[
@@ -103,15 +103,15 @@ class ServerOptions:
         ),
     ] = False
 
-    def target(self, name: str) -> "ServerTarget":
+    def named_server(self, name: str) -> "NamedServer":
         """Return the server of that name.
 
         Raise `ProblemError`: `wrong-usage`, or `conflicting-options`.
         """
         from mcp_protogen.servers.connect.authorization import authorization
-        from mcp_protogen.servers.connect.server_target import ServerTarget
+        from mcp_protogen.servers.connect.named_server import NamedServer
 
-        target = ServerTarget(
+        server = NamedServer(
             name=name,
             config=self.config,
             headers=_fields(self.headers),
@@ -120,45 +120,45 @@ class ServerOptions:
             inherit=self.inherit,
             stderr=_show_line,
         )
-        self._check(target)
-        if target.config is None and not target.is_url:
-            return target
-        if any(header.lower() == "authorization" for header in target.headers):
+        self._check(server)
+        if server.config is None and not server.is_url:
+            return server
+        if any(header.lower() == "authorization" for header in server.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization exclude each other"
                 raise _conflict(message, "give only one of them")
-            return target
-        return replace(target, auth=authorization(self.auth, tell))
+            return server
+        return replace(server, auth=authorization(self.auth, tell))
 
-    def _check(self, target: "ServerTarget") -> None:
+    def _check(self, server: "NamedServer") -> None:
         """Raise `ProblemError` for options without effect."""
         kind = (
-            "a server of --config" if target.config else "a URL" if target.is_url else "a program"
+            "a server of --config" if server.config else "a URL" if server.is_url else "a program"
         )
-        given = {
-            "--header": target.headers,
+        conflicts = {
+            "--header": server.headers,
             "--auth": self.auth not in _NO_AUTH,
-            "--env": target.env,
-            "--cwd": target.cwd,
-            "--inherit": target.inherit,
+            "--env": server.env,
+            "--cwd": server.cwd,
+            "--inherit": server.inherit,
         }
-        useless = [name for name, value in given.items() if value and name not in _TAKEN[kind]]
+        useless = [name for name, value in conflicts.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
             raise _conflict(f"{kind} does not use {names}", f"leave out {names}")
 
 
-def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
+def _fields(texts: Iterable[str] | None) -> Mapping[str, str]:
     """Return header fields; raise `ProblemError` (`wrong-usage`) for invalid ones."""
-    found = {
-        name: _expand_variables(value) for name, value in pairs("--header", given, ":").items()
+    fields = {
+        name: _expand_variables(value) for name, value in pairs("--header", texts, ":").items()
     }
-    for name, value in found.items():
+    for name, value in fields.items():
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
             # The value may be a secret.
             message = f"--header {name!r:.40} has characters that a header field cannot have"
             raise ProblemError(Problem("wrong-usage", message))
-    return found
+    return fields
 
 
 def _expand_variables(value: str) -> str:
@@ -168,12 +168,12 @@ def _expand_variables(value: str) -> str:
     (`wrong-usage`).
     """
 
-    def variable(found: re.Match[str]) -> str:
-        if (known := os.environ.get(found[1])) is None:
-            message = f"--header names the variable {found[1]}, which is not set"
+    def variable(match: re.Match[str]) -> str:
+        if (value := os.environ.get(match[1])) is None:
+            message = f"--header names the variable {match[1]}, which is not set"
             hint = "set it before you run the command"
             raise ProblemError(Problem("wrong-usage", message, hint=hint))
-        return known
+        return value
 
     return _VARIABLE.sub(variable, value)
 
@@ -182,17 +182,17 @@ def _conflict(message: str, hint: str) -> ProblemError:
     return ProblemError(Problem("conflicting-options", message, hint=hint))
 
 
-def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
+def pairs(option: str, texts: Iterable[str] | None, separator: str) -> Mapping[str, str]:
     """Return names with values; raise `ProblemError` (`wrong-usage`) for any other text."""
-    found: dict[str, str] = {}
-    for number, text in enumerate(given or (), 1):
+    result: dict[str, str] = {}
+    for number, text in enumerate(texts or (), 1):
         name, separated, value = text.partition(separator)
         if not separated or not name.strip():
             # The message does not quote it: it may be a secret.
             message = f"{option} number {number} is not NAME{separator}VALUE"
             raise ProblemError(Problem("wrong-usage", message))
-        found[name.strip()] = value.strip()
-    return found
+        result[name.strip()] = value.strip()
+    return result
 
 
 def _show_line(line: str) -> None:

@@ -36,15 +36,15 @@ def with_settings(*fields: str) -> Callable[[Callable[..., T]], Callable[..., T]
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         parameters: list[Parameter] = []
         for name, parameter in signature(command).parameters.items():
-            found = map(_parameter, options) if name == "flags" else [parameter]
-            parameters += [inner.replace(kind=Parameter.KEYWORD_ONLY) for inner in found]
+            expanded = map(_parameter, options) if name == "flags" else [parameter]
+            parameters += [inner.replace(kind=Parameter.KEYWORD_ONLY) for inner in expanded]
         last = {option.field for option in options if option.heading == ALONE}
         parameters.sort(key=lambda one: one.name in last)
 
         @wraps(command)
         def run(**given: Any) -> T:
-            said = {option.field: given.pop(option.field) for option in options}
-            return command(**given, flags=_settings(said))
+            values = {option.field: given.pop(option.field) for option in options}
+            return command(**given, flags=_settings(values))
 
         flat: Any = run
         flat.__signature__ = Signature(parameters)
@@ -69,8 +69,8 @@ def _parameter(one: Option) -> Parameter:
     return Parameter(one.field, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _settings(said: dict[str, Any]) -> Settings:
-    values = {field: _plain(value) for field, value in said.items() if value not in (None, [])}
+def _settings(options: dict[str, Any]) -> Settings:
+    values = {field: _plain(value) for field, value in options.items() if value not in (None, [])}
     if "patches" in values:
         values["patches"] = tuple(map(revision_and_file, values["patches"]))
     schemas = [revision_and_file(text) for text in values.pop("schemas", ())]

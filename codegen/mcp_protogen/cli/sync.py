@@ -46,11 +46,11 @@ def sync(
     package = out or attempt(lambda: locate(folder), "sync", flags.format)
     flags = flags._replace(out=out)
     start = (folder if out else package).resolve()
-    form = flags.format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
+    format = flags.format or attempt(lambda: load_settings(start, only=("format",)), "sync").format
 
     def work() -> RunReport:
         if check:
             return look(package, flags, folder)
         return bring_in_step(package, flags, folder, force=force, cached=not no_cache)
 
-    finish(work, "sync", form, place=str(package), quiet=quiet, doing="generating")
+    finish(work, "sync", format, place=str(package), quiet=quiet, doing="generating")

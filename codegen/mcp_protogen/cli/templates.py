@@ -12,16 +12,16 @@ from mcp_protogen.pipeline.config import Format
 
 templates_app = typer.Typer(cls=CliGroup, rich_markup_mode=None)
 
-_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 @templates_app.callback(invoke_without_command=True)
-def templates(context: typer.Context, form: _Form = Format.TEXT) -> None:
+def templates(context: typer.Context, format: _Format = Format.TEXT) -> None:
     """List or export the templates that can be replaced."""
     if context.invoked_subcommand is None:
         from mcp_protogen.pipeline.templates import catalogue
 
-        finish(catalogue, "templates", form)
+        finish(catalogue, "templates", format)
 
 
 @templates_app.command(cls=CliCommand)
@@ -38,7 +38,7 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite templates that were edited by hand.")
     ] = False,
-    form: _Form = Format.TEXT,
+    format: _Format = Format.TEXT,
 ) -> None:
     """Write built-in templates into a folder to edit.
 
@@ -47,4 +47,4 @@ def export(
     """
     from mcp_protogen.pipeline.templates import export as write
 
-    finish(lambda: write(names or (), out, force=force), "templates export", form)
+    finish(lambda: write(names or (), out, force=force), "templates export", format)

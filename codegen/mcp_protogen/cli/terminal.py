@@ -45,16 +45,16 @@ class Terminal:
         self._draw()
 
     @contextmanager
-    def asking(self) -> Generator[None, None, None]:
-        """Hold back progress and log entries between a question and its answer."""
+    def hold_output(self) -> Generator[None, None, None]:
+        """Delay progress and log entries between a question and its answer."""
         self._erase()
-        held: list[str] = []
-        self._held = held
+        lines: list[str] = []
+        self._held = lines
         try:
             yield
         finally:
             self._held = None
-            for text in held:
+            for text in lines:
                 tell(text)
             self._draw()
 
@@ -79,7 +79,7 @@ class Terminal:
     async def read_line(self, prompt: str) -> str | None:
         """Return a line from the user; None at the end of input."""
         tell(prompt, end="")
-        line = await _line(self._read)
+        line = await _line(self._read_text)
         if line is None:
             tell("")
         return None if line is None else line.decode(errors="replace").strip()
@@ -89,14 +89,14 @@ class Terminal:
         self._erase()
         self._line = None
 
-    def _read(self) -> bytes | None:
+    def _read_text(self) -> bytes | None:
         # By the system call: a thread in a buffered read would block the exit of Python.
         while b"\n" not in self._rest:
-            found = os.read(sys.stdin.fileno(), _READ)
-            if not found:
-                left, self._rest = self._rest, b""
-                return left or None
-            self._rest += found
+            chunk = os.read(sys.stdin.fileno(), _READ)
+            if not chunk:
+                rest, self._rest = self._rest, b""
+                return rest or None
+            self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
@@ -133,11 +133,11 @@ def page_width() -> int:
 async def _line(read: Callable[[], bytes | None]) -> bytes | None:
     """Run a blocking read in a thread that may be left behind, and return its result."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[bytes | None] = loop.create_future()
+    future: asyncio.Future[bytes | None] = loop.create_future()
 
     def finish(line: bytes | None) -> None:
-        if not found.done():
-            found.set_result(line)
+        if not future.done():
+            future.set_result(line)
 
     def run() -> None:
         try:
@@ -148,4 +148,4 @@ async def _line(read: Callable[[], bytes | None]) -> bytes | None:
             loop.call_soon_threadsafe(finish, line)
 
     Thread(target=run, daemon=True).start()
-    return await found
+    return await future

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
+from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
@@ -14,7 +14,7 @@ from mcp_protogen.instep.update.pages import UpdateFormat
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 if TYPE_CHECKING:
-    from mcp_protogen.instep.update.candidates import Wanted
+    from mcp_protogen.instep.update.candidates import RevisionFilter
 
 
 def update(
@@ -74,7 +74,7 @@ def update(
         Path | None,
         typer.Option(metavar="DIR", help="Cache answers of servers here; ask only for changes."),
     ] = None,
-    format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
+    format: Annotated[UpdateFormat, typer.Option(help="Format of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
     folder: SchemaFolder = None,
 ) -> None:
@@ -100,26 +100,26 @@ def update(
     )
 
     def page(view: View) -> FindingsPage:
-        refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
+        refuse_conflicts({name: value for name, value in flags.items() if value}, _CONSTRAINTS)
         return update_page(options, view)
 
     show(page, "update", Destination(format, output), failed=render_failure)
 
 
 _ALONE = "an extension is checked alone"
-_RULES = (
-    OptionRule("--extension", excludes=("REVISION",), why=_ALONE),
-    OptionRule("--extension", excludes=("--ignore",), why=_ALONE),
-    OptionRule("--note", ("--accept",), hint="the note is stored with the accepted pin"),
+_CONSTRAINTS = (
+    OptionConstraint("--extension", excludes=("REVISION",), why=_ALONE),
+    OptionConstraint("--extension", excludes=("--ignore",), why=_ALONE),
+    OptionConstraint("--note", ("--accept",), hint="the note is stored with the accepted pin"),
 )
 
 
 def _select_schemas(
     revisions: list[str] | None, extension: str | None, ignored: list[str] | None
-) -> "Wanted":
-    from mcp_protogen.instep.update.candidates import Wanted
+) -> "RevisionFilter":
+    from mcp_protogen.instep.update.candidates import RevisionFilter
     from mcp_protogen.pipeline.inputs.pins import EXTENSION
 
     if extension is None:
-        return Wanted(tuple(revisions or ()), tuple(ignored or ()))
-    return Wanted((extension,), kind=EXTENSION)
+        return RevisionFilter(tuple(revisions or ()), tuple(ignored or ()))
+    return RevisionFilter((extension,), kind=EXTENSION)

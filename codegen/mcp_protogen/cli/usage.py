@@ -26,7 +26,7 @@ class HelpWanted(Exception):
 
 
 class CliCommand(TyperCommand):
-    """A command with a usage in our form."""
+    """A command with a usage in our format."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""
@@ -128,16 +128,16 @@ def _spell(argument: Any) -> str:
 
 def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-    others: list[tuple[str, str]] = []
+    plain: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and _is_argument(parameter):
             rows["Arguments"].append((_spell(parameter), record[1]))
         elif record is not None:
             panel = getattr(parameter, "rich_help_panel", None)
-            listed = rows.setdefault(panel, []) if panel else others
+            listed = rows.setdefault(panel, []) if panel else plain
             listed.append((_BRACKETS.sub(r" \1", record[0]), record[1]))
-    for heading, listed in {**rows, "Options": others}.items():
+    for heading, listed in {**rows, "Options": plain}.items():
         if listed:
             with formatter.section(heading):
                 formatter.write_dl(listed)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
+from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.config import Format
 
 
 class VectorsFormat(StrEnum):
-    """The forms of vectors, of a report about a folder, and of findings."""
+    """The formats of vectors, of a report about a folder, and of findings."""
 
     TEXT = "text"
     JSON = "json"
@@ -27,12 +27,12 @@ class VectorsFormat(StrEnum):
     HTML = "html"
 
 
-_FORMS = {
+_FORMATS = {
     "vectors on stdout": (VectorsFormat.JSON, VectorsFormat.JSONL),
     "a folder": (VectorsFormat.TEXT, VectorsFormat.JSON, VectorsFormat.GITHUB),
-    "findings": tuple(form for form in VectorsFormat if form is not VectorsFormat.JSONL),
+    "findings": tuple(format for format in VectorsFormat if format is not VectorsFormat.JSONL),
 }
-"""The forms of each kind of output; the first is the default."""
+"""The formats of each kind of output; the first is the default."""
 
 
 def vectors(
@@ -62,7 +62,7 @@ def vectors(
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="Test a Python package, module or folder.")
+        str | None, typer.Option(metavar="SDK", help="Test a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
@@ -72,7 +72,7 @@ def vectors(
     ] = None,
     python: Annotated[
         str | None,
-        typer.Option(metavar="INTERPRETER", help="Python to run TARGET with, if not this one."),
+        typer.Option(metavar="INTERPRETER", help="Python to run SDK with, if not this one."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.01, help="Time for each answer.")
@@ -89,7 +89,7 @@ def vectors(
     schema: Schema = None,
     format: Annotated[
         VectorsFormat | None,
-        typer.Option(help="Form of the vectors, of the report, or of the findings."),
+        typer.Option(help="Format of the vectors, of the report, or of the findings."),
     ] = None,
     output: Output = None,
     force: Annotated[
@@ -107,48 +107,55 @@ def vectors(
 
     choice = VectorFilter(tuple(type or ()), tuple(method or ()), only)
     trying = run is not None or run_command is not None
-    what = "findings" if trying else "a folder" if out else "vectors on stdout"
+    noun = "findings" if trying else "a folder" if out else "vectors on stdout"
     flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
     flags |= {"--run-command": run_command, "--python": python}
     flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
-    refuse_conflicts({name: value for name, value in flags.items() if value}, _RULES)
-    form = _form(format, what)
-    place = Destination(form, output)
-    named = NamedVectors((*(words or ()), *(revision or ())), tuple(extension or ()), schema)
+    refuse_conflicts({name: value for name, value in flags.items() if value}, _CONSTRAINTS)
+    chosen = _choose_format(format, noun)
+    place = Destination(chosen, output)
+    names = NamedVectors((*(words or ()), *(revision or ())), tuple(extension or ()), schema)
     if out is not None:
         folder = out
         finish(
-            lambda: folder_report(named, folder, check=check, force=force),
+            lambda: folder_report(names, folder, check=check, force=force),
             "vectors",
-            Format(form),
+            Format(chosen),
             doing="generating",
         )
     if trying:
         program = TriedProgram(run, run_command, python, timeout)
-        show(lambda view: trial_page(named, choice, program, view), "vectors", place)
-    place.deliver(vectors_text(named, choice, whole=form is VectorsFormat.JSON))
+        show(lambda view: trial_page(names, choice, program, view), "vectors", place)
+    place.deliver(vectors_text(names, choice, whole=chosen is VectorsFormat.JSON))
 
 
 _EITHER = "write vectors, or test an implementation with them"
-_WHOLE = "a folder holds the vectors of a whole revision"
-_RULES = (
-    OptionRule("--run", excludes=("--run-command",), why="both name an implementation"),
-    *(OptionRule(flag, excludes=("--out",), why=_EITHER) for flag in ("--run", "--run-command")),
-    OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
-    *(OptionRule(flag, (), ("--out",), _WHOLE) for flag in ("--type", "--method", "--only")),
-    OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
-    OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
-    OptionRule("--force", ("--out",), why="it is about files in a folder"),
-    OptionRule("--python", ("--run",), why="it is the interpreter of the tested target"),
+_WHOLE = "a folder contains the vectors of a whole revision"
+_CONSTRAINTS = (
+    OptionConstraint("--run", excludes=("--run-command",), why="both name an implementation"),
+    *(
+        OptionConstraint(flag, excludes=("--out",), why=_EITHER)
+        for flag in ("--run", "--run-command")
+    ),
+    OptionConstraint(
+        "--run-command", (), ("--python",), "the command names its interpreter itself"
+    ),
+    *(OptionConstraint(flag, (), ("--out",), _WHOLE) for flag in ("--type", "--method", "--only")),
+    OptionConstraint("--output", excludes=("--out",), why="write a file, or a folder"),
+    OptionConstraint(
+        "--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"
+    ),
+    OptionConstraint("--force", ("--out",), why="it is about files in a folder"),
+    OptionConstraint("--python", ("--run",), why="it is the interpreter of the tested SDK"),
 )
 
 
-def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:
-    forms = _FORMS[what]
+def _choose_format(requested: VectorsFormat | None, noun: str) -> VectorsFormat:
+    formats = _FORMATS[noun]
     if requested is None:
-        return forms[0]
-    if requested not in forms:
-        raise _conflict(f"{what} cannot be shown as {requested}; choose {', '.join(forms)}")
+        return formats[0]
+    if requested not in formats:
+        raise _conflict(f"{noun} cannot be shown as {requested}; choose {', '.join(formats)}")
     return requested
 
 

@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.pipeline.selection import (
-    PackageTask,
+    PackageRun,
     output_folder,
     prepare,
     refuse_downgrade,
@@ -25,13 +25,13 @@ from mcp_protogen.pipeline.selection import (
 from mcp_protogen.pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from mcp_protogen.pipeline.output.plan import Plan
+    from mcp_protogen.pipeline.output.changes import OutputChanges
 
 
 class PackageState(NamedTuple):
     """The state of a package: the files in its folder, its current inputs, and causes of drift."""
 
-    task: PackageTask
+    run: PackageRun
     tree: Tree
     inputs: GenerationInputs
     causes: tuple[Cause, ...]
@@ -39,7 +39,7 @@ class PackageState(NamedTuple):
     @property
     def unproven_note(self) -> str:
         """A note for summaries: the revisions that were compared only with the lock."""
-        options = self.task.options
+        options = self.run.options
         names = ", ".join((*options.kept, *options.kept_extensions))
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
@@ -60,13 +60,13 @@ def perform(
 def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
     """Report whether the package is up to date, and if not, why."""
     state = package_state(settings.as_listed(), regenerate=regenerate)
-    out = state.task.out
+    out = state.run.out
     if state.causes:
         summary = f"{out} is not up to date: {pluralize(len(state.causes), 'cause')}"
         return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=state.causes)
     # Other files in the folder belong to the user.
-    ours = state.task.lock.files.keys() | {LOCK_NAME} if state.task.lock else set[str]()
-    revisions, files = len(state.inputs.revisions), len(ours & state.tree.files.keys())
+    paths = state.run.lock.files.keys() | {LOCK_NAME} if state.run.lock else set[str]()
+    revisions, files = len(state.inputs.revisions), len(paths & state.tree.files.keys())
     how = (
         f"generated anew and compared{state.unproven_note}"
         if regenerate
@@ -82,20 +82,20 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
 
     `regenerate` also compares it with a newly generated package, if possible.
     """
-    task = prepare(settings)
-    inputs = read_inputs(task.options)
-    tree = read_tree(task.out)
-    own = settings.own or ()
-    causes = drift(task.pruned_lock, inputs, tree, own)
-    if task.pruned_lock != task.lock:
-        causes = (*find_unlisted(task.lock, inputs.revisions), *causes)
-    if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
-        from mcp_protogen.pipeline.output.plan import files_to_keep
+    run = prepare(settings)
+    inputs = read_inputs(run.options)
+    tree = read_tree(run.out)
+    patterns = settings.own or ()
+    causes = drift(run.pruned_lock, inputs, tree, patterns)
+    if run.pruned_lock != run.lock:
+        causes = (*find_unlisted(run.lock, inputs.revisions), *causes)
+    if regenerate and run.lock and OF_FILES.issuperset(cause.kind for cause in causes):
+        from mcp_protogen.pipeline.output.changes import files_to_keep
 
-        package = _generate(task)
-        new_lock = lock_of(package, files_to_keep(package, task.lock.files))
-        causes = drift(task.lock, inputs, tree, own, new_lock.files)
-    return PackageState(task, tree, inputs, causes)
+        package = _generate(run)
+        new_lock = lock_of(package, files_to_keep(package, run.lock.files))
+        causes = drift(run.lock, inputs, tree, patterns, new_lock.files)
+    return PackageState(run, tree, inputs, causes)
 
 
 def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
@@ -105,35 +105,35 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
     from mcp_protogen.pipeline.package_cache import make_package
 
     with exclusive(output_folder(settings)) as space:
-        task = prepare(settings)
-        _refuse(task, force=force)
-        package = make_package(task.options, cached=cached)
-        outcome = publish(package, space, force=force)
+        run = prepare(settings)
+        _refuse(run, force=force)
+        package = make_package(run.options, cached=cached)
+        result = publish(package, space, force=force)
     summary = (
-        f"{task.out}: {pluralize(len(outcome.written), 'file')} written"
-        f" ({len(outcome.created)} new), {len(outcome.removed)} removed,"
-        f" {outcome.unchanged} unchanged"
+        f"{run.out}: {pluralize(len(result.written), 'file')} written"
+        f" ({len(result.created)} new), {len(result.removed)} removed,"
+        f" {result.unchanged} unchanged"
     )
-    problems = (*package.warnings, *outcome.warnings)
-    return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)
+    problems = (*package.warnings, *result.warnings)
+    return RunReport("generate", RunStatus.FINE, summary, str(run.out), problems=problems)
 
 
 def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
     """Generate a package, and report the files that would be written or removed."""
     from mcp_protogen.pipeline.output.publish import preview
 
-    task = prepare(settings)
-    package = _generate(task, force=force)
-    plan, tree = preview(package, task.out, force=force)
-    files = tuple(FileChange(path, action) for path, action in _actions(plan, tree))
-    problems = (*package.warnings, *plan.problems)
-    if any(problem.level is Level.ERROR for problem in plan.problems):
+    run = prepare(settings)
+    package = _generate(run, force=force)
+    changes, tree = preview(package, run.out, force=force)
+    files = tuple(FileChange(path, action) for path, action in _actions(changes, tree))
+    problems = (*package.warnings, *changes.problems)
+    if any(problem.level is Level.ERROR for problem in changes.problems):
         return RunReport(
-            "dry-run", RunStatus.FAILED, "", str(task.out), files=files, problems=problems
+            "dry-run", RunStatus.FAILED, "", str(run.out), files=files, problems=problems
         )
-    summary = f"{task.out}: {pluralize(len(files), 'file')} would change; nothing was written"
+    summary = f"{run.out}: {pluralize(len(files), 'file')} would change; nothing was written"
     return RunReport(
-        "dry-run", RunStatus.FINE, summary, str(task.out), files=files, problems=problems
+        "dry-run", RunStatus.FINE, summary, str(run.out), files=files, problems=problems
     )
 
 
@@ -141,46 +141,48 @@ def diff(settings: Settings) -> RunReport:
     """Generate a package, and compare it with the existing files line by line."""
     from mcp_protogen.pipeline.output.publish import preview
 
-    task = prepare(settings)
-    package = _generate(task, force=True)
-    plan, tree = preview(package, task.out, force=True)
+    run = prepare(settings)
+    package = _generate(run, force=True)
+    changes, tree = preview(package, run.out, force=True)
     files = tuple(
         FileChange(
-            path, action, _diff_text(path, _read_file(task.out, path, tree), plan.written.get(path))
+            path,
+            action,
+            _diff_text(path, _read_file(run.out, path, tree), changes.written.get(path)),
         )
-        for path, action in _actions(plan, tree)
+        for path, action in _actions(changes, tree)
     )
     status = RunStatus.DIFFERS if files else RunStatus.FINE
-    summary = f"{task.out}: {pluralize(len(files), 'file')} would change"
-    return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
+    summary = f"{run.out}: {pluralize(len(files), 'file')} would change"
+    return RunReport("diff", status, summary, str(run.out), files=files, problems=package.warnings)
 
 
-def _refuse(task: PackageTask, *, force: bool) -> None:
+def _refuse(run: PackageRun, *, force: bool) -> None:
     """Raise `ProblemError` if this version or these revisions cannot replace the package."""
-    if task.pruned_lock:
-        inputs = read_inputs(task.options)
+    if run.pruned_lock:
+        inputs = read_inputs(run.options)
         if not force:
-            refuse_downgrade(task.pruned_lock, inputs, str(task.out / LOCK_NAME))
-        refuse_missing_schemas(task.options, task.pruned_lock, inputs)
+            refuse_downgrade(run.pruned_lock, inputs, str(run.out / LOCK_NAME))
+        refuse_missing_schemas(run.options, run.pruned_lock, inputs)
 
 
-def _generate(task: PackageTask, *, force: bool = False) -> Package:
-    _refuse(task, force=force)
+def _generate(run: PackageRun, *, force: bool = False) -> Package:
+    _refuse(run, force=force)
     from mcp_protogen.pipeline.generate import generate
 
-    return generate(task.options)
+    return generate(run.options)
 
 
-def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
-    for path in sorted({*plan.written, *plan.removed}):
-        if path in plan.removed:
+def _actions(changes: "OutputChanges", tree: Tree) -> Iterator[tuple[str, Action]]:
+    for path in sorted({*changes.written, *changes.removed}):
+        if path in changes.removed:
             yield path, Action.REMOVE
         else:
             yield path, Action.CHANGE if path in tree.files else Action.CREATE
 
 
 def _read_file(out: Path, path: str, tree: Tree) -> bytes | None:
-    # The target of a link is not in the folder, and a named pipe may never end.
+    # The file behind a link is not in the folder, and a named pipe may never end.
     if tree.files.get(path) == NOT_A_FILE:
         return NOT_A_FILE.encode()
     return (out / path).read_bytes() if path in tree.files else None

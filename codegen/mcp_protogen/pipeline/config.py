@@ -62,7 +62,7 @@ class GenerationOptions(NamedTuple):
     module of an installed runtime to import; without one, the package has a copy. `parts` are the
     parts of the package beside messages. `extensions` are generated for the revisions that they
     extend, by name; each from its pin unless there is a file for it. `kept_extensions` stay as
-    `kept` do. A `target` generates only types and tables in its form; `distribution` is the name
+    `kept` do. A `target` generates only types and tables of its kind; `distribution` is the name
     and version of a third-party target. `names` are the user's names for types. `patches` are
     applied to schemas after ours.
     """
@@ -94,7 +94,7 @@ class GenerationOptions(NamedTuple):
 
 
 class Format(StrEnum):
-    """The forms of a report."""
+    """The formats of a report."""
 
     TEXT = "text"
     JSON = "json"

@@ -50,16 +50,16 @@ def generate(options: GenerationOptions, on_ready: _OnReady = tuple) -> Package:
         on_ready(shared.files)
         if options.revisions:
             models.load_tool()
-        revisions: list[_Prepared] = []
+        revisions: list[_PreparedModules] = []
         for revision in _with_models(prepared, options, stack):
             revisions.append(revision)
             if not (revision.models.problems or revision.others.problems):
                 on_ready((*revision.models.files, *revision.others.files))
     outcomes = [revision.models for revision in revisions]
     outcomes += [revision.others for revision in revisions]
-    found = [revision.problems for revision in revisions]
-    found += [outcome.problems for outcome in outcomes]
-    problems = _deduplicate(chain.from_iterable(found))
+    problem_lists = [revision.problems for revision in revisions]
+    problem_lists += [outcome.problems for outcome in outcomes]
+    problems = _deduplicate(chain.from_iterable(problem_lists))
     raise_errors(problems)
     raise_errors(shared.problems)
     files = [file for outcome in (shared, *outcomes) for file in outcome.files]
@@ -101,7 +101,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedModules:
     """The modules of one revision, or those that all share, and the problems of deriving it."""
 
     work: _Work | None = None
@@ -110,7 +110,7 @@ class _Prepared:
     models: _Outcome = _Outcome()
 
 
-def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
+def _prepare_revisions(options: GenerationOptions) -> Iterator[_PreparedModules]:
     """Yield each revision without its models, then the shared modules if all can be derived."""
     # The process that imports the tool does not need these.
     from mcp_protogen.pipeline.derive.extension import derive_extension
@@ -121,7 +121,7 @@ def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
     try:
         loaded = extensions.load_all(options) if options.extensions else ()
     except ProblemError as error:
-        yield _Prepared(problems=error.problems)
+        yield _PreparedModules(problems=error.problems)
         return
     revisions: list[RevisionIR] = []
     for revision in options.revisions:
@@ -135,30 +135,30 @@ def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
                 if revision in extension.revisions
             )
         except ProblemError as error:
-            yield _Prepared(problems=error.problems)
+            yield _PreparedModules(problems=error.problems)
         else:
             revisions.append(derived.ir)
-            own = (warning for extension in extended for warning in extension.warnings)
-            problems = (*sources.inherited_notice(source), *derived.warnings, *own)
+            warnings = (warning for extension in extended for warning in extension.warnings)
+            problems = (*sources.inherited_notice(source), *derived.warnings, *warnings)
             work = _Work(derived.ir, tuple(extension.ir for extension in extended))
-            yield _Prepared(work, problems, _run(_modules, work, options))
+            yield _PreparedModules(work, problems, _run(_modules, work, options))
     if len(revisions) == len(options.revisions):
-        yield _Prepared(others=_run(_shared_modules, tuple(revisions), options))
+        yield _PreparedModules(others=_run(_shared_modules, tuple(revisions), options))
 
 
 def _with_models(
-    prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
-) -> Iterator[_Prepared]:
+    prepared: Iterator[_PreparedModules], options: GenerationOptions, stack: ExitStack
+) -> Iterator[_PreparedModules]:
     """Yield revisions with models; another process makes the models of every second one."""
     for first in prepared:
-        second = next(prepared, _Prepared())
+        second = next(prepared, _PreparedModules())
         completed = map(_add_models, [second], [options])
         following = stack.enter_context(prefetch(completed)) if second.work else completed
         yield _add_models(first, options)
         yield from following
 
 
-def _add_models(revision: _Prepared, options: GenerationOptions) -> _Prepared:
+def _add_models(revision: _PreparedModules, options: GenerationOptions) -> _PreparedModules:
     if revision.work is None:
         return revision
     return replace(revision, models=_run(_models, revision.work, options))
@@ -206,11 +206,11 @@ def _shared_modules(
 
 
 def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
-    listed = tuple(
+    exports = tuple(
         ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
         for revision, revision_inputs in inputs.revisions.items()
     )
-    return layout.package_modules(listed, options.selection, _renderer(options))
+    return layout.package_modules(exports, options.selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

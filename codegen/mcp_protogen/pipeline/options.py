@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from mcp_protogen.base.canonical import digest, parse_json
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.base.option_rules import OptionRule
+from mcp_protogen.base.option_constraints import OptionConstraint
 from mcp_protogen.pipeline import setting_readers as readers
 from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT, read_parts, record_parts
@@ -18,7 +18,7 @@ CONTENT: Final = "What is generated"
 ALONE: Final = "Types and tables alone"
 """Headings of the help."""
 
-FORMS: Final = ("target", "layers")
+MAIN_FIELDS: Final = ("target", "layers")
 """Fields that choose types and tables alone; other options of a target need one of them."""
 
 
@@ -58,7 +58,7 @@ class Option(NamedTuple):
     same one. `record` makes the value for the lock of the package; `unlock` reads it again for a
     run without the option. A list is added to that of the package, or replaces it with --prune. An
     option with `belongs_to_revisions` is dropped when a run names other revisions. `of` names the
-    packages that have the option, if not all. `rule` has the options that it needs.
+    packages that have the option, if not all. `constraint` has the options that it needs.
     """
 
     field: str
@@ -73,7 +73,7 @@ class Option(NamedTuple):
     is_list: bool = False
     belongs_to_revisions: bool = False
     of: Literal["", "whole", "alone"] = ""
-    rule: OptionRule | None = None
+    constraint: OptionConstraint | None = None
 
     @property
     def spelled(self) -> str:
@@ -91,7 +91,7 @@ class Option(NamedTuple):
         return (self.name,) if self.keys is None else self.keys
 
 
-def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
+def _alone_option(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
     """Return an option for types and tables alone."""
     name = name or field.replace("_", "-")
 
@@ -99,26 +99,36 @@ def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
         value = getattr(options.target, field, None)
         return [*value] if isinstance(value, tuple) else value or None
 
-    def unlock(said: Any) -> Any:
+    def unlock(value: Any) -> Any:
         try:
-            return None if said is None else kind.read(said, Path())
+            return None if value is None else kind.read(value, Path())
         except ValueError as error:
             raise TypeError(f"its {name} {error}") from error
 
     flag = f"--{name}/--no-{name}" if kind is _SWITCH else f"--{name}"
     default = kind is not _SWITCH
     read = _unlock_layers if field == "layers" else unlock
-    needs = () if field in FORMS else ("--target", "--only")
-    rule = OptionRule(f"--{name}", needs, why="a whole package has one form")
+    needs = () if field in MAIN_FIELDS else ("--target", "--only")
+    constraint = OptionConstraint(f"--{name}", needs, why="it is for types and tables alone")
     return Option(
-        field, kind, help, flag, None, ALONE, default, record, read, of="alone", rule=rule
+        field,
+        kind,
+        help,
+        flag,
+        None,
+        ALONE,
+        default,
+        record,
+        read,
+        of="alone",
+        constraint=constraint,
     )
 
 
-def _unlock_layers(said: Any) -> tuple[str, ...] | None:
-    if said is not None and not (is_array(said) and {*LAYERS}.issuperset(said)):
-        raise TypeError(f"its layers are {said!r:.80}")
-    return None if said is None else tuple(said)
+def _unlock_layers(value: Any) -> tuple[str, ...] | None:
+    if value is not None and not (is_array(value) and {*LAYERS}.issuperset(value)):
+        raise TypeError(f"its layers are {value!r:.80}")
+    return None if value is None else tuple(value)
 
 
 def _record_parts(options: GenerationOptions) -> list[str] | None:
@@ -129,12 +139,12 @@ def _record_docstrings(options: GenerationOptions) -> str | None:
     return None if options.docstrings is Docstrings.OURS else str(options.docstrings)
 
 
-def _unlock_docstrings(said: Any) -> Docstrings | None:
-    return None if said is None else Docstrings(said)
+def _unlock_docstrings(value: Any) -> Docstrings | None:
+    return None if value is None else Docstrings(value)
 
 
-def _unlock_runtime(said: Any) -> Any:
-    return said
+def _unlock_runtime(value: Any) -> Any:
+    return value
 
 
 def _record_own(field: str) -> Callable[[GenerationOptions], str | None]:
@@ -208,11 +218,11 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "--rules",
         belongs_to_revisions=True,
         of="whole",
-        rule=OptionRule(
+        constraint=OptionConstraint(
             "--rules",
             needs=("--schema",),
-            why="rules belong to your own schema",
-            hint="rules of pinned revisions are built in; name the schema with --schema",
+            why="translation rules belong to your own schema",
+            hint="those of pinned revisions are built in; name the schema with --schema",
             is_file=True,
         ),
     ),
@@ -249,37 +259,39 @@ OPTIONS: Final[tuple[Option, ...]] = (
         unlock=_unlock_runtime,
         of="whole",
     ),
-    _of_form(
+    _alone_option(
         "layers",
         _texts("LAYER"),
         "Types and tables alone, without a runtime: models, methods, capabilities. Repeat it, or"
         " separate names by commas.",
         "only",
     ),
-    _of_form("target", _text("NAME"), "Form of types and tables alone; by default only models."),
-    _of_form(
+    _alone_option(
+        "target", _text("NAME"), "Kind of types and tables alone; by default only models."
+    ),
+    _alone_option(
         "layout",
         _literal_kind("LayoutName", LAYOUTS),
         "With a target: one module for each revision, or a package with folders.",
     ),
-    _of_form(
+    _alone_option(
         "base_class", _text("MODULE:CLASS"), "With a target: the class that all models extend."
     ),
-    _of_form(
+    _alone_option(
         "extra",
         _literal_kind("ExtraName", EXTRAS),
         "With a target: what happens to undeclared members of types that are not open.",
     ),
-    _of_form("root_models", _SWITCH, "With a target: aliases are classes around a value."),
-    _of_form(
+    _alone_option("root_models", _SWITCH, "With a target: aliases are classes around a value."),
+    _alone_option(
         "inline_objects",
         _SWITCH,
         "With a target: keep objects without a name in the published types inline.",
     ),
-    _of_form(
+    _alone_option(
         "types_only", _SWITCH, "With a target: types and constants alone, without a validator."
     ),
-    _of_form(
+    _alone_option(
         "quotes", _literal_kind("QuotesName", QUOTES), "With a target: the quotes around strings."
     ),
     Option(
@@ -290,7 +302,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         heading=ALONE,
         record=_record_names,
     ),
-    Option("format", _choice_kind(Format), "Form of the report.", "--format", heading=None),
+    Option("format", _choice_kind(Format), "Format of the report.", "--format", heading=None),
     Option(
         "own",
         ValueKind(None, readers.read_texts),
@@ -312,10 +324,10 @@ BY_FIELD: Final[Mapping[str, Option]] = {option.field: option for option in OPTI
 MODES: Final = ("check", "diff", "dry-run")
 """The modes that do not write, each with a switch of that name."""
 
-MODE_RULES: Final = (
-    OptionRule("--check", excludes=("--diff", "--dry-run")),
-    OptionRule("--diff", excludes=("--dry-run",)),
-    OptionRule("--regenerate", needs=("--check",)),
+MODE_CONSTRAINTS: Final = (
+    OptionConstraint("--check", excludes=("--diff", "--dry-run")),
+    OptionConstraint("--diff", excludes=("--dry-run",)),
+    OptionConstraint("--regenerate", needs=("--check",)),
 )
 BY_KEY: Final[Mapping[str, Option]] = {
     key: option for option in OPTIONS for key in option.setting_names

@@ -47,8 +47,8 @@ def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, No
             yield package
         return
     name, inputs = _key_and_inputs(options)
-    if kept := _read_cached(name, inputs):
-        yield kept
+    if cached_package := _read_cached(name, inputs):
+        yield cached_package
         return
     with _generate_package(options) as package:
         yield package

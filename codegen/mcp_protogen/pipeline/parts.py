@@ -194,8 +194,8 @@ CONTENTS: Final = (
         frozenset({"client"}),
         {
             "client": (
-                *("base", "cache", "checked_results", "config", "config_text", "connect"),
-                *("targets", "tool_results"),
+                *("base", "cache", "checked_results", "config", "connect"),
+                *("servers", "tool_results"),
             ),
             "core": (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
@@ -209,7 +209,7 @@ CONTENTS: Final = (
             ("client.checked_results", ("CheckedResults",)),
             ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
             ("client.tool_results", ("ToolFailed",)),
-            ("client.targets", ("Connect",)),
+            ("client.servers", ("Connect",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
@@ -244,7 +244,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
-            "core": ("clocks", "libraries", "quotas"),
+            "core": ("libraries", "quotas"),
             "http": ("headers", "server", "sse"),
             "rpc": ("null_sink",),
             "storage": ("engine", "memory", "memory_tasks"),
@@ -282,8 +282,8 @@ CONTENTS: Final = (
                 "uri_templates",
             ),
             "toolkit": (
-                *("app", "call_scope", "catalogue", "completions", "decorators", "dependencies"),
-                *("docstrings", "failures", "functions", "items", "links", "lookup", "media"),
+                *("app", "catalogue", "completions", "decorators", "dependencies", "docstrings"),
+                *("failures", "functions", "injector", "items", "links", "lookup", "media"),
                 *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
                 *("results", "revision_models", "server", "switching", "task_options", "threads"),
                 *("toolkit_runtime", "uri_templates", "visibility"),
@@ -308,7 +308,7 @@ CONTENTS: Final = (
         {
             "client": ("listen_stream",),
             "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
-            "rules": ("task_forms", "task_methods"),
+            "rules": ("task_kinds", "task_methods"),
         },
         modules=("bridge",),
     ),
@@ -338,17 +338,17 @@ CONTENTS: Final = (
     Contents(
         frozenset({"tasks", _ROLES}),
         {
-            "core": ("base64url", "clocks", "files"),
+            "core": ("base64url", "files"),
             "features.tasks": (
-                *("board", "core_form", "leases", "lifecycle", "on_wire", "remote_tasks"),
+                *("core_wire", "leases", "lifecycle", "on_wire", "registry", "remote_tasks"),
                 *("task", "watch"),
             ),
-            "rules": ("task_forms", "task_methods"),
+            "rules": ("task_kinds", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("features.tasks.remote_tasks", ("TaskCancelled", "TaskState")),
-            ("features.tasks.board", ("TaskOptions",)),
+            ("features.tasks.registry", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
         ),
@@ -472,8 +472,8 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("client_messages", "record", "relay", "shared"),
-                    *("shared_sessions", "worker_messages", "worker_peers"),
+                    *("record", "relay", "session_messages", "shared", "shared_sessions"),
+                    *("shared_worker", "stored_sessions", "worker_messages"),
                 )
             },
             (("features.sharing.shared", ("Shared",)),),
@@ -522,20 +522,20 @@ class PartSelection(NamedTuple):
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
     """Return the options that would add each name that a package of `selection` lacks."""
-    here = _names(selection)
+    exported = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, written with a comma.
     conditions = (contents.when for contents in CONTENTS)
     pairs = [_parts_for(when) for when in conditions if len(when) > 1 and when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
+        for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - exported:
             # Smaller combinations come first.
             if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
-    found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
-    for name in _names(selection._replace(several=True)) - here:
-        found[name] = "a second --revision"
-    return dict(sorted(found.items()))
+    hints = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
+    for name in _names(selection._replace(several=True)) - exported:
+        hints[name] = "a second --revision"
+    return dict(sorted(hints.items()))
 
 
 def _parts_for(when: frozenset[str]) -> list[str]:
@@ -550,18 +550,18 @@ def _names(selection: PartSelection) -> set[str]:
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 
-def parse_parts(said: Iterable[str]) -> tuple[str, ...]:
+def parse_parts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the parts in a list of names, which may contain commas, sorted.
 
     Raise `ProblemError`: `unknown-part`, and `conflicting-options` for `none` with others.
     """
-    names = {name.strip() for text in said for name in text.split(",")} - {""}
-    known = {*PARTS, ALL, NONE}
-    if unknown := sorted((names or {""}) - known):
-        raise ProblemError(*(_unknown(name, known) for name in unknown))
+    names = {name.strip() for text in texts for name in text.split(",")} - {""}
+    all_names = {*PARTS, ALL, NONE}
+    if unknown := sorted((names or {""}) - all_names):
+        raise ProblemError(*(_unknown(name, all_names) for name in unknown))
     if NONE in names and len(names) > 1:
-        others = ", ".join(sorted(names - {NONE}))
-        message = f"none cannot be combined with other parts: {others}"
+        choices = ", ".join(sorted(names - {NONE}))
+        message = f"none cannot be combined with other parts: {choices}"
         raise ProblemError(Problem("conflicting-options", message))
     return tuple(sorted(PARTS)) if ALL in names else tuple(sorted(names - {NONE}))
 
@@ -576,14 +576,14 @@ def record_parts(parts: Collection[str]) -> list[str]:
     return [ALL] if {*parts} >= PARTS.keys() else sorted(parts)
 
 
-def read_parts(said: object) -> tuple[str, ...]:
+def read_parts(value: object) -> tuple[str, ...]:
     """Return the parts in a lock: all, if it is older than parts.
 
     Raise `TypeError` for unknown values.
     """
-    if said is None or said == [ALL]:
+    if value is None or value == [ALL]:
         return tuple(sorted(PARTS))
-    names = tuple(part for part in PARTS if is_array(said) and part in said)
-    if not is_array(said) or len(names) < len(said):
-        raise TypeError(f"its parts are {said!r:.80}")
+    names = tuple(part for part in PARTS if is_array(value) and part in value)
+    if not is_array(value) or len(names) < len(value):
+        raise TypeError(f"its parts are {value!r:.80}")
     return tuple(sorted(names))

@@ -2,8 +2,8 @@
 
 A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
 ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
-because its schema is not available. A folder also keeps its form: a target or layers replace the
-whole form; without them, single options change.
+because its schema is not available. A folder also keeps its options, but a named target or layers
+replace all options of types and tables alone.
 """
 
 import re
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
-from mcp_protogen.base.option_rules import refuse_conflicts
+from mcp_protogen.base.option_constraints import refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import (
     COPY,
@@ -28,7 +28,7 @@ from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, pinned_extensions
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins
-from mcp_protogen.pipeline.options import BY_FIELD, FORMS, OPTIONS, is_whole, locked_options
+from mcp_protogen.pipeline.options import BY_FIELD, MAIN_FIELDS, OPTIONS, is_whole, locked_options
 from mcp_protogen.pipeline.output.lock import Lock, read_lock
 from mcp_protogen.pipeline.package import (
     PINNED,
@@ -43,7 +43,7 @@ from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
 
-class PackageTask(NamedTuple):
+class PackageRun(NamedTuple):
     """One run, with all its files read; `pruned_lock` is the lock without removed revisions."""
 
     out: Path
@@ -52,8 +52,8 @@ class PackageTask(NamedTuple):
     options: GenerationOptions
 
 
-def prepare(settings: Settings) -> PackageTask:
-    """Read the lock and the named files, and return the task."""
+def prepare(settings: Settings) -> PackageRun:
+    """Read the lock and the named files, and return the run."""
     out = output_folder(settings)
     lock = read_lock(out)
     settings = with_locked(settings, lock)
@@ -73,7 +73,7 @@ def prepare(settings: Settings) -> PackageTask:
     options = with_extensions(options, settings.extensions, kept, _read)
     if target is not None:
         refuse_kept(options)
-    return PackageTask(out, lock, pruned, options)
+    return PackageRun(out, lock, pruned, options)
 
 
 def output_folder(settings: Settings) -> Path:
@@ -86,12 +86,12 @@ def output_folder(settings: Settings) -> Path:
 
 def _refuse_conflicts(settings: Settings) -> None:
     values = ((option, getattr(settings, option.field)) for option in OPTIONS)
-    given = {option.spelled: value for option, value in values if value is not None}
+    chosen = {option.spelled: value for option, value in values if value is not None}
     if settings.schema is not None:
-        given["--schema"] = settings.schema
+        chosen["--schema"] = settings.schema
     elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
-        given.pop("--schema", None)
-    refuse_conflicts(given, (option.rule for option in OPTIONS if option.rule))
+        chosen.pop("--schema", None)
+    refuse_conflicts(chosen, (option.constraint for option in OPTIONS if option.constraint))
 
 
 def _prune(settings: Settings, lock: Lock | None) -> Lock | None:
@@ -140,19 +140,20 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
     """Return settings with the values of the lock for options that are not set.
 
     Parts are added to the existing ones, unless --prune removes these. A target or layers replace
-    the whole form. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
+    all options of types and tables alone. Raise `ProblemError`: `unknown-part`,
+    `conflicting-options`.
     """
     locked = locked_options(lock.inputs.options) if lock else {}
-    anew = any(getattr(settings, field) is not None for field in FORMS)
-    kept = {
+    anew = any(getattr(settings, field) is not None for field in MAIN_FIELDS)
+    locked_values = {
         field: value
         for field, value in locked.items()
         if getattr(settings, field) is None and not (anew and BY_FIELD[field].of == "alone")
     }
     if settings.parts is not None:
         existing = () if settings.has_only("parts") else locked.get("parts", ())
-        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *existing}))
-    return settings._replace(**kept)
+        locked_values["parts"] = tuple(sorted({*parse_parts(settings.parts), *existing}))
+    return settings._replace(**locked_values)
 
 
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
@@ -187,12 +188,12 @@ def select(
         schemas |= dict.fromkeys(_possible_revisions(unnamed, pins), schema)
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
     generated = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
-    kept = {
+    kept_inputs = {
         name: inputs
         for name, inputs in locked.items()
         if name not in generated and inputs.source != PINNED
     }
-    return GenerationOptions(tuple(sorted(generated)), schemas, kept=kept)
+    return GenerationOptions(tuple(sorted(generated)), schemas, kept=kept_inputs)
 
 
 def installed_runtime(name: str | None) -> str | None:
@@ -337,17 +338,20 @@ def with_extensions(
     if not requested and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = choose_extensions(requested or (), pinned, options.revisions)
-    unnamed = locked.keys() - named.keys()
-    own = {name for name in unnamed if locked[name].source != PINNED}
-    kept = {name: locked[name] for name in own if _extends_any(locked[name], options)}
-    again = (name for name in unnamed - own if name in pinned)
+    names = choose_extensions(requested or (), pinned, options.revisions)
+    unnamed = locked.keys() - names.keys()
+    user_extensions = {name for name in unnamed if locked[name].source != PINNED}
+    kept_inputs = {
+        name: locked[name] for name in user_extensions if _extends_any(locked[name], options)
+    }
+    again = (name for name in unnamed - user_extensions if name in pinned)
     generated: dict[str, GivenFile | None] = {
         name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
     }
-    generated |= {name: None if source is None else read(source) for name, source in named.items()}
+    generated |= {name: None if source is None else read(source) for name, source in names.items()}
     return options._replace(
-        extensions=dict(sorted(generated.items())), kept_extensions=dict(sorted(kept.items()))
+        extensions=dict(sorted(generated.items())),
+        kept_extensions=dict(sorted(kept_inputs.items())),
     )
 
 
@@ -389,13 +393,13 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
 
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
-    form: dict[str, Any] = {
+    values: dict[str, Any] = {
         option.field: value
         for option in OPTIONS
         if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
     _refuse_bad_base_class(settings.base_class)
-    if not form:
+    if not values:
         return None
     if lock is not None and is_whole(lock.inputs.options):
         message = "the folder has a whole package, which types and tables alone cannot replace"
@@ -403,8 +407,8 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     _refuse_package_options(settings)
     if settings.layers is not None:
-        form["layers"] = _parse_layers(settings.layers)
-    return TargetOptions(**form)
+        values["layers"] = _parse_layers(settings.layers)
+    return TargetOptions(**values)
 
 
 def target_distribution(target: TargetOptions | None) -> str | None:
@@ -440,15 +444,15 @@ def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
 
 
 def _parse_layers(texts: Iterable[str]) -> tuple[Layer, ...]:
-    named = {name.strip() for text in texts for name in text.split(",")} - {""}
+    names = {name.strip() for text in texts for name in text.split(",")} - {""}
     raise_errors(
         Problem("unknown-layer", f"there is no layer {name!r:.80}", hint=did_you_mean(name, LAYERS))
-        for name in sorted(named - {*LAYERS})
+        for name in sorted(names - {*LAYERS})
     )
-    if not named:
+    if not names:
         hint = f"known: {', '.join(LAYERS)}"
         raise ProblemError(Problem("unknown-layer", "no layer is named", hint=hint))
-    return tuple(layer for layer in LAYERS if layer in named)
+    return tuple(layer for layer in LAYERS if layer in names)
 
 
 @raising

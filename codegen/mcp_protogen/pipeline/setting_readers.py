@@ -148,14 +148,14 @@ def _client(name: str, value: Any, base: Path) -> ClientSettings:
         hint = did_you_mean(unknown[0], _OF_CLIENTS)
         raise ValueError(f"has no setting {unknown[0]!r} in {name}; {hint}")
     try:
-        said: dict[str, Any] = {
+        settings: dict[str, Any] = {
             key: _OF_CLIENTS[key](setting, base) for key, setting in value.items()
         }
     except OutsideError:
         raise
     except ValueError as error:
         raise ValueError(f"has a setting in {name} that {error}") from error
-    return ClientSettings(name, **said)
+    return ClientSettings(name, **settings)
 
 
 def choice_reader(choices: type[_Choice]) -> Callable[[Any, Path], Any]:

@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.setting_readers import OutsideError, shorten_path
 from mcp_protogen.pipeline.target import Extra, Layout, Quotes
 
 _TABLE = "[tool.mcp-gen]"
-_SAID_WITH = {
+_ARGUMENTS = {
     "rules": "--revision ... --schema ... --rules ... --out ...",
     "schema": "--revision ... --schema ... --out ...",
     "schemas": "--revision ... --schema REVISION=... --out ...",
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     module of an installed runtime, or `COPY`. `extensions` are names, which may have a file or URL
     in place of the pin: "tasks", "tasks=FILE"; `ALL`, or `NONE`. `schemas` are files or URLs by
     revision, and `schema` is one for an unnamed revision. `patches` are files, or entries of
-    pyproject.toml. `target` to `quotes` are the form of types and tables alone. `names` is a file
+    pyproject.toml. `target` to `quotes` are options of types and tables alone. `names` is a file
     or URL of the user's names for types. `clients` are typed clients, for the command `client`.
     """
 
@@ -77,8 +77,8 @@ class Settings(NamedTuple):
     @property
     def only(self) -> tuple[str, ...] | None:
         """The revisions that stay in the package; None if all stay."""
-        unsaid = () if self.parts is None and self.extensions is None else None
-        return (self.listed.get("revisions") or self.revisions or unsaid) if self.prune else None
+        default = () if self.parts is None and self.extensions is None else None
+        return (self.listed.get("revisions") or self.revisions or default) if self.prune else None
 
     def has_only(self, field: str) -> bool:
         """Return whether the package is limited to the requested items of a list."""
@@ -91,34 +91,34 @@ class Settings(NamedTuple):
             prune=self.prune or bool(self.listed.get("revisions")), only_listed=True
         )
 
-    def over(self, other: "Settings") -> "Settings":
+    def merge_over(self, other: "Settings") -> "Settings":
         """Return these settings, with values of `other` where these are not set.
 
         A schema and rules belong to their revision: other revisions drop both, and also named
         schemas and patches of revisions that are not requested. A list of revisions belongs to its
         output folder.
         """
-        said = {name: getattr(self, name) for name in BY_FIELD if self.overrule(name)}
+        values = {name: getattr(self, name) for name in BY_FIELD if self.overrule(name)}
         if self.revisions is not None:
             other = other._for(self.revisions)
         if self.schemas is not None:
-            said["schemas"] = {**(other.schemas or {}), **self.schemas}
+            values["schemas"] = {**(other.schemas or {}), **self.schemas}
         moved = self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out)
         lists: Mapping[str, tuple[str, ...]] = {} if moved else other.listed
-        said["listed"] = {name: names for name, names in lists.items() if name not in said}
-        return other._replace(**said)
+        values["listed"] = {name: names for name, names in lists.items() if name not in values}
+        return other._replace(**values)
 
     def _for(self, revisions: Iterable[str]) -> "Settings":
         """Return these settings without schemas and patches of other revisions."""
-        named = {name.strip() for text in revisions for name in text.split(",")}
-        if ALL in named:
+        requested = {name.strip() for text in revisions for name in text.split(",")}
+        if ALL in requested:
             return self
-        schemas = {name: file for name, file in (self.schemas or {}).items() if name in named}
-        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *named})
+        schemas = {name: file for name, file in (self.schemas or {}).items() if name in requested}
+        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *requested})
         return self._replace(schemas=schemas or None, patches=patches or None)
 
     def overrule(self, name: str) -> bool:
-        """Return whether `over` replaces or drops the other value of `name`."""
+        """Return whether these settings replace or drop the other value of `name`."""
         dropped = self.revisions is not None and BY_FIELD[name].belongs_to_revisions
         return dropped or getattr(self, name) is not None
 
@@ -170,8 +170,8 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
                 values[option.field] = option.kind.read(value, file.parent)
         except OutsideError as error:
             if not flags.overrule(option.field):
-                said = _SAID_WITH.get(key, f"{option.spelled} ...")
-                hint = f"if you want that, name it on the command line: mcp-gen {said}"
+                arguments = _ARGUMENTS.get(key, f"{option.spelled} ...")
+                hint = f"if you want that, name it on the command line: mcp-gen {arguments}"
                 message = f"{key} in {_TABLE} {error}"
                 problems.append(
                     Problem("outside-project", message, str(shorten_path(file)), hint=hint)

@@ -33,16 +33,16 @@ from mcp_protogen.pipeline.settings import Settings, load_settings
 def check(out: Path, flags: Settings, start: Path) -> RunReport:
     """Report whether `sync` would change anything, and why; the user's own files do not count."""
     settings = _settings(out, flags, start)
-    lock, found = _compare(settings, _with_draft(out, settings))
-    if not found.causes:
-        return _in_step(out, found)
-    edited = {cause.subject for cause in found.causes if cause.kind is DriftKind.EDITED} - {
+    lock, state = _compare(settings, _with_draft(out, settings))
+    if not state.causes:
+        return _in_step(out, state)
+    edited = {cause.subject for cause in state.causes if cause.kind is DriftKind.EDITED} - {
         LOCK_NAME
     }
-    older = newer(lock.inputs.generator, found.inputs.generator)
+    older = newer(lock.inputs.generator, state.inputs.generator)
     command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
-    summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
-    return RunReport("sync", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
+    summary = f"{out}: {_versions(lock, state)}; {command} brings it in step"
+    return RunReport("sync", RunStatus.DIFFERS, summary, str(out), drift=state.causes)
 
 
 def sync(
@@ -59,12 +59,12 @@ def sync(
         return _in_step(out, before)
     if not force:
         _refuse_unnamed(out, lock, before)
-    done = write(remaking, force=force, cached=cached)
+    outcome = write(remaking, force=force, cached=cached)
     changes = tuple(_changes(before, lock, out))
-    written = pluralize(sum(change.action is not Action.REMOVE for change in changes), "file")
+    count = pluralize(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
-    summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
-    return done._replace(command="sync", summary=summary, drift=before.causes, files=changes)
+    summary = f"{out}: {_versions(lock, before)}; {count} written, {removed} removed"
+    return outcome._replace(command="sync", summary=summary, drift=before.causes, files=changes)
 
 
 def _settings(out: Path, flags: Settings, start: Path) -> Settings:
@@ -72,12 +72,12 @@ def _settings(out: Path, flags: Settings, start: Path) -> Settings:
 
     The project is the nearest one that names this package.
     """
-    named, flags = flags.out is not None, flags._replace(out=out)
-    for place in [start] if named else [out, start, Path.cwd()]:
-        said = load_settings(place.resolve(), flags, only=("out",)).out
-        if named or (said is not None and said.resolve() == out.resolve()):
-            return flags.over(load_settings(place.resolve(), flags)).as_listed()
-    return flags.over(load_settings(out.resolve(), flags, only=("format",))).as_listed()
+    has_folder, flags = flags.out is not None, flags._replace(out=out)
+    for place in [start] if has_folder else [out, start, Path.cwd()]:
+        folder = load_settings(place.resolve(), flags, only=("out",)).out
+        if has_folder or (folder is not None and folder.resolve() == out.resolve()):
+            return flags.merge_over(load_settings(place.resolve(), flags)).as_listed()
+    return flags.merge_over(load_settings(out.resolve(), flags, only=("format",))).as_listed()
 
 
 def _with_draft(out: Path, settings: Settings) -> Settings:
@@ -94,7 +94,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
     """Yield settings for each revision from a file that exists unchanged."""
     pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
-        if inputs.rules and not settings.rules:  # the rules are not available
+        if inputs.rules and not settings.rules:  # the translation rules are not available
             continue
         if _is_here(inputs.source, inputs.published):
             others = () if revision in pins else settings.listed.get("revisions", ())
@@ -102,18 +102,18 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
 
 
 def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
-    said = parse_extension_names(settings.extensions or ())
-    found = {
+    sources = parse_extension_names(settings.extensions or ())
+    locked_sources = {
         name: made.source
         for name, made in lock.inputs.extensions.items()
-        if said.get(name) is None
-        and (name in said or ALL in said or not settings.has_only("extensions"))
+        if sources.get(name) is None
+        and (name in sources or ALL in sources or not settings.has_only("extensions"))
         and _is_here(made.source, made.published)
     }
-    if not found:
+    if not locked_sources:
         return settings
-    named = {**said, **found}
-    texts = (name if source is None else f"{name}={source}" for name, source in named.items())
+    all_sources = {**sources, **locked_sources}
+    texts = (name if source is None else f"{name}={source}" for name, source in all_sources.items())
     return settings._replace(extensions=tuple(texts))
 
 
@@ -132,18 +132,18 @@ def _compare(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState
     revisions may lack translations, so it is not generated anew for the comparison.
     """
     found = package_state(remaking, regenerate=remaking == settings)
-    lock = found.task.lock
+    lock = found.run.lock
     if lock is None:
         message = f"there is no {LOCK_NAME} in this folder"
-        place = str(found.task.out)
+        place = str(found.run.out)
         raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
     if remaking != settings and not _own_causes(found):
         found = package_state(settings, regenerate=True)
     return lock, found._replace(causes=_own_causes(found))
 
 
-def _own_causes(found: PackageState) -> tuple[Cause, ...]:
-    return tuple(cause for cause in found.causes if cause.kind is not DriftKind.FOREIGN)
+def _own_causes(state: PackageState) -> tuple[Cause, ...]:
+    return tuple(cause for cause in state.causes if cause.kind is not DriftKind.FOREIGN)
 
 
 _UNNAMED = {
@@ -217,13 +217,13 @@ def locate(start: Path) -> Path:
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if os.path.lexists(start / LOCK_NAME):
         return start
-    said = load_settings(start.resolve(), only=("out",)).out
-    if said is not None:
-        if not os.path.lexists(said / LOCK_NAME):
+    folder = load_settings(start.resolve(), only=("out",)).out
+    if folder is not None:
+        if not os.path.lexists(folder / LOCK_NAME):
             message = "[tool.mcp-gen] names this folder, but it has no generated package"
             hint = "run mcp-gen to generate it; or, if it was moved, correct out in pyproject.toml"
-            raise ProblemError(Problem("no-package", message, str(said), hint=hint))
-        return said
+            raise ProblemError(Problem("no-package", message, str(folder), hint=hint))
+        return folder
     return _only(start, [*folders_with_locks(start)])
 
 

@@ -1,8 +1,8 @@
-"""The contract of a target: a form of generated types and tables without our runtime.
+"""The contract of a target: a kind of generated types and tables without our runtime.
 
-Code with another runtime uses only types and tables, in the form of a target: plain Pydantic
-models, or another library or language. Targets are found by entry point, so other packages can add
-some; see docs/targets.md.
+Code with another runtime uses only types and tables, as a target generates them: plain Pydantic
+models, or those of another library or language. Targets are found by entry point, so other packages
+can add some; see docs/targets.md.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ QUOTES: Final[tuple[Quotes, ...]] = get_args(Quotes)
 
 
 class TargetOptions(NamedTuple):
-    """The layers and the form of generated code.
+    """The layers of generated code, and its target with options.
 
     With the layout "single", a revision is one module; with "package", a package with a module for
     each layer. `base_class` is that of all classes, as "package.module:Class". `extra` is the
@@ -51,7 +51,7 @@ class TargetOptions(NamedTuple):
     quotes: Quotes | None = None
 
     @property
-    def said(self) -> frozenset[Setting]:
+    def changed_settings(self) -> frozenset[Setting]:
         """The settings with another value than their default."""
         return frozenset(name for name in get_args(Setting) if getattr(self, name))
 
@@ -67,7 +67,7 @@ class TargetFile(NamedTuple):
 
 
 class Target(Protocol):
-    """A form of generated code: a pure function from revisions to files."""
+    """A kind of generated code: a pure function from revisions to files."""
 
     @property
     def contract(self) -> int:
@@ -82,5 +82,5 @@ class Target(Protocol):
     def files(
         self, revisions: Sequence["RevisionIR"], options: TargetOptions
     ) -> Iterable[TargetFile]:
-        """Yield all files; raise `ProblemError` for anything that this form cannot express."""
+        """Yield all files; raise `ProblemError` for anything that this target cannot express."""
         ...

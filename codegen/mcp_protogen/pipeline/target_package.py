@@ -41,7 +41,7 @@ def target_package(options: GenerationOptions, target: TargetOptions) -> Package
 def _refuse_unknown_settings(
     known: Collection[Setting], target: TargetOptions
 ) -> Iterator[Problem]:
-    for setting in sorted(target.said - {*known}):
+    for setting in sorted(target.changed_settings - {*known}):
         message = f"target {target.target!r} does not support {BY_FIELD[setting].spelled}"
         names = ", ".join(BY_FIELD[known_setting].spelled for known_setting in sorted(known))
         hint = f"it supports {names or 'no such options'}"

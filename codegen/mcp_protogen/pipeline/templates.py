@@ -8,7 +8,7 @@ from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown
+from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown_name
 from mcp_protogen.pipeline.inputs.own_templates import (
     STATEMENT,
     TEMPLATE_CONTRACT,
@@ -36,21 +36,21 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     `ProblemError`: `unknown-template`, `template-contract`, `edited-file`, `foreign-file`,
     `cannot-write`.
     """
-    raise_errors(unknown(name) for name in names if name not in NAMES)
+    raise_errors(unknown_name(name) for name in names if name not in NAMES)
     if out.exists() and not out.is_dir():
         message = "this is not a folder"
         raise ProblemError(Problem("not-a-folder", message, str(out), hint="name another one"))
     # A new folder has no statement yet.
     empty = not out.is_dir() or not any(out.iterdir())
-    said = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
-    wanted = {name: _built_in(name) for name in NAMES if name in names or not names}
-    _refuse_obstacles(wanted, out, said.exported, force=force)
-    digests = {**said.exported, **{name: sha256(wanted[name]) for name in wanted}}
+    before = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
+    contents = {name: _built_in(name) for name in NAMES if name in names or not names}
+    _refuse_obstacles(contents, out, before.exported, force=force)
+    digests = {**before.exported, **{name: sha256(contents[name]) for name in contents}}
     statement = statement_content(digests)
     changed = {
         name: content
-        for name, content in {**wanted, STATEMENT: statement}.items()
-        if _there(out / name) != content
+        for name, content in {**contents, STATEMENT: statement}.items()
+        if _read_if_file(out / name) != content
     }
     changes = tuple(
         FileChange(name, Action.CHANGE if (out / name).exists() else Action.CREATE)
@@ -66,22 +66,22 @@ def _built_in(name: str) -> bytes:
     return (templates_folder() / "package" / name).read_bytes()
 
 
-def _there(path: Path) -> bytes | None:
+def _read_if_file(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
 @raising
 def _refuse_obstacles(
-    wanted: Mapping[str, bytes], out: Path, exported: Mapping[str, str], *, force: bool
+    contents: Mapping[str, bytes], out: Path, exported: Mapping[str, str], *, force: bool
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for each file that must not be overwritten."""
-    for name, content in wanted.items():
+    for name, content in contents.items():
         path = out / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             message = "a link or a folder is in the place of this template"
             yield Problem("foreign-file", message, str(path), hint="move it away")
             continue
-        found = _there(path)
+        found = _read_if_file(path)
         if force or found in (None, content) or sha256(found or b"") == exported.get(name):
             continue
         message = "this template was edited by hand, or was not exported"

@@ -187,25 +187,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_asked",
-        "_declared_by_request",
-        "_everything_passes",
-        "_notified_peer",
-        "_open",
-        "_reported",
-        "declared",
-        "envelope",
-        "identity",
-        "ids",
-        "latest_due",
-        "needs",
-        "peer",
-        "role",
-        "shared",
-        "signature",
-        "state",
-        "strays",
-        "table",
+        *("_asked", "_declared_by_request", "_everything_passes", "_notified_peer", "_open"),
+        *("declared", "envelope", "identity", "ids", "latest_due", "needs", "peer", "reported"),
+        *("role", "shared", "signature", "state", "strays", "table"),
     )
 
     def __init__(
@@ -234,7 +218,8 @@ class Connection:
         self.ids: Iterator[RequestId] = count(1)
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
-        self._reported: frozenset[RequestId] = _NO_REQUESTS
+        self.reported: frozenset[RequestId] = _NO_REQUESTS
+        """Answered requests of this end whose tasks still report progress."""
         self.strays = _STRAYS[role]
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
@@ -267,14 +252,14 @@ class Connection:
             self.declared.open_needs[spec] = needs
         if needs:
             params = capabilities.admit_params(spec.method, needs, params)
-        id, own = next(self.ids), self.envelope
+        id, base = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
-            own = token if own is None else b"%b,%b" % (own, token)
+            base = token if base is None else b"%b,%b" % (base, token)
         if meta is not None:
-            own = meta if own is None else overlaid(own, meta)
+            base = meta if base is None else overlaid(base, meta)
         pending = Pending(spec, patience, progress, now)
-        data = self.table.serialise_request(spec, id, params, meta=own)
+        data = self.table.serialise_request(spec, id, params, meta=base)
         self._asked[id] = pending
         self.latest_due = pending.due
         return id, data
@@ -311,13 +296,11 @@ class Connection:
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
         """Forget the request `id`, and return the cancellation to send, if any."""
-        pending = self._asked.pop(id, None)
-        if pending is None or self.table.notification(CANCELLED, self.role) is None:
+        call = self._asked.pop(id, None)
+        if call is None or self.table.notification(CANCELLED, self.role) is None:
             return None
         # The first request is never cancelled (basic/utilities/cancellation).
-        return (
-            None if pending.spec.phase == "before_ready" else self._write_cancellation(id, reason)
-        )
+        return None if call.spec.phase == "before_ready" else self._write_cancellation(id, reason)
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
         """Return the cancellation of the peer's open request `id`; its answer follows.
@@ -327,15 +310,11 @@ class Connection:
         return self._write_cancellation(id, reason) if id in self._open else None
 
     def _write_cancellation(self, id: RequestId, reason: str) -> bytes:
-        return jsonrpc.write_call(
-            None, to_json(CANCELLED), to_json({"requestId": id, "reason": reason})
-        )
+        params = to_json({"requestId": id, "reason": reason})
+        return jsonrpc.write_call(None, to_json(CANCELLED), params)
 
     def forget(self, id: RequestId) -> None:
         self._asked.pop(id, None)
-
-    def report_on(self, ids: frozenset[RequestId]) -> None:
-        self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
         return id in self._asked
@@ -399,8 +378,8 @@ class Connection:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
-        given = dict(client_capabilities(request.meta))
-        return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
+        result = dict(client_capabilities(request.meta))
+        return {**self.declared, "client": self.table.inward("ClientCapabilities", result)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
         """Return the error that answers a request; None if the request is not open."""
@@ -418,7 +397,7 @@ class Connection:
             if id is None:
                 return None
             _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
-            # The data of a handler's error may have no JSON form; the error itself has.
+            # The data of a handler's error may not be JSON; the error itself is.
             return self.table.serialise_error(id, code, error.message)
 
     def check_batch(self, batch: Batch) -> None:
@@ -529,7 +508,7 @@ class Connection:
 
     def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
         id, method = request.id, request.spec.method
-        why = f"{method} needs {need.capability.name} here, which is not declared"
+        reason = f"{method} needs {need.capability.name} here, which is not declared"
         role, path = need.capability.role, need.capability.path
         if (
             path[0] == EXTENSIONS
@@ -537,10 +516,10 @@ class Connection:
             and self.table.era.names_missing_capabilities
         ):
             required = capabilities.declare([need.capability])
-            return MissingClientCapability(why, required, id=id)
+            return MissingClientCapability(reason, required, id=id)
         # A missing feature hides the whole method; a missing mode of it makes the params invalid
         # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-        return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
+        return InvalidParams(reason, id=id) if need.when else MethodNotFound(method, id=id)
 
     def _take_notification(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification
@@ -552,7 +531,7 @@ class Connection:
                 if pending is not None:
                     pending.renew(now)
                 return notification
-            if params.progress_token in self._reported:
+            if params.progress_token in self.reported:
                 return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:
                 return Ignored(InvalidRequest("progress of a request that is not open"))

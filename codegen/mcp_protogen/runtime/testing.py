@@ -3,22 +3,18 @@
 import sys
 from asyncio import create_task
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, Connector, Newest, RevisionModule
-from .core.options import Options
+from .client.connect import C, Connecting, Connector, Newest, RevisionModule
+from .core.options import USUAL, Options
 from .core.revision import Revision
 from .server.base import ServerBase
 from .server.serve import Server, serve
 from .transports.base import Opener, Transport
 from .transports.memory import Tap, memory_pair
 
-C = TypeVar("C", bound=ClientBase)
-
 SomeServers: TypeAlias = Server | Iterable[Server]
-
-_USUAL: Final = Options()
 
 
 class InMemorySettings(TypedDict, total=False):
@@ -31,12 +27,12 @@ def in_memory(
     servers: SomeServers,
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
     tap: Tap | None = None,
 ) -> Opener:
     """Return an opener of connections to servers in this process, for `connect`; see `serve`.
 
-    Raises `TypeError` for an invalid server.
+    Raise `TypeError` for an invalid server.
     """
     given: tuple[Any, ...] = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     for server in given:
@@ -98,9 +94,7 @@ class ConnectInMemory(Connector[Newest]):
             raise TypeError("pass a server first, then a client object")
         opener = in_memory(server, **settings)
         clients = () if client is None else (client,)
-        return self.connection_through(
-            opener, clients, as_, options=settings.get("options", _USUAL)
-        )
+        return self.connection_through(opener, clients, as_, options=settings.get("options", USUAL))
 
     def fixture(
         self,

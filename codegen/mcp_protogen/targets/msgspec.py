@@ -193,8 +193,8 @@ def _camel(name: str) -> str:
     """Return the wire name that msgspec makes of an attribute; empty for unusual names."""
     if not _PLAIN.fullmatch(name):
         return ""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
 
 
 def _any_of(type_: ObjectIR) -> list[str]:
@@ -216,8 +216,8 @@ def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
     results = [(request, _results(request, unions)) for request in requests if request.results]
     by_type: dict[str, list[str]] = {}
     for request in requests:
-        if found := result_type(request):
-            by_type.setdefault(str(found), []).append(request.method)
+        if result := result_type(request):
+            by_type.setdefault(str(result), []).append(request.method)
     return {
         "tables": (
             ("_REQUESTS", [(request.method, request.params) for request in requests]),

@@ -66,31 +66,31 @@ class Unions:
                 return plain_hint(expr, "Meta(max_length=0)")
 
     def _union_hint(self, arms: tuple[TypeExpr, ...]) -> str:
-        others = [arm for arm in self.alternatives(arms) if arm != _NULL]
-        if Anything() in others:
+        members = [arm for arm in self.alternatives(arms) if arm != _NULL]
+        if Anything() in members:
             return "Any"
         null = ["None"] if _NULL in self.alternatives(arms) else []
-        if self.is_readable(others):
+        if self.is_readable(members):
             return either([*map(self.hint, arms), *null])
-        return either([choice_name(others), *null])
+        return either([choice_name(members), *null])
 
     def alternatives(self, arms: tuple[TypeExpr, ...]) -> list[TypeExpr]:
         """Return the arms of a union, with inner unions replaced by their arms."""
-        found: dict[TypeExpr, None] = {}
-        seen: set[str] = set()
-        left = [*reversed(arms)]
-        while left:
-            arm = left.pop()
-            named = self.types.get(arm.name) if isinstance(arm, Ref) else None
-            match arm, named:
+        result: dict[TypeExpr, None] = {}
+        names: set[str] = set()
+        stack = [*reversed(arms)]
+        while stack:
+            arm = stack.pop()
+            type_ = self.types.get(arm.name) if isinstance(arm, Ref) else None
+            match arm, type_:
                 case OneOf(inner), _:
-                    left += reversed(inner)
+                    stack += reversed(inner)
                 case Ref(name), UnionIR() | AliasIR() if name not in self.endless:
-                    left += [] if name in seen else reversed(arms_of(named))
-                    seen.add(name)
+                    stack += [] if name in names else reversed(arms_of(type_))
+                    names.add(name)
                 case _:
-                    found[arm] = None
-        return list(found)
+                    result[arm] = None
+        return list(result)
 
     def is_readable(self, arms: list[TypeExpr]) -> bool:
         """Return whether msgspec can distinguish the arms, which do not include null."""
@@ -121,14 +121,14 @@ class Unions:
 
     def choices(self) -> Mapping[str, list[TypeExpr]]:
         """Return the arms of each union that msgspec cannot read, by name."""
-        found: dict[str, list[TypeExpr]] = {}
+        result: dict[str, list[TypeExpr]] = {}
         for name, type_ in self.types.items():
             if not isinstance(type_, ObjectIR) and self._is_choice(type_):
-                found[name] = self.alternatives(arms_of(type_))
+                result[name] = self.alternatives(arms_of(type_))
             for expr in _expressions(type_):
                 for arms in self._unreadable(expr):
-                    found[choice_name(arms)] = arms
-        return found
+                    result[choice_name(arms)] = arms
+        return result
 
     def _is_choice(self, type_: UnionIR | AliasIR) -> bool:
         """Return whether an alias stands for a union that msgspec cannot read."""

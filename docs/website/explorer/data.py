@@ -107,8 +107,8 @@ def _extension(extension: Extension) -> Json:
     mended = extension.mended
     writer = Writer(core.id, made.source.schema["$defs"], extension.name)
     known = {type_.name for type_ in core.ir.types}
-    held = extension.source.facts_of(core.id).methods
-    facts = {name: dict(entry) for name, entry in held.items()}
+    stated = extension.source.facts_of(core.id).methods
+    facts = {name: dict(entry) for name, entry in stated.items()}
     ir = made.derived.ir
     capabilities = [
         capability for capability in ir.capabilities if capability not in core.ir.capabilities

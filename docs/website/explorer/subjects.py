@@ -17,7 +17,7 @@ from mcp_protogen.instep.compare.revisions import (
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.extended_revision import ExtendedRevision, extend_revision
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
@@ -36,7 +36,7 @@ class Revision:
     id: str
     pin: Pin
     source: RevisionSource
-    derived: Derived
+    derived: DerivedRevision
     mended: Json
 
     @property

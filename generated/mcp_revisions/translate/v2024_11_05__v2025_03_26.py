@@ -31,12 +31,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", undefined=("message",), emptied=("_meta",)
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", target_only=("completions",), add={"completions": {}}
+        "ServerCapabilities", undefined=("completions",), add={"completions": {}}
     ),
-    "Tool": Members("Tool", target_only=("annotations",)),
+    "Tool": Members("Tool", undefined=("annotations",)),
 }
 
 UP: Final = Direction(
@@ -141,7 +141,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2024-11-05 to 2025-03-26; what has no plan stays as it is."""
+"""From 2024-11-05 to 2025-03-26; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolResult": Members(
@@ -314,4 +314,4 @@ DOWN: Final = Direction(
     },
     {},
 )
-"""From 2025-03-26 to 2024-11-05; what has no plan stays as it is."""
+"""From 2025-03-26 to 2024-11-05; types without a plan stay unchanged."""

@@ -25,10 +25,10 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("structuredContent",),
+        undefined=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -41,10 +41,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "ClientCapabilities": Members("ClientCapabilities", target_only=("elicitation",)),
+    "ClientCapabilities": Members("ClientCapabilities", undefined=("elicitation",)),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -68,7 +68,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -79,17 +79,15 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent",
-        target_only=("_meta",),
-        inside={"annotations": To("ImageContentAnnotations")},
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
     ),
-    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "Implementation": Members("Implementation", target_only=("title",)),
+    "ImageContentAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "Implementation": Members("Implementation", undefined=("title",)),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -118,12 +116,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", undefined=("message",), emptied=("_meta",)
     ),
     "Prompt": Members(
-        "Prompt", target_only=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
+        "Prompt", undefined=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -134,7 +132,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -150,18 +148,16 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource",
-        target_only=("title", "_meta"),
-        inside={"annotations": To("ResourceAnnotations")},
+        "Resource", undefined=("title", "_meta"), inside={"annotations": To("ResourceAnnotations")}
     ),
-    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        target_only=("title", "_meta"),
+        undefined=("title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "Root": Members("Root", target_only=("_meta",)),
+    "ResourceTemplateAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members("SamplingMessage", inside={"content": To("SamplingMessageContent")}),
     "SamplingMessageContent": Arms(
         "SamplingMessageContent",
@@ -169,14 +165,14 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", target_only=("completions",), add={"completions": {}}
+        "ServerCapabilities", undefined=("completions",), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
-    "Tool": Members("Tool", target_only=("annotations", "outputSchema", "title", "_meta")),
+    "TextContentAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
+    "Tool": Members("Tool", undefined=("annotations", "outputSchema", "title", "_meta")),
 }
 
 UP: Final = Direction(
@@ -247,7 +243,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2024-11-05 to 2025-06-18; what has no plan stays as it is."""
+"""From 2024-11-05 to 2025-06-18; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -529,4 +525,4 @@ DOWN: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2024-11-05; what has no plan stays as it is."""
+"""From 2025-06-18 to 2024-11-05; types without a plan stay unchanged."""

@@ -26,13 +26,13 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
+        "CallToolRequestParams", undefined=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("structuredContent",),
+        undefined=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -47,12 +47,12 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("elicitation", "tasks"),
+        undefined=("elicitation", "tasks"),
         inside={"sampling": To("an object as ClientCapabilitiesSampling")},
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -61,7 +61,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        target_only=("task", "toolChoice", "tools"),
+        undefined=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -77,7 +77,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -88,18 +88,16 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent",
-        target_only=("_meta",),
-        inside={"annotations": To("ImageContentAnnotations")},
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
     ),
-    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ImageContentAnnotations": Members("Annotations", undefined=("lastModified",)),
     "Implementation": Members(
-        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
+        "Implementation", undefined=("description", "icons", "title", "websiteUrl")
     ),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
@@ -129,14 +127,14 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", undefined=("message",), emptied=("_meta",)
     ),
     "Prompt": Members(
         "Prompt",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -147,7 +145,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -164,19 +162,19 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Resource": Members(
         "Resource",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceAnnotations")},
     ),
-    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "Root": Members("Root", target_only=("_meta",)),
+    "ResourceTemplateAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", undefined=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
@@ -184,19 +182,19 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", target_only=("completions", "tasks"), add={"completions": {}}
+        "ServerCapabilities", undefined=("completions", "tasks"), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "TextContentAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("annotations", "execution", "icons", "outputSchema", "title", "_meta"),
+        undefined=("annotations", "execution", "icons", "outputSchema", "title", "_meta"),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -266,7 +264,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2024-11-05 to 2025-11-25; what has no plan stays as it is."""
+"""From 2024-11-05 to 2025-11-25; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -605,4 +603,4 @@ DOWN: Final = Direction(
     },
     {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
-"""From 2025-11-25 to 2024-11-05; what has no plan stays as it is."""
+"""From 2025-11-25 to 2024-11-05; types without a plan stay unchanged."""

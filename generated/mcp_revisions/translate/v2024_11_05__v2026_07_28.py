@@ -26,10 +26,10 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -40,7 +40,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("resultType", "structuredContent"),
+        undefined=("resultType", "structuredContent"),
         inside={
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
@@ -67,7 +67,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("elicitation", "extensions"),
+        undefined=("elicitation", "extensions"),
         inside={
             "roots": To("ClientCapabilitiesRoots"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -84,7 +84,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={
             "ref": To("CompleteRequestParamsRef"),
             "_meta": To("RequestParamsMeta as RequestMetaObject"),
@@ -101,7 +101,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -118,7 +118,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        target_only=("toolChoice", "tools"),
+        undefined=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -133,7 +133,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -144,10 +144,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -158,7 +158,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -167,13 +167,11 @@ _UP: Final[Mapping[str, Plan]] = {
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
-        "ImageContent",
-        target_only=("_meta",),
-        inside={"annotations": To("ImageContentAnnotations")},
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
     ),
-    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ImageContentAnnotations": Members("Annotations", undefined=("lastModified",)),
     "Implementation": Members(
-        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
+        "Implementation", undefined=("description", "icons", "title", "websiteUrl")
     ),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
@@ -187,7 +185,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -204,7 +202,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -224,7 +222,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -251,7 +249,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -263,16 +261,16 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        target_only=("message",),
+        undefined=("message",),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -288,10 +286,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -302,7 +300,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={
             "contents": Each(
                 When(
@@ -319,7 +317,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        target_only=(
+        undefined=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -335,10 +333,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Resource": Members(
         "Resource",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceAnnotations")},
     ),
-    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", undefined=("lastModified",)),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -346,18 +344,18 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "ResourceTemplateAnnotations": Members("Annotations", undefined=("lastModified",)),
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Root": Members("Root", target_only=("_meta",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", undefined=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
@@ -365,30 +363,28 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", target_only=("completions", "extensions"), add={"completions": {}}
+        "ServerCapabilities", undefined=("completions", "extensions"), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "TextContentAnnotations": Members("Annotations", undefined=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("annotations", "icons", "outputSchema", "title", "_meta"),
+        undefined=("annotations", "icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/subscriptionId",)
+        "", undefined=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/serverInfo",)
-    ),
+    "an object as ResultMetaObject": Members("", undefined=("io.modelcontextprotocol/serverInfo",)),
 }
 
 UP: Final = Direction(
@@ -438,7 +434,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2024-11-05 to 2026-07-28; what has no plan stays as it is."""
+"""From 2024-11-05 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -570,7 +566,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -690,7 +686,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "ListRootsResult": Members(
-        "ListRootsResult", target_only=("_meta",), inside={"roots": Each(To("Root"))}
+        "ListRootsResult", undefined=("_meta",), inside={"roots": Each(To("Root"))}
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
@@ -902,8 +898,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "_meta": Drop("2024-11-05 has no _meta here."),
         },
     ),
-    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", undefined=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", undefined=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -952,4 +948,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2024-11-05; what has no plan stays as it is."""
+"""From 2026-07-28 to 2024-11-05; types without a plan stay unchanged."""

@@ -26,14 +26,14 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", target_only=("lastModified",)),
+    "Annotations": Members("Annotations", undefined=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("structuredContent",),
+        undefined=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -47,10 +47,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "ClientCapabilities": Members("ClientCapabilities", target_only=("elicitation",)),
+    "ClientCapabilities": Members("ClientCapabilities", undefined=("elicitation",)),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -74,7 +74,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -89,9 +89,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "Implementation": Members("Implementation", target_only=("title",)),
+    "Implementation": Members("Implementation", undefined=("title",)),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -118,9 +118,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "Prompt": Members(
-        "Prompt", target_only=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
+        "Prompt", undefined=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -132,7 +132,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -148,14 +148,12 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource", target_only=("title", "_meta"), inside={"annotations": To("Annotations")}
+        "Resource", undefined=("title", "_meta"), inside={"annotations": To("Annotations")}
     ),
     "ResourceTemplate": Members(
-        "ResourceTemplate",
-        target_only=("title", "_meta"),
-        inside={"annotations": To("Annotations")},
+        "ResourceTemplate", undefined=("title", "_meta"), inside={"annotations": To("Annotations")}
     ),
-    "Root": Members("Root", target_only=("_meta",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members("SamplingMessage", inside={"content": To("SamplingMessageContent")}),
     "SamplingMessageContent": Arms(
         "SamplingMessageContent",
@@ -163,10 +161,10 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
-    "Tool": Members("Tool", target_only=("outputSchema", "title", "_meta")),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
+    "Tool": Members("Tool", undefined=("outputSchema", "title", "_meta")),
 }
 
 UP: Final = Direction(
@@ -240,7 +238,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2025-03-26 to 2025-06-18; what has no plan stays as it is."""
+"""From 2025-03-26 to 2025-06-18; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -502,4 +500,4 @@ DOWN: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2025-03-26; what has no plan stays as it is."""
+"""From 2025-06-18 to 2025-03-26; types without a plan stay unchanged."""

@@ -27,17 +27,17 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", target_only=("lastModified",)),
+    "Annotations": Members("Annotations", undefined=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
+        "CallToolRequestParams", undefined=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("structuredContent",),
+        undefined=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -53,12 +53,12 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("elicitation", "tasks"),
+        undefined=("elicitation", "tasks"),
         inside={"sampling": To("an object as ClientCapabilitiesSampling")},
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -67,7 +67,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        target_only=("task", "toolChoice", "tools"),
+        undefined=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -83,7 +83,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -98,10 +98,10 @@ _UP: Final[Mapping[str, Plan]] = {
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
     "Implementation": Members(
-        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
+        "Implementation", undefined=("description", "icons", "title", "websiteUrl")
     ),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
@@ -132,10 +132,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Prompt": Members(
         "Prompt",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -147,7 +147,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -163,35 +163,33 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource",
-        target_only=("icons", "title", "_meta"),
-        inside={"annotations": To("Annotations")},
+        "Resource", undefined=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("Annotations")},
     ),
-    "Root": Members("Root", target_only=("_meta",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", undefined=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
         "type",
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
-    "ServerCapabilities": Members("ServerCapabilities", target_only=("tasks",)),
+    "ServerCapabilities": Members("ServerCapabilities", undefined=("tasks",)),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("execution", "icons", "outputSchema", "title", "_meta"),
+        undefined=("execution", "icons", "outputSchema", "title", "_meta"),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -263,7 +261,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2025-03-26 to 2025-11-25; what has no plan stays as it is."""
+"""From 2025-03-26 to 2025-11-25; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -593,4 +591,4 @@ DOWN: Final = Direction(
     },
     {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
-"""From 2025-11-25 to 2025-03-26; what has no plan stays as it is."""
+"""From 2025-11-25 to 2025-03-26; types without a plan stay unchanged."""

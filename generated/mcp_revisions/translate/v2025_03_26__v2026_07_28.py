@@ -27,14 +27,14 @@ from mcp_protogen.runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", target_only=("lastModified",)),
+    "Annotations": Members("Annotations", undefined=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", undefined=("_meta",)),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -45,7 +45,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("resultType", "structuredContent"),
+        undefined=("resultType", "structuredContent"),
         inside={
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
@@ -73,7 +73,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("elicitation", "extensions"),
+        undefined=("elicitation", "extensions"),
         inside={
             "roots": To("ClientCapabilitiesRoots"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -90,7 +90,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        target_only=("context",),
+        undefined=("context",),
         inside={
             "ref": To("CompleteRequestParamsRef"),
             "_meta": To("RequestParamsMeta as RequestMetaObject"),
@@ -107,7 +107,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -124,7 +124,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        target_only=("toolChoice", "tools"),
+        undefined=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -139,7 +139,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={
             "resource": When(
                 (
@@ -152,7 +152,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -163,7 +163,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -172,10 +172,10 @@ _UP: Final[Mapping[str, Plan]] = {
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
-        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
     "Implementation": Members(
-        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
+        "Implementation", undefined=("description", "icons", "title", "websiteUrl")
     ),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
@@ -189,7 +189,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -206,7 +206,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -226,7 +226,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -253,7 +253,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -270,10 +270,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Prompt": Members(
         "Prompt",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", target_only=("title",)),
+    "PromptArgument": Members("PromptArgument", undefined=("title",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -290,10 +290,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", target_only=("title",)),
+    "PromptReference": Members("PromptReference", undefined=("title",)),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -304,7 +304,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={
             "contents": Each(
                 When(
@@ -321,7 +321,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        target_only=(
+        undefined=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -336,9 +336,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "", drop={"progressToken": Drop("2026-07-28 has no progressToken here.")}
     ),
     "Resource": Members(
-        "Resource",
-        target_only=("icons", "title", "_meta"),
-        inside={"annotations": To("Annotations")},
+        "Resource", undefined=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
     ),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
@@ -347,7 +345,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        target_only=("icons", "title", "_meta"),
+        undefined=("icons", "title", "_meta"),
         inside={"annotations": To("Annotations")},
     ),
     "ResourceUpdatedNotificationParams": Members(
@@ -355,37 +353,35 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Root": Members("Root", target_only=("_meta",)),
+    "Root": Members("Root", undefined=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", undefined=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
         "type",
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
-    "ServerCapabilities": Members("ServerCapabilities", target_only=("extensions",)),
+    "ServerCapabilities": Members("ServerCapabilities", undefined=("extensions",)),
     "TextContent": Members(
-        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", undefined=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "TextResourceContents": Members("TextResourceContents", undefined=("_meta",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("icons", "outputSchema", "title", "_meta"),
+        undefined=("icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/subscriptionId",)
+        "", undefined=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/serverInfo",)
-    ),
+    "an object as ResultMetaObject": Members("", undefined=("io.modelcontextprotocol/serverInfo",)),
 }
 
 UP: Final = Direction(
@@ -436,7 +432,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2025-03-26 to 2026-07-28; what has no plan stays as it is."""
+"""From 2025-03-26 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
@@ -569,7 +565,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -689,7 +685,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "ListRootsResult": Members(
-        "ListRootsResult", target_only=("_meta",), inside={"roots": Each(To("Root"))}
+        "ListRootsResult", undefined=("_meta",), inside={"roots": Each(To("Root"))}
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
@@ -893,8 +889,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
     ),
-    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", undefined=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", undefined=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -944,4 +940,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2025-03-26; what has no plan stays as it is."""
+"""From 2026-07-28 to 2025-03-26; types without a plan stay unchanged."""

@@ -28,14 +28,14 @@ __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
+        "CallToolRequestParams", undefined=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult", inside={"content": Each(To("ContentBlock"))}, emptied=("_meta",)
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("tasks",),
+        undefined=("tasks",),
         inside={
             "elicitation": To("an object as ClientCapabilitiesElicitation"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -44,13 +44,13 @@ _UP: Final[Mapping[str, Plan]] = {
     "ContentBlock": Arms("ContentBlock", "type", arms={"resource_link": To("ResourceLink")}),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        target_only=("task", "toolChoice", "tools"),
+        undefined=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
     "ElicitRequestParams as ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
-        target_only=("mode", "task"),
+        undefined=("mode", "task"),
         inside={"requestedSchema": To("ElicitRequestParamsRequestedSchema")},
         emptied=("_meta",),
     ),
@@ -60,13 +60,13 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestParamsRequestedSchema": Members(
         "ElicitRequestFormParamsRequestedSchema",
-        target_only=("$schema",),
+        undefined=("$schema",),
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
-    "Implementation": Members("Implementation", target_only=("description", "icons", "websiteUrl")),
+    "Implementation": Members("Implementation", undefined=("description", "icons", "websiteUrl")),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -103,21 +103,21 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
         ),
     ),
-    "Prompt": Members("Prompt", target_only=("icons",), emptied=("_meta",)),
+    "Prompt": Members("Prompt", undefined=("icons",), emptied=("_meta",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
-    "Resource": Members("Resource", target_only=("icons",), emptied=("_meta",)),
-    "ResourceLink": Members("ResourceLink", target_only=("icons",), emptied=("_meta",)),
-    "ResourceTemplate": Members("ResourceTemplate", target_only=("icons",), emptied=("_meta",)),
-    "SamplingMessage": Members("SamplingMessage", target_only=("_meta",)),
-    "ServerCapabilities": Members("ServerCapabilities", target_only=("tasks",)),
+    "Resource": Members("Resource", undefined=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", undefined=("icons",), emptied=("_meta",)),
+    "ResourceTemplate": Members("ResourceTemplate", undefined=("icons",), emptied=("_meta",)),
+    "SamplingMessage": Members("SamplingMessage", undefined=("_meta",)),
+    "ServerCapabilities": Members("ServerCapabilities", undefined=("tasks",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("execution", "icons"),
+        undefined=("execution", "icons"),
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesElicitation": Members("", target_only=("form", "url")),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesElicitation": Members("", undefined=("form", "url")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -207,7 +207,7 @@ UP: Final = Direction(
     },
     {},
 )
-"""From 2025-06-18 to 2025-11-25; what has no plan stays as it is."""
+"""From 2025-06-18 to 2025-11-25; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
@@ -488,4 +488,4 @@ DOWN: Final = Direction(
     },
     {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
-"""From 2025-11-25 to 2025-06-18; what has no plan stays as it is."""
+"""From 2025-11-25 to 2025-06-18; types without a plan stay unchanged."""

@@ -29,7 +29,7 @@ __all__ = ["DOWN", "UP"]
 _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -40,7 +40,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={"content": Each(To("ContentBlock")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
@@ -55,7 +55,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        target_only=("extensions",),
+        undefined=("extensions",),
         inside={
             "elicitation": To("an object as ClientCapabilitiesElicitation"),
             "roots": To("ClientCapabilitiesRoots"),
@@ -83,7 +83,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -101,13 +101,13 @@ _UP: Final[Mapping[str, Plan]] = {
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        target_only=("toolChoice", "tools"),
+        undefined=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "ElicitRequestParams as ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        target_only=("mode",),
+        undefined=("mode",),
         inside={"requestedSchema": To("ElicitRequestParamsRequestedSchema")},
     ),
     "ElicitRequestParams as ElicitRequestParams": Whole(
@@ -116,13 +116,13 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestParamsRequestedSchema": Members(
         "ElicitRequestFormParamsRequestedSchema",
-        target_only=("$schema",),
+        undefined=("$schema",),
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "ElicitResult": Members("ElicitResult", drop={"_meta": Drop("2026-07-28 has no _meta here.")}),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -133,7 +133,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -141,7 +141,7 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
-    "Implementation": Members("Implementation", target_only=("description", "icons", "websiteUrl")),
+    "Implementation": Members("Implementation", undefined=("description", "icons", "websiteUrl")),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
@@ -154,7 +154,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -171,7 +171,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -191,7 +191,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -216,7 +216,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -243,7 +243,7 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Prompt": Members("Prompt", target_only=("icons",), emptied=("_meta",)),
+    "Prompt": Members("Prompt", undefined=("icons",), emptied=("_meta",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -252,7 +252,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -263,14 +263,14 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        target_only=(
+        undefined=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -284,25 +284,25 @@ _UP: Final[Mapping[str, Plan]] = {
     "RequestParamsMeta as an object": Members(
         "", drop={"progressToken": Drop("2026-07-28 has no progressToken here.")}
     ),
-    "Resource": Members("Resource", target_only=("icons",), emptied=("_meta",)),
-    "ResourceLink": Members("ResourceLink", target_only=("icons",), emptied=("_meta",)),
+    "Resource": Members("Resource", undefined=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", undefined=("icons",), emptied=("_meta",)),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "ResourceTemplate": Members("ResourceTemplate", target_only=("icons",), emptied=("_meta",)),
+    "ResourceTemplate": Members("ResourceTemplate", undefined=("icons",), emptied=("_meta",)),
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "SamplingMessage": Members("SamplingMessage", target_only=("_meta",)),
-    "ServerCapabilities": Members("ServerCapabilities", target_only=("extensions",)),
+    "SamplingMessage": Members("SamplingMessage", undefined=("_meta",)),
+    "ServerCapabilities": Members("ServerCapabilities", undefined=("extensions",)),
     "Tool": Members(
         "Tool",
         apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
-        target_only=("icons",),
+        undefined=("icons",),
         emptied=("_meta",),
     ),
     "ToolListChangedNotificationParams": Members(
@@ -310,14 +310,12 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesElicitation": Members("", target_only=("form", "url")),
-    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
+    "an object as ClientCapabilitiesElicitation": Members("", undefined=("form", "url")),
+    "an object as ClientCapabilitiesSampling": Members("", undefined=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/subscriptionId",)
+        "", undefined=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/serverInfo",)
-    ),
+    "an object as ResultMetaObject": Members("", undefined=("io.modelcontextprotocol/serverInfo",)),
 }
 
 UP: Final = Direction(
@@ -384,7 +382,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2025-06-18 to 2026-07-28; what has no plan stays as it is."""
+"""From 2025-06-18 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
@@ -486,7 +484,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -505,7 +503,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ElicitRequestFormParams": Members(
         "ElicitRequestParams",
         drop={"mode": Drop("2025-06-18 has no mode in elicitation: all are forms.", harmless=True)},
-        target_only=("_meta",),
+        undefined=("_meta",),
         inside={"requestedSchema": To("ElicitRequestFormParamsRequestedSchema")},
     ),
     "ElicitRequestFormParamsRequestedSchema": Members(
@@ -526,7 +524,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 has no multiple choice; the values are joined to one text.",
             ),
         ),
-        target_only=("_meta",),
+        undefined=("_meta",),
     ),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
@@ -612,7 +610,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as RequestParamsMeta")},
         emptied=("_meta",),
     ),
-    "ListRootsResult": Members("ListRootsResult", target_only=("_meta",)),
+    "ListRootsResult": Members("ListRootsResult", undefined=("_meta",)),
     "ListToolsResult": Members(
         "ListToolsResult",
         apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
@@ -780,8 +778,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
         drop={"icons": Drop("2025-06-18 has no icons here.")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", undefined=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", undefined=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -844,4 +842,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2025-06-18; what has no plan stays as it is."""
+"""From 2026-07-28 to 2025-06-18; types without a plan stay unchanged."""

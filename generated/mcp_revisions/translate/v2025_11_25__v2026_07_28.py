@@ -34,7 +34,7 @@ _UP: Final[Mapping[str, Plan]] = {
                 "2026-07-28 has tasks only in an extension; the result is sent when it is ready."
             )
         },
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -45,7 +45,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
@@ -61,7 +61,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ClientCapabilities": Members(
         "ClientCapabilities",
         drop={"tasks": Drop("2026-07-28 has no tasks here.")},
-        target_only=("extensions",),
+        undefined=("extensions",),
         inside={"roots": To("ClientCapabilitiesRoots")},
     ),
     "ClientCapabilitiesRoots": Members(
@@ -85,7 +85,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -142,7 +142,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ElicitResult": Members("ElicitResult", drop={"_meta": Drop("2026-07-28 has no _meta here.")}),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -153,28 +153,28 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        target_only=("resultType",),
+        undefined=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -184,7 +184,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -216,7 +216,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        target_only=("inputResponses", "requestState"),
+        undefined=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -227,7 +227,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        target_only=("cacheScope", "resultType", "ttlMs"),
+        undefined=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -239,7 +239,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        target_only=(
+        undefined=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -261,7 +261,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ServerCapabilities": Members(
         "ServerCapabilities",
         drop={"tasks": Drop("2026-07-28 has no tasks here.")},
-        target_only=("extensions",),
+        undefined=("extensions",),
     ),
     "Tool": Members(
         "Tool",
@@ -269,11 +269,9 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "an object as NotificationMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/subscriptionId",)
+        "", undefined=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members(
-        "", target_only=("io.modelcontextprotocol/serverInfo",)
-    ),
+    "an object as ResultMetaObject": Members("", undefined=("io.modelcontextprotocol/serverInfo",)),
 }
 
 UP: Final = Direction(
@@ -361,7 +359,7 @@ UP: Final = Direction(
         )
     },
 )
-"""From 2025-11-25 to 2026-07-28; what has no plan stays as it is."""
+"""From 2025-11-25 to 2026-07-28; types without a plan stay unchanged."""
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
@@ -376,7 +374,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 harmless=True,
             ),
         },
-        target_only=("task",),
+        undefined=("task",),
         inside={"_meta": To("RequestMetaObject")},
         emptied=("_meta",),
     ),
@@ -405,7 +403,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ClientCapabilities": Members(
         "ClientCapabilities",
         drop={"extensions": Drop("2025-11-25 has no extensions here.")},
-        target_only=("tasks",),
+        undefined=("tasks",),
         inside={"roots": To("an object as ClientCapabilitiesRoots")},
     ),
     "CompleteRequestParams": Members(
@@ -424,7 +422,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        target_only=("task", "_meta"),
+        undefined=("task", "_meta"),
         inside={"messages": Each(To("SamplingMessage")), "tools": Each(To("Tool"))},
     ),
     "CreateMessageResult": Members(
@@ -437,7 +435,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
         emptied=("_meta",),
     ),
-    "ElicitRequestFormParams": Members("ElicitRequestFormParams", target_only=("task", "_meta")),
+    "ElicitRequestFormParams": Members("ElicitRequestFormParams", undefined=("task", "_meta")),
     "ElicitRequestParams": Whole(
         "ElicitRequestParams",
         step=When(
@@ -449,7 +447,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestURLParams": Members(
         "ElicitRequestURLParams",
-        target_only=("elicitationId", "task", "_meta"),
+        undefined=("elicitationId", "task", "_meta"),
         finish=(
             Apply(
                 "elicitation_id",
@@ -457,7 +455,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
     ),
-    "ElicitResult": Members("ElicitResult", target_only=("_meta",)),
+    "ElicitResult": Members("ElicitResult", undefined=("_meta",)),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
         drop={
@@ -532,7 +530,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ListRootsRequestParams": Members(
         "RequestParams", inside={"_meta": To("an object as RequestParamsMeta")}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", target_only=("_meta",)),
+    "ListRootsResult": Members("ListRootsResult", undefined=("_meta",)),
     "ListToolsResult": Members(
         "ListToolsResult",
         apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
@@ -648,7 +646,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ServerCapabilities": Members(
         "ServerCapabilities",
         drop={"extensions": Drop("2025-11-25 has no extensions here.")},
-        target_only=("tasks",),
+        undefined=("tasks",),
     ),
     "Tool": Members(
         "Tool",
@@ -662,7 +660,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-11-25 restricts some keywords of JSON Schema in tools.",
             ),
         ),
-        target_only=("execution",),
+        undefined=("execution",),
         emptied=("_meta",),
     ),
     "ToolResultContent": Members(
@@ -675,8 +673,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
         ),
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", undefined=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", undefined=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -764,4 +762,4 @@ DOWN: Final = Direction(
         ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
-"""From 2026-07-28 to 2025-11-25; what has no plan stays as it is."""
+"""From 2026-07-28 to 2025-11-25; types without a plan stay unchanged."""

@@ -17,13 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from . import app as app
-    from . import client as client
-    from . import server as server
-    from .app import App as App
-    from .client import Client as Client
-    from .server import Server as Server
-    from .server import Session as Session
+    from .app import *
+    from .client import *
+    from .server import *
 
 
 def __mcp_part__(name: str) -> ModuleType | None:
@@ -31,25 +27,23 @@ def __mcp_part__(name: str) -> ModuleType | None:
     return None
 
 
-# Only the stubs load asyncio; reading and writing messages does not need it.
-_STUBS = {
-    "app": "",
+# Loaded on first use: only these load asyncio; reading and writing messages does not need it.
+_MODULES = {
     "App": "app",
-    "client": "",
     "Client": "client",
-    "server": "",
     "Server": "server",
     "Session": "server",
 }
 
 # Type checkers only see the names above.
 if not TYPE_CHECKING:
-    __all__ = ["REVISION", "capabilities", "methods", "models", *_STUBS]
+    __all__ = ["REVISION", "capabilities", "methods", "models", *_MODULES, *{*_MODULES.values()}]
 
     def __getattr__(name: str) -> object:
-        if name in _STUBS:
-            from importlib import import_module
+        from importlib import import_module
 
-            module = import_module(f"{__name__}.{_STUBS[name] or name}")
-            return getattr(module, name) if _STUBS[name] else module
+        if name in _MODULES:
+            return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        if name in _MODULES.values():
+            return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

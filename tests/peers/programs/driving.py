@@ -38,7 +38,7 @@ class Host:
         self.seen: dict[str, Any] = {"logs": [], "errors": [], "results": []}
 
     @property
-    def target(self) -> Any:
+    def server(self) -> Any:
         return self.visit["server"]
 
     @property

@@ -122,13 +122,13 @@ class Fast(Steps):
 
 async def run_visit(visit: Any) -> Any:
     host = FastHost(types, visit)
-    target, auth = host.target, None
-    if not isinstance(target, str):
-        target = StdioTransport(target[0], target[1:], keep_alive=False)
+    address, auth = host.server, None
+    if not isinstance(address, str):
+        address = StdioTransport(address[0], address[1:], keep_alive=False)
     if host.oauth is not None:
-        auth = OAuth(target, client_metadata_url=host.oauth.get("document"))
+        auth = OAuth(address, client_metadata_url=host.oauth.get("document"))
     mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
-    async with Client(target, mode=mode, auth=auth, **host.callbacks()) as client:
+    async with Client(address, mode=mode, auth=auth, **host.callbacks()) as client:
         return await view_of(Fast, client, host)
 
 

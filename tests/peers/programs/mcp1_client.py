@@ -47,18 +47,18 @@ class Generation1(Steps):
         return (await self.client.experimental.get_task(id)).status
 
 
-def transport(target: Any) -> Any:
+def transport(address: Any) -> Any:
     """Return the transport: HTTP for a URL, HTTP+SSE if it ends so, otherwise stdio."""
-    if not isinstance(target, str):
-        return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
-    return sse_client(target) if target.endswith("/sse") else streamable_http_client(target)
+    if not isinstance(address, str):
+        return stdio_client(StdioServerParameters(command=address[0], args=address[1:]))
+    return sse_client(address) if address.endswith("/sse") else streamable_http_client(address)
 
 
 async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     types.LATEST_PROTOCOL_VERSION = NEWEST if host.revision == "newest" else host.revision
     async with (
-        transport(host.target) as (read, write, *_),
+        transport(host.server) as (read, write, *_),
         ClientSession(read, write, **host.callbacks()) as client,
     ):
         agreed = await client.initialize()

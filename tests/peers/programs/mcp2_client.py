@@ -35,7 +35,7 @@ class Generation2(Steps):
             return {"heard": sorted([KINDS[type(await anext(changed))] for _ in range(changes)])}
 
 
-def provider(target: str, oauth: Any) -> OAuthClientProvider:
+def provider(address: str, oauth: Any) -> OAuthClientProvider:
     """Return a provider of tokens by code; `document` of `oauth` is the client's metadata URL."""
     user = SignIn()
 
@@ -43,7 +43,7 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
         return AuthorizationCodeResult(**user.redirected)
 
     return OAuthClientProvider(
-        target,
+        address,
         OAuthClientMetadata(client_name="mcp 2", redirect_uris=[oauth["redirect_uri"]]),
         user,
         user.open,
@@ -52,14 +52,14 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
     )
 
 
-def server(target: Any, oauth: Any = None) -> Any:
-    """Return the target as the client takes it: by HTTP+SSE if it ends so."""
+def server(address: Any, oauth: Any = None) -> Any:
+    """Return the server as the client takes it: by HTTP+SSE if it ends so."""
     if oauth is not None:
-        authorized = create_mcp_http_client(auth=provider(target, oauth))
-        return streamable_http_client(target, http_client=authorized)
-    if not isinstance(target, str):
-        return StdioServerParameters(command=target[0], args=target[1:], env=None)
-    return sse_client(target) if target.endswith("/sse") else target
+        authorized = create_mcp_http_client(auth=provider(address, oauth))
+        return streamable_http_client(address, http_client=authorized)
+    if not isinstance(address, str):
+        return StdioServerParameters(command=address[0], args=address[1:], env=None)
+    return sse_client(address) if address.endswith("/sse") else address
 
 
 async def run_visit(visit: Any) -> Any:
@@ -67,7 +67,7 @@ async def run_visit(visit: Any) -> Any:
     pinned = host.revision not in ("2026-07-28", "newest")
     session_module.LATEST_HANDSHAKE_VERSION = host.revision if pinned else NEWEST
     client = Client(
-        server(host.target, host.oauth),
+        server(host.server, host.oauth),
         mode="legacy" if pinned else "auto",
         log_level="debug",
         cache=None,

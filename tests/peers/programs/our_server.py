@@ -76,7 +76,7 @@ def server_of(revision: str) -> Any:
 
 
 class Tools:
-    """The tools, in terms that hold for every revision."""
+    """The tools, in terms that fit every revision."""
 
     models: Any
 

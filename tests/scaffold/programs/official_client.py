@@ -18,10 +18,10 @@ warnings.simplefilter("ignore")
 
 
 async def main() -> None:
-    target = SERVER[0]
-    if not target.startswith("http://"):
-        target = StdioServerParameters(command=SERVER[0], args=SERVER[1:])
-    async with Client(target, mode=MODE, cache=None) as client:
+    server = SERVER[0]
+    if not server.startswith("http://"):
+        server = StdioServerParameters(command=SERVER[0], args=SERVER[1:])
+    async with Client(server, mode=MODE, cache=None) as client:
         result = await client.call_tool("time_in", {"zone": "Asia/Tokyo"})
         wrong = await client.call_tool("time_in", {"zone": "Europe/Lisboa"})
         try:

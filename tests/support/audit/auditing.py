@@ -1,11 +1,11 @@
-"""Small audit targets of a few lines, and their findings."""
+"""Small SDKs of a few lines, and their findings."""
 
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
-from mcp_protogen.instep.audit.target import AuditTarget, find
+from mcp_protogen.instep.audit.sdk import Sdk, find
 from mcp_protogen.pipeline.reports.change import ReportedChange
 
 from support.peers.places import python_with as python_with
@@ -16,11 +16,11 @@ PYDANTIC = """
     from typing import Any, Literal
     from pydantic import BaseModel, ConfigDict, Field, RootModel
     """
-"""What targets of Pydantic models start with."""
+"""The start of SDKs with Pydantic models."""
 
 
-def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
-    """Write one module into a folder, and return the target."""
+def write_sdk(folder: Path, source: str, name: str = "sdk") -> Sdk:
+    """Write one module into a folder, and return the SDK."""
     folder.mkdir(exist_ok=True, parents=True)
     (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
     return find(str(folder))
@@ -29,7 +29,7 @@ def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
 def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
     """Audit a module, without vectors by default."""
     chosen = AuditOptions(vectors=vectors, **options)
-    return audit(target(folder, source), REVISION, chosen)
+    return audit(write_sdk(folder, source), REVISION, chosen)
 
 
 def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:

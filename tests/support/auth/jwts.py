@@ -32,7 +32,7 @@ def key_of(name: str, algorithm: str = "ES256") -> SignatureKey:
 
 
 def private_pem(key: SignatureKey) -> str:
-    """Return a private key in the form a client gets it."""
+    """Return a private key as a client gets it."""
     assert not isinstance(key, OctKey)
     return key.as_pem(private=True).decode()
 

@@ -45,10 +45,10 @@ def imports_of(module: str) -> Iterator[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             start = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
             for alias in node.names:
-                target = f"{start}.{alias.name}"
+                imported = f"{start}.{alias.name}"
                 yield from (
                     module_name
-                    for module_name in (target if target in OURS else start,)
+                    for module_name in (imported if imported in OURS else start,)
                     if module_name in OURS
                 )
 

@@ -75,8 +75,8 @@ def count_floors() -> Measured:
     folders = {path.parent.name for path in CODE.glob("*/*.py")}
     below: dict[str, set[str]] = {room: set() for room in folders}
     for module in OURS:
-        for target in imports_of(module):
-            above, room = (f"{name}..".split(".")[1] for name in (module, target))
+        for imported in imports_of(module):
+            above, room = (f"{name}..".split(".")[1] for name in (module, imported))
             if above in folders and room in folders and above != room:
                 below[above].add(room)
     chains: dict[str, tuple[str, ...]] = {}

@@ -37,7 +37,7 @@ def new_server() -> mcp.App:
 
 
 class TaskApp(TasksServer, stateless.App):
-    """An app with tasks in both forms."""
+    """An app with tasks of both kinds."""
 
 
 def new_task_server() -> TaskApp:

@@ -44,7 +44,7 @@ def union(*arms: str) -> dict[str, Any]:
 
 
 def of_union(*arms: str) -> ComparedRevision:
-    """A version whose result holds a union."""
+    """A version whose result contains a union."""
     return result(ref("Union"), union(*arms))
 
 

@@ -22,7 +22,7 @@ def text(words: str) -> m.TextContent:
 
 
 def embed_text(uri: str, words: str) -> m.EmbeddedResource:
-    """A block that holds a resource of text."""
+    """A block that contains a resource of text."""
     return m.EmbeddedResource(
         resource=m.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
     )

@@ -17,7 +17,7 @@ _STEP: Final = 0.06
 # Long enough for the client to notice that its stream has ended.
 _AWAY: Final = 0.2
 
-MIRRORED: Final[JsonObject] = {
+REPEATED: Final[JsonObject] = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
 }
@@ -121,8 +121,8 @@ async def trigger_prompt_change(call: Call) -> Answer:
     return "Told."
 
 
-@PLAIN.tool("test_x_mcp_header", "Has an argument that HTTP mirrors in a header.", MIRRORED)
-async def mirrored_header(call: Call) -> Answer:
+@PLAIN.tool("test_x_mcp_header", "Has an argument that HTTP repeats in a header.", REPEATED)
+async def repeated_header(call: Call) -> Answer:
     return f"The region is {call.arguments.get('region', 'not given')}."
 
 

@@ -151,7 +151,7 @@ async def ask_at_once(call: Call) -> Answer:
 
 
 @ASKING.tool("test_input_required_result_multi_round", "Asks twice, one after the other.")
-async def ask_in_turn(call: Call) -> Answer:
+async def ask_twice(call: Call) -> Answer:
     name = await call.session.request(entry(call.session, "elicitation/create"), name_form())
     colour = await call.session.request(
         entry(call.session, "elicitation/create"), form("And your colour?", color=m.StringSchema())

@@ -35,7 +35,7 @@ class Call:
 
 
 Answer: TypeAlias = str | m.CallToolResult | m.InputRequiredResult
-"""What a tool returns; a text is short for a result that holds it."""
+"""What a tool returns; a text is short for a result that contains it."""
 
 Work: TypeAlias = Callable[[Call], Awaitable[Answer]]
 

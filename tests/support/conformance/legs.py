@@ -126,7 +126,7 @@ class Runner:
         self._kit = kit
         self._folder = folder
         self._serve = serve
-        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, leg: Leg) -> Result:
         """Run all of a leg in a folder for the suite's files."""
@@ -169,7 +169,7 @@ class Runner:
         ]
 
     async def _play(self, what: str, *arguments: str | Path) -> list[str]:
-        async with self._turn:
+        async with self._slots:
             ended = await self._kit.run(*arguments)
         if ended.code == 0:
             return []

@@ -78,8 +78,12 @@ def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
     if program == "mcp-gen":
         yield from _mcp_gen(arguments, usage)
     elif program == "make":
-        targets = [argument for argument in arguments if re.fullmatch(r"[a-z-]+", argument)]
-        yield from (f"there is no make {target}" for target in targets if target not in _targets())
+        make_targets = [argument for argument in arguments if re.fullmatch(r"[a-z-]+", argument)]
+        yield from (
+            f"there is no make {make_target}"
+            for make_target in make_targets
+            if make_target not in _make_targets()
+        )
     elif program == "python":
         files = [argument for argument in arguments if "/" in argument and argument.endswith(".py")]
         yield from (f"there is no {file}" for file in files if not (ROOT / file).exists())
@@ -121,7 +125,7 @@ def _root() -> Any:
 
 
 @cache
-def _targets() -> set[str]:
+def _make_targets() -> set[str]:
     """Return the targets of `make`, here and in new projects."""
     made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)

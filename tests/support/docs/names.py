@@ -28,7 +28,7 @@ def problems(
     """Return the faults of pieces of code, each an expression, a decorator or a program.
 
     `roots` are variables with their possible objects, and `spaces` are where other names are looked
-    up; both have the form `module` or `module:attribute`. Names from `examples`, which may be
+    up; both are written `module` or `module:attribute`. Names from `examples`, which may be
     modules too, and names that a piece binds itself are not checked.
     """
     names = _Names(
@@ -72,7 +72,7 @@ class _Names:
     def _node(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
             if (node.module or "").partition(".")[0] not in self._examples:
-                yield from _imported(node)
+                yield from _read_import(node)
         elif isinstance(node, ast.Attribute) and self._possible_values(node.value):
             if not self._possible_values(node):
                 yield f"there is no {ast.unparse(node)}"
@@ -196,7 +196,7 @@ def _has_parameter(function: Any, keyword: str) -> bool:
     return False
 
 
-def _imported(node: ast.ImportFrom) -> Iterator[str]:
+def _read_import(node: ast.ImportFrom) -> Iterator[str]:
     module = import_module(node.module or "")
     for name in node.names:
         if not hasattr(module, name.name):

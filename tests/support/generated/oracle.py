@@ -79,7 +79,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _of_extension(document: Json, facts: Json) -> None:
-    """Write the schemas of extensions in the form of those of revisions."""
+    """Write the schemas of extensions as those of revisions are written."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             for keyword, nothing in (
@@ -157,11 +157,11 @@ def _validator(revision: str) -> Any:
     """Return a validator of a revision that can look up all definitions."""
     definitions: Json = document(revision)["$defs"]
 
-    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+    def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
         schema = definitions[reference.removeprefix("#/$defs/")]
         yield from validator.descend(value, schema)
 
-    return validators.extend(validators.Draft202012Validator, {"$ref": referred})
+    return validators.extend(validators.Draft202012Validator, {"$ref": follow})
 
 
 @cache

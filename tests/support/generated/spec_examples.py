@@ -43,7 +43,7 @@ class Example:
         return {**message, "params": {**params, "_meta": {**meta, **params.get("_meta", {})}}}
 
     def parts(self) -> Iterator[tuple[str, Any]]:
-        """Return the definitions of the message, each with the part that has its form."""
+        """Return the definitions of the message, each with the part that it describes."""
         for check in self.entry["checks"]:
             place = f"/{check['at']}" if check["at"] else ""
             yield check["definition"], jsonpointer.get(self.whole(), place)

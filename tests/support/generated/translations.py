@@ -20,16 +20,16 @@ Json = dict[str, Any]
 PAIRS = tuple(permutations(REVISIONS, 2))
 
 
-def translator(source: str, target: str) -> Translator:
+def translator(source: str, destination: str) -> Translator:
     """The translator of the package between two revisions."""
-    return between(load_generated(PACKAGE.name), source, target)
+    return between(load_generated(PACKAGE.name), source, destination)
 
 
 @cache
-def names(source: str, target: str) -> tuple[tuple[str, str], ...]:
+def names(source: str, destination: str) -> tuple[tuple[str, str], ...]:
     """Return the translated types with their counterparts, as far as both have a schema."""
-    direction = translator(source, target).direction
-    ours, theirs = oracle.subjects(source), oracle.subjects(target)
+    direction = translator(source, destination).direction
+    ours, theirs = oracle.subjects(source), oracle.subjects(destination)
     becomes = {name: plan.becomes for name, plan in direction.plans.items()}
     return tuple(
         (name, becomes_)

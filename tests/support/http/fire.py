@@ -55,7 +55,7 @@ _USUAL = {
 Fields = Mapping[str, str | bytes | None]
 
 
-class Target:
+class AttackedServer:
     """The server under attack: tools that wait, send much, ask and give much."""
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds that no event announces."""
+    """Wait until a condition is true that no event announces."""
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.005)
@@ -327,9 +327,9 @@ class Site:
     """A server on a socket, with the tools to attack it."""
 
     def __init__(
-        self, target: Target, app: Any, port: int, servers: Sequence["uvicorn.Server"]
+        self, attacked: AttackedServer, app: Any, port: int, servers: Sequence["uvicorn.Server"]
     ) -> None:
-        self.target = target
+        self.attacked = attacked
         self.app = app
         self.port = port
         self._servers = servers
@@ -373,7 +373,7 @@ async def serve_under_attack(
     """Serve on a socket in the test's loop; require that it stays unharmed, quiet and idle."""
     import uvicorn
 
-    target, servers = Target(), list[uvicorn.Server]()
+    attacked, servers = AttackedServer(), list[uvicorn.Server]()
 
     @asynccontextmanager
     async def boot(app: Any) -> AsyncGenerator[int, None]:
@@ -391,15 +391,20 @@ async def serve_under_attack(
             await server.shutdown()
 
     with quiet(but):
-        async with behind.serve_behind(partial(app_of, target.server), boot, chosen) as (app, port):
+        async with behind.serve_behind(partial(app_of, attacked.server), boot, chosen) as (
+            app,
+            port,
+        ):
             try:
-                yield Site(target, app, port, servers)
+                yield Site(attacked, app, port, servers)
             finally:
                 await app.close()
-    assert not target.server.sessions
+    assert not attacked.server.sessions
 
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(levelname)s %(message)s")
     chosen = pkg.HttpOptions(**json.loads(sys.argv[2]))
-    pkg.run_http(Target().server, port=int(sys.argv[1]), revisions=pkg.REVISIONS, http=chosen)
+    pkg.run_http(
+        AttackedServer().server, port=int(sys.argv[1]), revisions=pkg.REVISIONS, http=chosen
+    )

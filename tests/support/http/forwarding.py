@@ -47,10 +47,10 @@ class _RoundRobin:
 
     def __init__(self, servers: int, seed: int) -> None:
         self._servers = servers
-        self._turns = count(seed)
+        self._counter = count(seed)
 
     def choose(self, session: str | None) -> int:
-        return next(self._turns) % self._servers
+        return next(self._counter) % self._servers
 
     def note(self, session: str, server: int) -> None: ...
 

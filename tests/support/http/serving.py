@@ -338,16 +338,16 @@ def stateless_request(
     headers: Headers | None = None,
     **params: object,
 ) -> tuple[JsonObject, Headers]:
-    """Return a request of the stateless era, and the header fields that mirror it."""
+    """Return a request of the stateless era, and the header fields that repeat it."""
     message = request(method, id, **{"_meta": dict(meta), **params})
-    mirrored: dict[str, str | bytes | None] = {
+    repeated: dict[str, str | bytes | None] = {
         "mcp-protocol-version": str(meta.get(VERSION, STATELESS)),
         "mcp-method": method,
     }
     name = params.get(NAMED.get(method, ""))
     if isinstance(name, str):
-        mirrored["mcp-name"] = name
-    return message, {**mirrored, **(headers or {})}
+        repeated["mcp-name"] = name
+    return message, {**repeated, **(headers or {})}
 
 
 def outcome(response: httpx2.Response) -> tuple[int, int | None]:

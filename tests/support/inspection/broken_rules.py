@@ -1,4 +1,4 @@
-"""For each rule of an inspection, a session that breaks it, and a similar one that keeps it."""
+"""For each rule of an inspection, a transcript that breaks it, and a similar one that keeps it."""
 
 import json
 from typing import Any, Final
@@ -11,10 +11,10 @@ from mcp_protogen.servers.inspect.transcript import (
     TIMEOUT,
     UNKNOWN_REVISION,
     Exchange,
-    Session,
+    Transcript,
 )
 
-from support.inspection.sessions import (
+from support.inspection.transcripts import (
     ID,
     error,
     exchange,
@@ -23,18 +23,18 @@ from support.inspection.sessions import (
     request,
     request_exchange,
     result,
-    session,
+    transcript,
 )
 from support.revisions import STATELESS
 
-Pair = tuple[Session, Session]
+Pair = tuple[Transcript, Transcript]
 JSON: Final = {"content-type": "application/json"}
 FINE: Final[dict[str, Any]] = {"status": 200, "answered": JSON}
 _NEW: Final[dict[str, Any]] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 def pair(broken: Exchange, kept: Exchange, **about: Any) -> Pair:
-    return session(broken, **about), session(kept, **about)
+    return transcript(broken, **about), transcript(kept, **about)
 
 
 def error_pair(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
@@ -88,49 +88,49 @@ def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
     return request_exchange(method, method, result({member: list(items)}))
 
 
-def call_session(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Session:
+def call_transcript(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Transcript:
     """A call of a tool with an output schema."""
     call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
-    return session(tools(tool(outputSchema=schema or {"type": "object"})), call)
+    return transcript(tools(tool(outputSchema=schema or {"type": "object"})), call)
 
 
 _TEXT: Final = {"type": "text", "text": "{}"}
 _TOKEN: Final = {"_meta": {"progressToken": "t"}}
 
 
-def _progress(*values: float, token: str = "t") -> Session:
+def _progress(*values: float, token: str = "t") -> Transcript:
     notes = [
         note("notifications/progress", {"progressToken": token, "progress": value})
         for value in values
     ]
-    return session(exchange("tools/call", request("tools/call", _TOKEN), *notes, error(-1)))
+    return transcript(exchange("tools/call", request("tools/call", _TOKEN), *notes, error(-1)))
 
 
-def _http_session(**answered: str) -> Session:
-    return session(
+def _http_transcript(**answered: str) -> Transcript:
+    return transcript(
         transport=HTTP,
         opening=open_exchange("2025-11-25", {}, status=200, answered={**JSON, **answered}),
     )
 
 
-def _in_session(id: str) -> Session:
-    """Return a session with the id ab, in which the answer to a ping has an id."""
+def _in_session(id: str) -> Transcript:
+    """Return a transcript of the session `ab`, in which the answer to a ping has an id."""
     sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
-    begun = _http_session(**{"mcp-session-id": "ab"})
+    begun = _http_transcript(**{"mcp-session-id": "ab"})
     begun.exchanges.append(
         exchange("ping", request("ping"), result(), answered={**JSON, "mcp-session-id": id}, **sent)
     )
     return begun
 
 
-def _refused_session(answered: dict[str, str], *more: Exchange) -> Session:
+def _refused_transcript(answered: dict[str, str], *more: Exchange) -> Transcript:
     opening = exchange("open", request("initialize"), status=401, answered=answered)
-    return session(*more, transport=HTTP, opening=opening)
+    return transcript(*more, transport=HTTP, opening=opening)
 
 
-def _metadata(value: dict[str, Any]) -> Session:
+def _metadata(value: dict[str, Any]) -> Transcript:
     known = exchange("resource metadata", None, value, status=200, answered=JSON)
-    return _refused_session({"www-authenticate": "Bearer"}, known)
+    return _refused_transcript({"www-authenticate": "Bearer"}, known)
 
 
 _ANSWER: Final = json.dumps(result())
@@ -181,12 +181,12 @@ def of_messages() -> dict[str, Pair]:
             request("roots/list"), note("notifications/made_up"), **_STATELESS
         ),
         "sent-too-early": (
-            session(opening=_with_early(note("notifications/tools/list_changed"))),
-            session(opening=_with_early(_LOG)),
+            transcript(opening=_with_early(note("notifications/tools/list_changed"))),
+            transcript(opening=_with_early(_LOG)),
         ),
         "unknown-revision-agreed": (
-            session(revision=UNKNOWN_REVISION),
-            session(revision=UNKNOWN_REVISION, opening=open_exchange("2025-11-25", {})),
+            transcript(revision=UNKNOWN_REVISION),
+            transcript(revision=UNKNOWN_REVISION, opening=open_exchange("2025-11-25", {})),
         ),
     }
 
@@ -268,15 +268,15 @@ def of_features() -> dict[str, Pair]:
             plain("resources/read", result({"contents": []})),
         ),
         "pages-without-end": (
-            session(*[plain("tools/list", _page("a")) for _ in range(2)]),
-            session(*[plain("tools/list", _page(cursor)) for cursor in "ab"]),
+            transcript(*[plain("tools/list", _page("a")) for _ in range(2)]),
+            transcript(*[plain("tools/list", _page(cursor)) for cursor in "ab"]),
         ),
         "batch-not-served": pair(
             exchange("batch", _BATCH, error(-32600, id=None)), batched, revision="2025-03-26"
         ),
         "log-below-level": (
-            session(_SET, exchange("ping", request("ping"), _LOG, result()), **_LOGGING),
-            session(exchange("ping", request("ping"), _LOG, result()), _SET, **_LOGGING),
+            transcript(_SET, exchange("ping", request("ping"), _LOG, result()), **_LOGGING),
+            transcript(exchange("ping", request("ping"), _LOG, result()), _SET, **_LOGGING),
         ),
         "log-unasked": message_pair(_LOG, note("notifications/made_up"), **_LOGGING, **_STATELESS),
         "progress-token-unknown": (_progress(1, token="other"), _progress(1)),
@@ -295,7 +295,7 @@ def _page(cursor: str) -> dict[str, Any]:
     return result({"tools": [], "nextCursor": cursor})
 
 
-def of_offers() -> dict[str, Pair]:
+def of_items() -> dict[str, Pair]:
     """Yield the rules about tools, prompts, resources and their results."""
     prompt, resource = {"name": "p"}, {"name": "r", "uri": "file:///r"}
     templates = "resources/templates/list", "resourceTemplates"
@@ -312,14 +312,14 @@ def of_offers() -> dict[str, Pair]:
         "tool-schema-invalid": pair(
             tools(tool(inputSchema={"type": "object", "required": "n"})), tools(tool())
         ),
-        "structured-missing": (call_session({"content": [_TEXT]}), call_session(structured)),
+        "structured-missing": (call_transcript({"content": [_TEXT]}), call_transcript(structured)),
         "structured-misfit": (
-            call_session({**structured, "structuredContent": {"n": "1"}}, number),
-            call_session(structured, number),
+            call_transcript({**structured, "structuredContent": {"n": "1"}}, number),
+            call_transcript(structured, number),
         ),
         "structured-without-text": (
-            call_session({**structured, "content": []}),
-            call_session(structured),
+            call_transcript({**structured, "content": []}),
+            call_transcript(structured),
         ),
         "resource-uri": pair(
             listing("resources/list", "resources", {**resource, "uri": "r"}),
@@ -334,8 +334,8 @@ def of_offers() -> dict[str, Pair]:
             tools(tool(icons=[{"src": "https://example.com/i.png"}])),
         ),
         "binary-not-base64": (
-            call_session({"content": [{**image, "data": "%"}], "structuredContent": {}}),
-            call_session({"content": [{**image, "data": "AAAA"}], "structuredContent": {}}),
+            call_transcript({"content": [{**image, "data": "%"}], "structuredContent": {}}),
+            call_transcript({"content": [{**image, "data": "AAAA"}], "structuredContent": {}}),
         ),
     }
 
@@ -387,11 +387,14 @@ def of_subscriptions() -> dict[str, Pair]:
             **about,
         ),
         "acknowledged-too-much": (
-            session(kept, capabilities={"tools": {}}, **_STATELESS),
-            session(kept, **about),
+            transcript(kept, capabilities={"tools": {}}, **_STATELESS),
+            transcript(kept, **about),
         ),
-        "subscription-goes-on": (session(kept, end, later, **about), session(kept, later, **about)),
-        "cancelled-answered": (session(kept, answered, **about), session(kept, end, **about)),
+        "subscription-goes-on": (
+            transcript(kept, end, later, **about),
+            transcript(kept, later, **about),
+        ),
+        "cancelled-answered": (transcript(kept, answered, **about), transcript(kept, end, **about)),
         "cancelled-by-server": message_pair(
             note("notifications/cancelled", {"requestId": ID}), note("notifications/x"), **about
         ),
@@ -420,8 +423,8 @@ def of_extensions() -> dict[str, Pair]:
             **_STATELESS,
         ),
         "extension-name": (
-            session(capabilities={"extensions": {"tasks": {}}}, **_STATELESS),
-            session(capabilities={"extensions": {_TASKS: {}}}, **_STATELESS),
+            transcript(capabilities={"extensions": {"tasks": {}}}, **_STATELESS),
+            transcript(capabilities={"extensions": {_TASKS: {}}}, **_STATELESS),
         ),
     }
 
@@ -463,10 +466,13 @@ def of_streams() -> dict[str, Pair]:
             transport=HTTP,
         ),
         "event-id-not-unique": (
-            session(first, exchange("ping", other, result(id=6), events=("a-1",), **stream)),
-            session(first, second),
+            transcript(first, exchange("ping", other, result(id=6), events=("a-1",), **stream)),
+            transcript(first, second),
         ),
-        "replayed-elsewhere": (session(first, second, strange), session(first, second, again)),
+        "replayed-elsewhere": (
+            transcript(first, second, strange),
+            transcript(first, second, again),
+        ),
     }
 
 
@@ -496,8 +502,8 @@ def of_http() -> dict[str, Pair]:
             transport=HTTP,
         ),
         "session-id-characters": (
-            _http_session(**{"mcp-session-id": "a b"}),
-            _http_session(**{"mcp-session-id": "ab"}),
+            _http_transcript(**{"mcp-session-id": "a b"}),
+            _http_transcript(**{"mcp-session-id": "ab"}),
         ),
         "session-id-changed": (_in_session("cd"), _in_session("ab")),
         "session-id-missing-status": status_pair("no session id", 200, 400),
@@ -526,8 +532,8 @@ def of_http() -> dict[str, Pair]:
         ),
         "body-not-refused": status_pair("no JSON", 202, 400),
         "challenge-missing": (
-            _refused_session({}),
-            _refused_session({"www-authenticate": "Bearer"}),
+            _refused_transcript({}),
+            _refused_transcript({"www-authenticate": "Bearer"}),
         ),
         "resource-metadata": (
             _metadata({}),
@@ -540,7 +546,7 @@ BROKEN_AND_KEPT: Final[dict[str, Pair]] = {
     **of_messages(),
     **of_errors(),
     **of_features(),
-    **of_offers(),
+    **of_items(),
     **of_subscriptions(),
     **of_extensions(),
     **of_streams(),

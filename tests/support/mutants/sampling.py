@@ -35,11 +35,11 @@ def sample(mutations: Sequence[Mutation], seed: str, one_of: int) -> list[Mutati
     The rank of a change depends on its file's name, its function and itself, so that edits of other
     code and moves of files keep the sample.
     """
-    turns: dict[str, int] = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     ordered: list[tuple[int, str, Mutation]] = []
     for mutation in sorted(mutations, key=lambda mutation: _rank(mutation, seed)):
-        ordered.append((turns[mutation.kind], _rank(mutation, seed), mutation))
-        turns[mutation.kind] += 1
+        ordered.append((counts[mutation.kind], _rank(mutation, seed), mutation))
+        counts[mutation.kind] += 1
     ordered.sort(key=lambda entry: entry[:2])
     return [mutation for _, _, mutation in ordered[: max(_FEWEST, len(mutations) // one_of)]]
 

@@ -319,8 +319,8 @@ def order_tests(
     by_file = defaultdict[str, list[str]](list)
     for test in quick:
         by_file[test_file(test)].append(test)
-    turns = filter(None, chain.from_iterable(zip_longest(*by_file.values())))
-    return [*dict.fromkeys((*closest, *named, *turns, *tests))]
+    rounds = filter(None, chain.from_iterable(zip_longest(*by_file.values())))
+    return [*dict.fromkeys((*closest, *named, *rounds, *tests))]
 
 
 def _words(text: str) -> set[str]:

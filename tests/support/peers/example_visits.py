@@ -290,12 +290,12 @@ async def visits(
     site = await peers.server(sys.executable, *at, folder / "repository")
     starting = (peers.server(*command(server, folder, "--http", "PORT")) for server in USES)
     running = await asyncio.gather(*starting, return_exceptions=True)
-    turns = {server: asyncio.Lock() for server in USES}
+    locks = {server: asyncio.Lock() for server in USES}
 
     async def of_one(client: str) -> Visits:
         visitor = await peers.visitor(client)
         seen: Visits = {}
-        for server, task in zip(USES, running, strict=True):
+        for server, process in zip(USES, running, strict=True):
             for transport in TRANSPORTS:
                 own = folder / client / transport / server
                 if server == "git":
@@ -303,12 +303,12 @@ async def visits(
                 wanted = _steps(server, client, own, f"http://127.0.0.1:{site.port}")
                 if transport == "stdio":
                     seen[server, transport], _ = await visitor.visit(command(server, own), wanted)
-                elif isinstance(task, BaseException):
-                    seen[server, transport] = {"failed": str(task)}
+                elif isinstance(process, BaseException):
+                    seen[server, transport] = {"failed": str(process)}
                 else:
                     # The next client would see the traces of this one.
-                    async with turns[server]:
-                        url = f"http://127.0.0.1:{task.port}/mcp"
+                    async with locks[server]:
+                        url = f"http://127.0.0.1:{process.port}/mcp"
                         seen[server, transport], _ = await visitor.visit(url, wanted)
         return seen
 

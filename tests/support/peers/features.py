@@ -196,10 +196,10 @@ class Use:
         return "alive"
 
 
-async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until a condition holds, at most half a minute."""
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true, at most half a minute."""
     for _ in range(3000):
-        if holds():
+        if condition():
             return
         await asyncio.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""A relay between a client and a server over HTTP that records traffic and can break a stream.
+"""A proxy between a client and a server over HTTP that records traffic and can break a stream.
 
 It knows just enough of HTTP/1.1 to find the heads of requests and responses: bodies are JSON, in
 which no line begins like a head.
@@ -18,7 +18,7 @@ from support.json_types import Json
 _REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 
-# In these messages, only the method has this form.
+# In these messages, only the method is written so.
 _METHOD: Final = re.compile(rb'"method":\s*"([^"]+)"')
 
 _CHUNK: Final = 65536
@@ -85,12 +85,12 @@ def _fields(lines: bytes) -> dict[str, str]:
 
 
 class Wire:
-    """The relay; `cut_after` is the text at which it first breaks a connection."""
+    """The proxy; `cut_after` is the text at which it first breaks a connection."""
 
-    def __init__(self, target: int, cut_after: bytes | None) -> None:
+    def __init__(self, server_port: int, cut_after: bytes | None) -> None:
         self.port = 0
         self.cuts = 0
-        self._target = target
+        self._server_port = server_port
         self._cut_after = cut_after
         self._talks: list[_Talk] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -119,15 +119,15 @@ class Wire:
 
     def take(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Serve one connection of the client."""
-        task = asyncio.create_task(self._relay(reader, writer))
+        task = asyncio.create_task(self._forward(reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _relay(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _forward(self, reader: StreamReader, writer: StreamWriter) -> None:
         talk = _Talk()
         self._talks.append(talk)
         try:
-            inner, outer = await asyncio.open_connection("127.0.0.1", self._target)
+            inner, outer = await asyncio.open_connection("127.0.0.1", self._server_port)
         except OSError:
             # The server is gone, and the client sees just that.
             writer.close()
@@ -170,7 +170,7 @@ class Wire:
 
 @asynccontextmanager
 async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
-    """Run a relay to a local port."""
+    """Run a proxy to a local port."""
     wire = Wire(port, cut_after)
     server = await asyncio.start_server(wire.take, "127.0.0.1", 0)
     wire.port = server.sockets[0].getsockname()[1]

@@ -91,10 +91,10 @@ def _command(kind: Kind, server: str) -> list[str | Path]:
 
 async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
     """Run pairs of servers and clients, a few at a time."""
-    turn = asyncio.Semaphore(_AT_ONCE)
+    slots = asyncio.Semaphore(_AT_ONCE)
 
     async def run_pair(server: str, client: str) -> Run:
-        async with turn:
+        async with slots:
             return await run(kind, server, client)
 
     done = await asyncio.gather(*(run_pair(*pair) for pair in pairs), return_exceptions=True)

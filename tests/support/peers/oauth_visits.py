@@ -42,7 +42,7 @@ class GuardedServer:
 async def start_guarded(peers: Peers, times: int = 1000) -> GuardedServer:
     """Start both for the tests of a module; a token is valid for that number of requests."""
     documents = {DOCUMENT: {"client_id": DOCUMENT, "redirect_uris": [REDIRECT]}}
-    issuer = await peers.hold(authorization_server(documents=documents))
+    issuer = await peers.enter(authorization_server(documents=documents))
     program = PROGRAMS / "http_guarded_server.py"
     command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, str(times))
     return GuardedServer(issuer, await peers.server(*command))

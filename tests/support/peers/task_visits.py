@@ -8,15 +8,15 @@ from support.peers.http_peers import with_packages
 from support.peers.places import PROGRAMS, Command
 from support.peers.visits import Expected, Step
 
-Form: TypeAlias = Literal["core", "extension", "none"]
+TaskKind: TypeAlias = Literal["core", "extension", "none"]
 """Tasks of 2025-11-25, those of the extension of 2026-07-28, or calls without any."""
 
 
 class Visitor(NamedTuple):
-    """A client, its revision, and the form of its tasks."""
+    """A client, its revision, and the kind of its tasks."""
 
     client: str
-    form: Form
+    kind: TaskKind
     revision: str = "newest"
 
 
@@ -51,7 +51,7 @@ _DELETE: Final = ("confirm_delete", {"filename": "a.txt"}, (_YES,))
 
 
 class Row(NamedTuple):
-    """A step with tasks, and its expected result in each form."""
+    """A step with tasks, and its expected result for each kind of tasks."""
 
     step: Step
     core: Expected
@@ -78,7 +78,7 @@ _PLAIN: Final[tuple[tuple[Step, Expected], ...]] = (
     (("call", "test_tool_with_task", {}, (_ADA,)), _GREETED),
 )
 
-_SHOWN: Final[Mapping[tuple[str, Form, str], Expected]] = {
+_SHOWN: Final[Mapping[tuple[str, TaskKind, str], Expected]] = {
     # They know that the task failed, and do not ask for its result.
     ("TypeScript 1", "core", "failing_job"): -32603,
     ("ext-tasks", "core", "failing_job"): "This job always fails",
@@ -95,15 +95,15 @@ _SHOWN: Final[Mapping[tuple[str, Form, str], Expected]] = {
 def uses(visitor: Visitor) -> Iterator[tuple[Step, Expected]]:
     """Return the steps of a client, with their expected results."""
     yield ("call", "greet", {"name": "Ada"}), {"text": "Hello, Ada!"}
-    if visitor.form == "none":
+    if visitor.kind == "none":
         yield from _PLAIN
         stateless = visitor.revision == "newest"
         yield ("call", "failing_job", {}), -32021 if stateless else -32601
         return
     for row in _TASKS:
-        expected = row.core if visitor.form == "core" else row.extension
+        expected = row.core if visitor.kind == "core" else row.extension
         name: Any = row.step[1]
-        yield row.step, _SHOWN.get((visitor.client, visitor.form, name), expected)
+        yield row.step, _SHOWN.get((visitor.client, visitor.kind, name), expected)
 
 
 def tasks_server(own: str) -> Command:

@@ -31,7 +31,7 @@ Step = Sequence[Any]
 
 _MARK: Final = b"SEEN "
 
-# A line holds all results of a client's visit.
+# A line has all results of a client's visit.
 _LONGEST: Final = 2**24
 
 
@@ -73,8 +73,8 @@ class Visitor:
         oauth: JsonObject | None = None,
     ) -> tuple[JsonObject, str]:
         """Visit a server, by URL or command line; return the client's view and both outputs."""
-        target = server if isinstance(server, str) else [str(word) for word in server]
-        visit = {"server": target, "revision": revision, "steps": steps, "oauth": oauth}
+        command = server if isinstance(server, str) else [str(word) for word in server]
+        visit = {"server": command, "revision": revision, "steps": steps, "oauth": oauth}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(visit).encode() + b"\n")
         written: list[str] = []
@@ -147,7 +147,7 @@ class Peers:
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
 
-    async def hold(self, opened: AbstractAsyncContextManager[T]) -> T:
+    async def enter(self, opened: AbstractAsyncContextManager[T]) -> T:
         """Enter a context until the tests of the module are over."""
         return await self._open.enter_async_context(opened)
 

@@ -48,10 +48,10 @@ _LIMITING: Final = (
 )
 
 
-def configure(config: pytest.Config, target: str) -> None:
-    """Record a run, in all its processes; the first one writes the file `target`."""
+def configure(config: pytest.Config, file: str) -> None:
+    """Record a run, in all its processes; the first one writes `file`."""
     if not hasattr(config, "workerinput"):
-        into = config.rootpath / target
+        into = config.rootpath / file
         # It stays when the run is over: processes that end later than the run write into it.
         folder = into.with_suffix(".parts")
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,8 +94,8 @@ class _Switcher:
 class _Joiner:
     """Adds up seconds of tests, and joins what all processes have written."""
 
-    def __init__(self, target: Path, folder: Path) -> None:
-        self._target = target
+    def __init__(self, file: Path, folder: Path) -> None:
+        self._file = file
         self._folder = folder
         self._seconds = defaultdict[str, float](float)
 
@@ -109,11 +109,11 @@ class _Joiner:
         record = Record(self._seconds, {test: frozenset(files[test]) for test in self._seconds})
         full = is_full(config) and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if not full:
-            record = (load_record(self._target) or Record()).merge(record)
-        save_record(record, self._target)
+            record = (load_record(self._file) or Record()).merge(record)
+        save_record(record, self._file)
         run = "all tests" if full else f"the {len(self._seconds)} tests of this run, others kept"
         left = f"; {unreadable} processes were killed before theirs was written" * bool(unreadable)
-        terminalreporter.write_line(f"recorded what tests run: {run}, in {self._target}{left}")
+        terminalreporter.write_line(f"recorded what tests run: {run}, in {self._file}{left}")
 
 
 @cache

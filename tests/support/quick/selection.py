@@ -84,8 +84,8 @@ def select(changed: Sequence[str], record: Record, naming: Naming, budget: float
     """
     edited = dict.fromkeys(filter(is_test_file, changed))
     paths = [*dict.fromkeys([*edited, *changed, *_readers(changed)])]
-    turns = zip_longest(*(closest_tests(path, record, naming) for path in paths))
-    found = [*dict.fromkeys(test for test in chain.from_iterable(turns) if test)]
+    rounds = zip_longest(*(closest_tests(path, record, naming) for path in paths))
+    found = [*dict.fromkeys(test for test in chain.from_iterable(rounds) if test)]
     chosen = _affordable(found, record, budget)
     files = dict.fromkeys([*edited, *map(test_file, chosen)])
     left_out = {test for test in record.seconds if test_file(test) in files}.difference(chosen)

@@ -14,8 +14,12 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.instep.drafts.facts import adapt
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.vectors.making import make
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision, normal_form
-from mcp_protogen.pipeline.inputs import rules, sources
+from mcp_protogen.pipeline.derive.revision import (
+    DerivedRevision,
+    derive_revision,
+    normalise_revision,
+)
+from mcp_protogen.pipeline.inputs import sources, translations
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
@@ -28,9 +32,9 @@ Json = dict[str, Any]
 REVISIONS: Final = tuple(load_pins(SCHEMA))
 
 LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "method table: message, direction, params, results, phase, traits": ("methods",),
+    "method table": ("methods",),
     "capabilities": ("capabilities",),
-    "capability gates: which method needs which, and when": ("requires",),
+    "capability gates": ("requires",),
     "error codes": ("errors",),
     "errors of single methods": ("method errors",),
     "keys of `_meta`": ("meta_keys",),
@@ -57,7 +61,7 @@ class Knowledge:
 
 
 @cache
-def derive_pinned(revision: str) -> Derived:
+def derive_pinned(revision: str) -> DerivedRevision:
     """Derive a pinned revision."""
     return derive_revision(sources.load_pinned(revision, SCHEMA))
 
@@ -66,7 +70,7 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
     """Count the values of the facts of a revision, by section."""
     source = sources.load_pinned(revision, SCHEMA)
     nothing = replace(source, facts=Facts(revision, {}, ""))
-    skeleton, _ = normal_form(nothing)
+    skeleton, _ = normalise_revision(nothing)
     drafted = dict(facts_in(adapt({}, SchemaFacts(revision, skeleton, source.schema))))
     values: Counter[str] = Counter()
     shown: Counter[str] = Counter()
@@ -115,7 +119,7 @@ class Step:
 def steps() -> Iterator[tuple[str, Step]]:
     """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
-        known = rules.load(SCHEMA, newer)
+        known = translations.load(SCHEMA, newer)
         assert known is not None
         first, second = derive_pinned(older).ir, derive_pinned(newer).ir
         tables = pair_tables(first, second, (known,))
@@ -138,12 +142,6 @@ def vectors(revision: str) -> tuple[int, int]:
 def patches(revision: str) -> int:
     """Count the corrections of a published file."""
     return len(read(SCHEMA / revision / "patches.json")["patches"])
-
-
-def patched_definitions(revision: str) -> frozenset[str]:
-    """Return the corrected definitions."""
-    entries = read(SCHEMA / revision / "patches.json")["patches"]
-    return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
 
 
 def stubs(ir: RevisionIR) -> int:

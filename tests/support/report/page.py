@@ -13,7 +13,6 @@ from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
 
 from support.folders import ROOT
-from support.generated.oracle import WANTED, subjects
 from support.report import layers, records, unclear
 from support.report.adoption import FILES, cost
 from support.report.layers import LAYERS, REVISIONS, Knowledge
@@ -52,7 +51,6 @@ def page(folder: Path = records.FOLDER) -> str:
         "generated": _generated_table(),
         "steps": _steps(),
         "known": _knowledge_table(known),
-        "stated": _statements_table(),
         **_suite(found["conformance"]),
         **_differential(found["differential"]),
         **_targets(found["targets"]),
@@ -63,7 +61,7 @@ def page(folder: Path = records.FOLDER) -> str:
         "costs": _costs(),
         **_adoption(found["adoption"]),
         "unclear": list(unclear.group_places(places)),
-        "reasons": table(("reason", "places", "for instance"), unclear.reasons(), "---"),
+        "reasons": table(("reason", "places"), unclear.reasons()),
     }
     environment = Environment(
         undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
@@ -83,16 +81,24 @@ def _cell(value: object) -> str:
 
 
 def _inputs() -> str:
-    rows = (
-        (
-            revision,
-            f"`{(pin.published.spec_commit or '')[:12]}`",
-            f"`{pin.published.sha256[:12]}`",
-            len(pin.history) + 1,
+    rows: list[Row] = []
+    for revision, pin in load_pins(SCHEMA).items():
+        pages = layers.pages(revision)
+        schema = pages.pop("schema.ts", 0)
+        rows.append(
+            (
+                revision,
+                f"`{(pin.published.spec_commit or '')[:12]}`",
+                f"`{pin.published.sha256[:12]}`",
+                len(pin.history) + 1,
+                layers.own_values(revision),
+                layers.patches(revision),
+                schema,
+                len(pages),
+            )
         )
-        for revision, pin in load_pins(SCHEMA).items()
-    )
-    return table(("revision", "commit", "sha256 of schema.json", "publications"), rows)
+    head = ("revision", "commit", "sha256 of schema.json", "publications")
+    return table((*head, "own facts", "patches", "entries from schema.ts", "source pages"), rows)
 
 
 def _generated_table() -> str:
@@ -101,10 +107,6 @@ def _generated_table() -> str:
     rows: list[Row] = [
         ("types", *(len(ir.types) for ir in irs)),
         ("their members", *map(_members, irs)),
-        (
-            "definitions with patches",
-            *(len(layers.patched_definitions(revision)) for revision in REVISIONS),
-        ),
         ("methods", *(len(ir.methods) for ir in irs)),
         ("stubs", *map(layers.stubs, irs)),
         ("capabilities", *(len(ir.capabilities) for ir in irs)),
@@ -141,7 +143,7 @@ def _knowledge_table(known: Mapping[str, Mapping[str, Knowledge]]) -> str:
 
 def _share(found: Mapping[str, Knowledge], sections: Iterable[str]) -> str:
     some = _all_of({title: found[title] for title in sections if title in found})
-    return f"{some['shown']} of {some['stated']}" if some["stated"] else "–"
+    return f"{some['shown']}/{some['stated']}" if some["stated"] else "–"
 
 
 def _all_of(found: Mapping[str, Knowledge]) -> Json:
@@ -149,18 +151,6 @@ def _all_of(found: Mapping[str, Knowledge]) -> Json:
         "stated": sum(knowledge.values for knowledge in found.values()),
         "shown": sum(knowledge.shown for knowledge in found.values()),
     }
-
-
-def _statements_table() -> str:
-    rows: list[Row] = []
-    for revision in REVISIONS:
-        pages = layers.pages(revision)
-        schema = pages.pop("schema.ts", 0)
-        often = ", ".join(f"`{name}` {number}" for name, number in pages.most_common(3))
-        counted = (layers.own_values(revision), layers.patches(revision), schema, len(pages))
-        rows.append((revision, *counted, often))
-    head = ("revision", "own values", "patches", "entries from schema.ts", "pages", "most named")
-    return table(head, rows)
 
 
 def _suite(record: Json) -> Json:
@@ -174,22 +164,15 @@ def _suite(record: Json) -> Json:
 
 def _differential(record: Json) -> Json:
     verdicts: Json = record["verdicts"]
-    said = {
-        "date": record["date"],
-        "outcomes": f"Tests: {_outcomes(record['tests'])}",
-        "wanted": "; ".join(why for why, _ in WANTED),
-    }
-    rows = (
-        (name, len(subjects(name)), counts["accepted"], counts["refused"])
-        for name, counts in verdicts.items()
-    )
-    head = ("revision, extensions", "types", "accepted by both", "refused by both")
-    return {"differential": said, "verdicts": table(head, rows)}
+    rows = ((name, counts["accepted"], counts["refused"]) for name, counts in verdicts.items())
+    head = ("revision, extensions", "accepted by both", "refused by both")
+    return {"differential": record, "verdicts": table(head, rows)}
 
 
 def _targets(record: Json) -> Json:
-    rows = ((f"`{name}`", _outcomes(record["targets"][name]), at) for name, at in TARGETS.items())
-    return {"targets": record, "forms": table(("target", "tests", "differences"), rows, "---")}
+    runs = record["targets"]
+    outcomes = ", ".join(f"{at} {_outcomes(runs[name])}" for name, at in TARGETS.items())
+    return {"targets": record, "outcomes": outcomes}
 
 
 def _sdk(record: Json) -> Json:
@@ -199,13 +182,18 @@ def _sdk(record: Json) -> Json:
 def _peers(record: Json) -> Json:
     rows = (
         (
-            f"{peer['name']}, `{peer['package']}`",
+            f"`{peer['package']}`",
             peer["version"],
-            *(_outcomes(peer.get(side, {})) for side in ("client", "server")),
+            *(_peer_outcomes(peer.get(side, {})) for side in ("client", "server")),
         )
         for peer in record["peers"]
     )
-    return {"peers": record, "sides": table(("peer", "version", "as client", "as server"), rows)}
+    head = ("peer", "version", "tests passed as client", "as server")
+    return {"peers": record, "sides": table(head, rows)}
+
+
+def _peer_outcomes(outcomes: Json) -> str:
+    return _outcomes(outcomes).removesuffix(" passed")
 
 
 def _outcomes(outcomes: Json) -> str:
@@ -232,9 +220,7 @@ def _costs() -> str:
 def _adoption(record: Json) -> Json:
     left = sum(record["decisions"].values())
     seconds = sum(step["seconds"] for step in record["steps"])
-    rows = [(step["what"], step["seconds"]) for step in record["steps"]]
-    clock = table(("step", "seconds"), [*rows, ("**all**", seconds)])
-    return {"adoption": {**record, "left": left, "seconds": seconds}, "clock": clock}
+    return {"adoption": {**record, "left": left, "seconds": seconds}}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The list of unclear places, from their record and from the reasons of patches."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
-
-from mcp_protogen.base import jsonpointer
 
 from support.report.layers import REVISIONS
 from support.report.schema_files import SCHEMA, read
@@ -19,7 +19,8 @@ KINDS: Final = {
 }
 
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
-_LEDGERS: Final = {
+_END_OF_CLAUSE: Final = re.compile(r"[.;]( |$)|, so ")
+_FOLDERS: Final = {
     **{revision: SCHEMA / revision for revision in REVISIONS},
     **{
         f"extension {extension}": SCHEMA / "extensions" / extension
@@ -36,21 +37,20 @@ def group_places(places: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
 
 
 def _display_place(place: Json) -> Json:
-    tests = (f"`tests/{test}`" for test in place["shown_by"])
-    facts = (f"`schema/{fact}`" for fact in place["recorded_in"])
-    return {
-        **place,
-        "revisions": _span(place["revisions"]),
-        "where": ", ".join(map(_link, place["where"])),
-        "shown": ", ".join((*tests, *facts)),
-    }
+    where = ", ".join(map(_link, place["where"]))
+    revisions: list[str] = place["revisions"]
+    shown = len(revisions) == 1 and place["where"][0].startswith(revisions[0])
+    return {**place, "where": where if shown else f"{_span(revisions)}, {where}"}
 
 
 def _span(revisions: list[str]) -> str:
     first = REVISIONS.index(revisions[0])
     joined = (*revisions,) == REVISIONS[first : first + len(revisions)]
-    whole = joined and len(revisions) > 2
-    return f"{revisions[0]} to {revisions[-1]}" if whole else ", ".join(revisions)
+    if len(revisions) < 2 or not joined:
+        return ", ".join(revisions)
+    if revisions[-1] == REVISIONS[-1]:
+        return f"since {revisions[0]}" if first else "all revisions"
+    return f"{revisions[0]} to {revisions[-1]}" if first else f"until {revisions[-1]}"
 
 
 def _link(place: str) -> str:
@@ -66,17 +66,17 @@ def _link(place: str) -> str:
 def patched_pointers() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the pointers of all patches, by reason and by revision or extension."""
     found: dict[str, dict[str, list[str]]] = {}
-    for name, folder in _LEDGERS.items():
+    for name, folder in _FOLDERS.items():
         for entry in read(folder / "patches.json")["patches"]:
             pointers = found.setdefault(entry["reason"], {}).setdefault(name, [])
             pointers.append(entry["pointer"])
     return found
 
 
-def reasons() -> Iterator[tuple[str, str, str]]:
-    """Yield each reason for patches, how many each revision has, and an instance."""
+def reasons() -> Iterator[tuple[str, int]]:
+    """Yield the first clause of each reason for patches, and how many patches have it."""
+    counts: Counter[str] = Counter()
     for reason, places in patched_pointers().items():
-        numbers = ", ".join(f"{name}: {len(pointers)}" for name, pointers in places.items())
-        last, *_ = [*places.values()][-1]
-        steps = [step for step in jsonpointer.split(last)[1:] if step != "properties"]
-        yield reason, numbers, f"`{'.'.join(steps)}`"
+        first = _END_OF_CLAUSE.split(reason)[0]
+        counts[first] += sum(map(len, places.values()))
+    yield from counts.items()

@@ -131,7 +131,7 @@ def uri(name: str) -> Json:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.001)

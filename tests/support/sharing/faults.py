@@ -21,7 +21,7 @@ class Engine:
         """Calls by name that it does not answer."""
         self.slow: set[str] = set()
         """Calls by name that take a while, also those that fail."""
-        self.leases_hold = False
+        self.keeps_leases = False
         """Whether it is away so shortly that all leases are still good."""
         self.published: list[bytes] = []
         self.calls: list[str] = []
@@ -60,7 +60,7 @@ class Engine:
         for receive in self.receivers:
             receive(GAP)
 
-    def hold(self, call: str) -> asyncio.Event:
+    def block(self, call: str) -> asyncio.Event:
         """Block these calls until the returned event is set."""
         self.held[call] = asyncio.Event()
         return self.held[call]
@@ -91,7 +91,7 @@ class Connection:
 
     @property
     def current(self) -> bool:
-        away = self._engine.away and not self._engine.leases_hold
+        away = self._engine.away and not self._engine.keeps_leases
         return not (away or self.lapsed or self.killed)
 
     def take(self, delivery: Any) -> None:

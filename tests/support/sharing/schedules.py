@@ -249,7 +249,7 @@ class Run:
             await asyncio.gather(*doing, *going_wrong)
             while self._replacing:
                 await asyncio.wait(self._replacing)
-            await self._settle()
+            await self._check_streams()
             await asyncio.gather(*(client.end() for client in self.clients))
             for client in self.clients:
                 if client.ended:
@@ -357,7 +357,7 @@ class Run:
     def _all_streams(self) -> list[Listener | ListenStream]:
         return [*self.listeners, self.stream]
 
-    async def _settle(self) -> None:
+    async def _check_streams(self) -> None:
         for stream in self._all_streams:
             if not await self.witness.until(partial(_hears_all, stream)):
                 self.witness.wrong(f"nothing is heard of {stream.missing()}")

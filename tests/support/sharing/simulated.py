@@ -211,7 +211,7 @@ class Connection:
         gone = frozenset[str]()
         if method == "send":
             gone = frozenset(worker for worker, _ in given[0] if not engine.alive(worker))
-            given = [[letter for letter in given[0] if letter[0] not in gone]]
+            given = [[message for message in given[0] if message[0] not in gone]]
         self.before(method)
         await self._reach()
         memory = MemoryConnection(engine.memory)
@@ -358,7 +358,7 @@ class Simulated:
 
         def die(when: str) -> None:
             note(f"dies {place}")
-            arm(worker, when)
+            schedule_kill(worker, when)
 
         hooks = Hooks(note, die)
         worker = Worker(None, hooks)
@@ -431,7 +431,7 @@ class _Watched:
             yield connection
 
 
-def arm(worker: Worker, when: str) -> None:
+def schedule_kill(worker: Worker, when: str) -> None:
     """Kill a worker now, or before or after it next stores events."""
     connection = worker.connection
     assert connection is not None

@@ -11,10 +11,10 @@ from mcp_protogen.runtime.storage.engine import (
     GAP,
     Change,
     Delivery,
+    DirectMessage,
     Engine,
     EngineConnection,
     EngineUnavailable,
-    Letter,
 )
 
 from support.engines import EngineServer
@@ -52,8 +52,8 @@ class Worker:
     heard: list[Delivery] = field(default_factory=list[Delivery])
 
     @property
-    def letters(self) -> list[bytes]:
-        return [message.content for message in self.heard if isinstance(message, Letter)]
+    def messages(self) -> list[bytes]:
+        return [message.content for message in self.heard if isinstance(message, DirectMessage)]
 
     @property
     def changes(self) -> list[bytes]:
@@ -77,7 +77,7 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition is true."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, "it has not come true"

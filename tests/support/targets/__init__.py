@@ -1,1 +1,1 @@
-"""Support for tests of targets: types and tables in other forms than our own package."""
+"""Support for tests of targets: types and tables without our own runtime."""

@@ -189,11 +189,11 @@ def _validator(revision: str, differences: tuple[Difference, ...], pointer: str)
         if isinstance(value, float):
             yield _exceptions.ValidationError("a number with a fraction")
 
-    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+    def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
         name = reference.removeprefix("#/$defs/")
         yield from validator.descend(value, document["$defs"][name])
 
-    extra = {"$ref": referred, _NO_FRACTION: no_fraction}
+    extra = {"$ref": follow, _NO_FRACTION: no_fraction}
     return oracle.validators.extend(oracle.validators.Draft202012Validator, extra)(schema)
 
 

@@ -1,4 +1,4 @@
-"""Clients with tasks, in each form, and servers that follow a script."""
+"""Clients with tasks, of each kind, and servers that follow a script."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
 from mcp_protogen.runtime.features.tasks.client.handle import PollTiming
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 
@@ -62,7 +62,7 @@ def set_clock(client: Any, clock: Clock) -> Any:
 
 
 def task_details(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """Return a task in the form of the extension."""
+    """Return a task as the extension writes it."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttlMs": None, "pollIntervalMs": 5000} | times | members
 
@@ -78,7 +78,7 @@ def text(said: str, **members: Any) -> JsonObject:
 
 
 def core_task(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """Return a task in the form of 2025-11-25."""
+    """Return a task as 2025-11-25 writes it."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttl": None} | times | members
 

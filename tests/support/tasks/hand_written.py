@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
-from mcp_protogen.runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
 
 from support.json_types import Json, JsonObject
@@ -37,7 +37,7 @@ async def _find_task(session: Any, params: Any) -> Any:
 
 
 async def create(session: Any, params: Any) -> Any:
-    """Answer any call with a task, in the form of the wire."""
+    """Answer any call with a task, as it is on the wire."""
     wire = session.__mcp_runtime__.spoken.wire
     cls = wire.claimed_class("tools/call", "task")
     if cls is not None:

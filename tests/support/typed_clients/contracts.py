@@ -192,8 +192,8 @@ from mcp_revisions.v2026_07_28.models import CallToolResult, GetPromptResult, Re
 from weather_client import Forecast, GetForecastNear, SyncWeatherClient, WeatherClient
 
 
-async def ask(target: str) -> float | None:
-    async with WeatherClient.connect(target) as weather:
+async def ask(server: str) -> float | None:
+    async with WeatherClient.connect(server) as weather:
         near = GetForecastNear(lat=59.9, lon=10.7)
         forecast = await weather.get_forecast(city="Oslo", units="celsius", near=near)
         assert_type(forecast, Forecast)
@@ -215,8 +215,8 @@ async def ask(target: str) -> float | None:
         return forecast.high
 
 
-def ask_and_wait(target: str) -> str:
-    with SyncWeatherClient.connect(target) as weather:
+def ask_and_wait(server: str) -> str:
+    with SyncWeatherClient.connect(server) as weather:
         try:
             return str(weather.get_forecast(city="Oslo").high)
         except ToolFailed as failed:

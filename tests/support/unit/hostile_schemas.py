@@ -118,7 +118,7 @@ def _choices_in_intersections(random: Random) -> Json:
     return {**found, **chain, f"L{count - 1}": ref("C0"), "Whole": whole}
 
 
-def _ring_through_intersections(random: Random) -> Json:
+def _cycle_through_intersections(random: Random) -> Json:
     count = random.choice((2, 12, 40))
     return {
         f"R{number}": {
@@ -198,7 +198,7 @@ KINDS: Final[Mapping[str, Define]] = {
     "intersections": _intersections,
     "wide and deep": _wide_and_deep,
     "choices in intersections": _choices_in_intersections,
-    "ring through intersections": _ring_through_intersections,
+    "cycle through intersections": _cycle_through_intersections,
     "deep": _deep,
     "capabilities": _capabilities,
     "dense": _dense,

@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 
 def beside(folder: Path) -> list[str]:
-    """The names in the folder that holds `folder`."""
+    """The names in the folder that contains `folder`."""
     return sorted(path.name for path in folder.parent.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""A tiny protocol with every form of an MCP schema, for tests to change.
+"""A tiny protocol with every shape of an MCP schema, for tests to change.
 
 `schema()` and `facts()` agree with each other and pass the whole pipeline without a warning; both
 are made anew on each call.
@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.emit import layout, models
 from mcp_protogen.pipeline.emit.models import ModelsSource
 from mcp_protogen.pipeline.emit.render import Renderer
@@ -181,11 +181,13 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
 
 
 def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
-    """Return a published schema in the form of user input."""
+    """Return a published schema as user input."""
     return GivenFile(name, json.dumps(document).encode())
 
 
-def derive(document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()) -> Derived:
+def derive(
+    document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()
+) -> DerivedRevision:
     """Derive the revision of the schema and its facts, without running the writers."""
     source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
@@ -226,7 +228,7 @@ def text_of(package: Package, path: str) -> str:
     return next(file.content for file in package.files if file.path == path).decode()
 
 
-def read(document: Any, revision: str = "draft") -> Derived:
+def read(document: Any, revision: str = "draft") -> DerivedRevision:
     """Derive the revision of a user's own schema, as `make` does before it writes."""
     source = sources.load(
         revision, GenerationOptions((revision,), {revision: schema_file(document)})

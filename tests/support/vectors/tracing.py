@@ -184,9 +184,9 @@ class Document:
         Without alternatives: a value that is wrong for one may be right for another.
         """
         for pointer in self._below(f"/$defs/{name}"):
-            target = jsonpointer.get(self.schema, pointer).get("$ref", "").removeprefix("#")
-            if target and "required" in jsonpointer.get(self.schema, target):
-                yield target
+            ref = jsonpointer.get(self.schema, pointer).get("$ref", "").removeprefix("#")
+            if ref and "required" in jsonpointer.get(self.schema, ref):
+                yield ref
 
     def _below(self, pointer: str) -> Iterator[str]:
         yield pointer

@@ -64,7 +64,7 @@ def data(name: str) -> Any:
 
 
 def judge_cases(cases: Iterable[Json]) -> list[Json]:
-    """Return the judge's verdict on each case; `judging.cjs` has the form."""
+    """Return the judge's verdict on each case; `judging.cjs` has the format."""
     return [_answer(json.dumps(case, allow_nan=False)) for case in cases]
 
 

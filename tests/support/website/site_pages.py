@@ -147,12 +147,14 @@ def _leads_somewhere(file: Path, link: str) -> bool:
     if re.match(r"[a-z][a-z0-9+.-]*:", link):
         return True
     path, _, anchor = link.partition("#")
-    target = (file.parent / unquote(path)).resolve() if path else file
-    if target.is_dir():
-        target = target / "index.html"
-    if not target.is_file():
+    linked_file = (file.parent / unquote(path)).resolve() if path else file
+    if linked_file.is_dir():
+        linked_file = linked_file / "index.html"
+    if not linked_file.is_file():
         return False
-    return not anchor or target.suffix != ".html" or unquote(anchor) in content(target).ids
+    return (
+        not anchor or linked_file.suffix != ".html" or unquote(anchor) in content(linked_file).ids
+    )
 
 
 def _read(html: str) -> Built:

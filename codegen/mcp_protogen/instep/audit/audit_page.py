@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
+from mcp_protogen.instep.audit.sdk import find
 from mcp_protogen.instep.audit.severities import SEVERITIES
-from mcp_protogen.instep.audit.target import find
 from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES as OF_VECTORS
 from mcp_protogen.pipeline.reports.findings import FindingOptions
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -18,10 +18,10 @@ FORMAT = 1
 class AuditRequest:
     """The request for an audit, in the user's words; None where the user gave nothing.
 
-    `python` is an interpreter that can import the target.
+    `python` is an interpreter that can import the SDK.
     """
 
-    target: str
+    sdk: str
     python: str | None = None
     revision: str | None = None
 
@@ -29,14 +29,14 @@ class AuditRequest:
 def audit_page(
     request: AuditRequest, options: AuditOptions, findings: FindingOptions, view: View
 ) -> FindingsPage:
-    """Audit a target, and return the page of the findings.
+    """Audit an SDK, and return the page of the findings.
 
     Raise `ProblemError` as `audit` does, and for wrong options or a wrong baseline.
     """
     findings.check({*SEVERITIES, *OF_VECTORS})
-    found = audit(find(request.target, request.python), request.revision, options)
+    found = audit(find(request.sdk, request.python), request.revision, options)
     result = findings.sort(found.comparison)
-    head = _head(found) if view.form == PageFormat.JSON else None
+    head = _head(found) if view.format == PageFormat.JSON else None
     return result.save(found.summary) or result.page(view, found.summary, head=head)
 
 

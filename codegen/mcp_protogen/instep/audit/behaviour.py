@@ -1,4 +1,4 @@
-"""The reactions of a target to vectors, without the faults that its types show already.
+"""The reactions of an SDK to vectors, without the faults that its types show already.
 
 The item of a finding must stay the same from run to run, because baselines identify findings by it.
 So it has only terms of the schema, never texts of a vector.
@@ -44,7 +44,7 @@ _Group = dict[str, list[VectorResult]]
 
 
 @dataclass(slots=True)
-class _Sorted:
+class _SortedAnswers:
     """Answers, sorted by their faults.
 
     `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
@@ -67,7 +67,7 @@ def behaviour(
     """Return the findings of running all vectors against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
-    found = _Sorted(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
+    found = _SortedAnswers(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
     for result in outcome.results:
         _sort(result, known, found)
     ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
@@ -89,7 +89,7 @@ def behaviour(
     )
 
 
-def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
+def _sort(result: VectorResult, known: KnownGaps, found: _SortedAnswers) -> None:
     vector = result.vector
     if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
         return
@@ -132,8 +132,8 @@ def _mistake_of(vector: Vector) -> tuple[str, str]:
     return vector.rule, vector.reason
 
 
-def _place(vector: Vector, known: KnownGaps, found: _Sorted) -> str:
-    """Return the place of a mistake: the member that holds it, if its definition refuses it."""
+def _place(vector: Vector, known: KnownGaps, found: _SortedAnswers) -> str:
+    """Return the place of a mistake: the member that contains it, if its definition refuses it."""
     if _mistake_of(vector) not in found.refused:
         return item_of(vector)
     subject = str(vector.subject)

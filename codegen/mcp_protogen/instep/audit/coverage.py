@@ -1,13 +1,13 @@
-"""The coverage of a target: its types, methods, error codes, and the name of the revision."""
+"""The coverage of an SDK: its types, methods, error codes, and the name of the revision."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from mcp_protogen.base.printable import summarize_list
-from mcp_protogen.instep.audit.description import Description, TargetType
+from mcp_protogen.instep.audit.description import Description, SdkType
 from mcp_protogen.instep.audit.differences import TypeWalk
-from mcp_protogen.instep.audit.fitting import AuditedTarget
+from mcp_protogen.instep.audit.fitting import AuditedSdk
 from mcp_protogen.instep.audit.names import find_revisions, fold, revision_in
 from mcp_protogen.instep.audit.other_revisions import OtherRevisions
 from mcp_protogen.instep.audit.severities import AuditFinding
@@ -26,7 +26,7 @@ _LISTING = 0.5
 def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     """Yield all findings about coverage, after a walk through the matches."""
     audited, other_revisions, placed = walk.audited, walk.other_revisions, walk.by_place
-    yield from _types_missing(audited, audited.wanted.below(walk.untyped))
+    yield from _types_missing(audited, audited.wanted.types_within(walk.untyped))
     yield from _methods_missing(audited)
     yield from _undeclared_members(audited, placed)
     if audited.wanted.extension:
@@ -37,7 +37,7 @@ def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     yield from _revision(audited)
 
 
-def _types_missing(audited: AuditedTarget, untyped: frozenset[str]) -> Iterator[AuditFinding]:
+def _types_missing(audited: AuditedSdk, untyped: frozenset[str]) -> Iterator[AuditFinding]:
     wanted = audited.wanted
     for name, wire_name in wanted.wire_names.items():
         type_ = wanted.types.get(name)
@@ -48,21 +48,21 @@ def _types_missing(audited: AuditedTarget, untyped: frozenset[str]) -> Iterator[
         if name in untyped or not wanted.audits(name):
             continue
         senders = wanted.senders.get(name, frozenset())
-        needed = senders and name not in wanted.spelled_out
+        needed = senders and name not in wanted.inline_definitions
         code = "type-missing" if needed else "type-missing-base"
         before = ", ".join(field.wire for field in type_.fields) or "an object"
         yield AuditFinding(code, wire_name, "is missing", type_.origin, before, "", senders)
 
 
 def _types_extra(
-    audited: AuditedTarget, other_revisions: OtherRevisions, holding: set[str]
+    audited: AuditedSdk, other_revisions: OtherRevisions, containers: set[str]
 ) -> Iterator[AuditFinding]:
     """Yield classes in modules of the protocol that nothing matches or uses."""
-    target = audited.target
-    used = {match.key for match in audited.matching.matches.values()} | holding
-    used |= _reachable_types(target, used)
-    bases = {base for key in used for base in target.types[key].bases}
-    for module, types in sorted(_by_module(target, audited.matching.modules).items()):
+    sdk = audited.sdk
+    used = {match.key for match in audited.matching.matches.values()} | containers
+    used |= _reachable_types(sdk, used)
+    bases = {base for key in used for base in sdk.types[key].bases}
+    for module, types in sorted(_by_module(sdk, audited.matching.modules).items()):
         if sum(type_.key in used for type_ in types) < _SPEAKING * len(types):
             continue
         for type_ in types:
@@ -76,12 +76,12 @@ def _types_extra(
             yield AuditFinding("type-extra", item, f"is defined in {module}", "", "", after)
 
 
-def _reachable_types(target: Description, keys: set[str]) -> set[str]:
+def _reachable_types(sdk: Description, keys: set[str]) -> set[str]:
     """Return the types that the members of some types name, directly or indirectly."""
     found: set[str] = set()
     waiting = list(keys)
     while waiting:
-        type_ = target.types[waiting.pop()]
+        type_ = sdk.types[waiting.pop()]
         shapes = [member.type for member in type_.members] + ([type_.type] if type_.type else [])
         below = {key for shape in shapes for key in names_in(shape)} - found
         found |= below
@@ -89,28 +89,28 @@ def _reachable_types(target: Description, keys: set[str]) -> set[str]:
     return found
 
 
-def _by_module(target: Description, modules: frozenset[str]) -> dict[str, list[TargetType]]:
-    found: dict[str, list[TargetType]] = {}
-    for type_ in target.types.values():
+def _by_module(sdk: Description, modules: frozenset[str]) -> dict[str, list[SdkType]]:
+    found: dict[str, list[SdkType]] = {}
+    for type_ in sdk.types.values():
         if type_.kind == "object" and type_.module in modules and not type_.generic:
             found.setdefault(type_.module, []).append(type_)
     return found
 
 
-def _method_of(type_: TargetType) -> str:
+def _method_of(type_: SdkType) -> str:
     values = type_.constants().get("method", frozenset())
     return next((value for value in values if isinstance(value, str)), "")
 
 
-def _methods_missing(audited: AuditedTarget) -> Iterator[AuditFinding]:
-    wanted, target = audited.wanted, audited.target
+def _methods_missing(audited: AuditedSdk) -> Iterator[AuditFinding]:
+    wanted, sdk = audited.wanted, audited.sdk
     typed: dict[Any, str] = {}
-    for type_ in target.types.values():
+    for type_ in sdk.types.values():
         if revision_in(type_.module) in (None, wanted.ir.id):
             values = type_.constants().get("method", frozenset())
             typed.update(dict.fromkeys(values, type_.title))
-    known = target.methods | typed.keys()
-    in_table = _in_tables(target, wanted.ir.id)
+    known = sdk.methods | typed.keys()
+    in_table = _in_tables(sdk, wanted.ir.id)
     audits = [method for method in wanted.ir.methods if wanted.audits(method.method)]
     for kind, methods in groupby(sorted(audits, key=_kind), _kind):
         every = list(methods)
@@ -130,20 +130,18 @@ def _kind(method: MethodIR) -> str:
     return method.kind
 
 
-def _in_tables(target: Description, revision: str) -> frozenset[str]:
+def _in_tables(sdk: Description, revision: str) -> frozenset[str]:
     """Return the methods in tables that name the revision; without such, in tables without one."""
-    rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
+    rows = [(revision_in(table.module), row) for table in sdk.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
     neutral = [row for own, row in rows if not any(map(revision_in, (own or "", *row)))]
     return frozenset[str]().union(*(named or neutral))
 
 
-def _methods_extra(
-    audited: AuditedTarget, other_revisions: OtherRevisions
-) -> Iterator[AuditFinding]:
+def _methods_extra(audited: AuditedSdk, other_revisions: OtherRevisions) -> Iterator[AuditFinding]:
     known = {method.method for method in audited.wanted.ir.methods}
     reported: set[str] = set()
-    for type_ in audited.target.types.values():
+    for type_ in audited.sdk.types.values():
         method = _method_of(type_)
         if not method or method in known | reported or type_.generic:
             continue
@@ -155,8 +153,8 @@ def _methods_extra(
         yield AuditFinding("method-extra", method, "is not in the revision", "", "", after)
 
 
-def _error_codes(audited: AuditedTarget) -> Iterator[AuditFinding]:
-    codes = _codes(audited.target)
+def _error_codes(audited: AuditedSdk) -> Iterator[AuditFinding]:
+    codes = _codes(audited.sdk)
     for error in audited.wanted.ir.errors:
         if error.emit == "never":
             continue
@@ -175,33 +173,31 @@ def _error_codes(audited: AuditedTarget) -> Iterator[AuditFinding]:
             )
 
 
-def _codes(target: Description) -> list[tuple[str, Any]]:
-    found = [(fold(constant.name), constant.value) for constant in target.constants]
-    for type_ in target.types.values():
+def _codes(sdk: Description) -> list[tuple[str, Any]]:
+    found = [(fold(constant.name), constant.value) for constant in sdk.constants]
+    for type_ in sdk.types.values():
         found += [(fold(label), value) for label, value in type_.labels.items()]
         found += [("", value) for value in type_.constants().get("code", frozenset())]
     return found
 
 
-def _undeclared_members(
-    audited: AuditedTarget, placed: Mapping[str, str]
-) -> Iterator[AuditFinding]:
+def _undeclared_members(audited: AuditedSdk, placed: Mapping[str, str]) -> Iterator[AuditFinding]:
     """Yield one finding for all types, because a base class usually decides this."""
     wanted = audited.wanted
     pairs = {name: match.key for name, match in audited.matching.matches.items()} | dict(placed)
     mine = filter(wanted.audits, pairs)
     reached = {name: pairs[name] for name in mine if name in wanted.senders}
     for extra, code in (("ignore", "unknown-members-lost"), ("forbid", "unknown-members-refused")):
-        found = [name for name, key in reached.items() if audited.target.types[key].extra == extra]
+        found = [name for name, key in reached.items() if audited.sdk.types[key].extra == extra]
         if found:
             said = "refused" if extra == "forbid" else "dropped"
             after = f"{said} by {summarize_list(sorted(found), _SHOWN)}"
             yield AuditFinding(code, "undeclared members", f"are {said}", "", "kept", after)
 
 
-def _revision(audited: AuditedTarget) -> Iterator[AuditFinding]:
+def _revision(audited: AuditedSdk) -> Iterator[AuditFinding]:
     revision = audited.wanted.ir.id
-    named = find_revisions(audited.target)
+    named = find_revisions(audited.sdk)
     if named and revision not in named:
         others = ", ".join(sorted(named))
         yield AuditFinding(

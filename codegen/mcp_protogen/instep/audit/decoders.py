@@ -1,4 +1,4 @@
-"""The types of a target that read the values of a revision, found by the matches."""
+"""The types of an SDK that read the values of a revision, found by the matches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from mcp_protogen.pipeline.ir import OTHER, MethodIR, Ref
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The types of the target that read one kind of value.
+    """The types of the SDK that read one kind of value.
 
-    If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
+    If the SDK has separate types for the envelope of JSON-RPC, `envelope` are those types, and
     `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
     """
 
@@ -27,11 +27,11 @@ class Decoder:
 
 @dataclass(frozen=True, slots=True)
 class Decoders:
-    """The types of the target that read all values of a revision.
+    """The types of the SDK that read all values of a revision.
 
     Definitions are by name, messages by the keys of the probe. `written` says which members are
     left out when values are written: none (members that are None), unset or all (nothing is left
-    out). `envelopes` says whether the target reads envelopes of messages.
+    out). `envelopes` says whether the SDK reads envelopes of messages.
     """
 
     types: Mapping[str, Decoder]
@@ -41,30 +41,30 @@ class Decoders:
 
 
 def decoders_of(
-    wanted: ExpectedTypes, target: Description, matching: Matching, written: str = "none"
+    wanted: ExpectedTypes, sdk: Description, matching: Matching, written: str = "none"
 ) -> Decoders:
-    """Return the types of the target that read the values of a revision."""
+    """Return the types of the SDK that read the values of a revision."""
     types: dict[str, Decoder] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
         kind = _kind(name, wanted)
         if keys and _is_read(name, wanted):
-            apart = bool(kind) and not _has_envelope(target, keys[0])
+            apart = bool(kind) and not _has_envelope(sdk, keys[0])
             types[wire_name] = Decoder(keys, _envelope(kind, matching) if apart else ())
     messages = {
         subject: entry
         for method in wanted.ir.methods
         if method.kind != "embedded"
-        for subject, entry in _messages(method, target, matching)
+        for subject, entry in _messages(method, sdk, matching)
     }
-    return Decoders(types, messages, written, _knows_envelopes(wanted, target, matching))
+    return Decoders(types, messages, written, _knows_envelopes(wanted, sdk, matching))
 
 
-def _knows_envelopes(wanted: ExpectedTypes, target: Description, matching: Matching) -> bool:
-    """Return whether the target has types of envelopes, or messages that include them."""
+def _knows_envelopes(wanted: ExpectedTypes, sdk: Description, matching: Matching) -> bool:
+    """Return whether the SDK has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
     around = any(_envelope(kind, matching) for kind in ENVELOPES)
-    return around or any(_has_envelope(target, key) for key in keys)
+    return around or any(_has_envelope(sdk, key) for key in keys)
 
 
 def _is_read(name: str, wanted: ExpectedTypes) -> bool:
@@ -72,7 +72,7 @@ def _is_read(name: str, wanted: ExpectedTypes) -> bool:
 
     Values of a base are read as one of its subtypes, and the answers to a method as its messages.
     """
-    if name in wanted.spelled_out and "result" in members_of(name, wanted):
+    if name in wanted.inline_definitions and "result" in members_of(name, wanted):
         return False
     return name in wanted.senders or wanted.resolve(name) is not None
 
@@ -94,11 +94,11 @@ def _kind(name: str, wanted: ExpectedTypes) -> str:
 
 
 def _messages(
-    method: MethodIR, target: Description, matching: Matching
+    method: MethodIR, sdk: Description, matching: Matching
 ) -> Iterator[tuple[str, Decoder]]:
     keys = _keys(method.message, matching)
     if keys:
-        around = () if _has_envelope(target, keys[0]) else _envelope(method.kind, matching)
+        around = () if _has_envelope(sdk, keys[0]) else _envelope(method.kind, matching)
         for sender in method.senders:
             yield f"{method.method}:{method.kind}:{sender}", Decoder(keys, around)
     results = tuple(key for name in method.results for key in _keys(name, matching))
@@ -112,11 +112,11 @@ def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
     return next((keys for name in ENVELOPES[kind] if (keys := _keys(name, matching))), ())
 
 
-def _has_envelope(target: Description, key: str) -> bool:
+def _has_envelope(sdk: Description, key: str) -> bool:
     """Return whether a class, or every arm of an alias, has the members of the envelope."""
-    arms = leaves(Ref(key), target.resolve)
+    arms = leaves(Ref(key), sdk.resolve)
     keys = [arm.name for arm in arms if isinstance(arm, Ref)]
-    return all(any(m.wire == "jsonrpc" for m in target.types[key].members) for key in keys)
+    return all(any(m.wire == "jsonrpc" for m in sdk.types[key].members) for key in keys)
 
 
 def _keys(name: str, matching: Matching) -> tuple[str, ...]:

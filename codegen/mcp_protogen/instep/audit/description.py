@@ -1,4 +1,4 @@
-"""The types and constants that the probe found in a target, as values."""
+"""The types and constants that the probe found in an SDK, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class TargetMember:
+class SdkMember:
     """A member of a class: its wire name, and its name in Python."""
 
     wire: str
@@ -22,10 +22,10 @@ class TargetMember:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetType:
-    """A class (`kind` object), enumeration or alias (root models are aliases) of a target.
+class SdkType:
+    """A class (`kind` object), enumeration or alias (root models are aliases) of an SDK.
 
-    `key` is `module:name`; `seen_in` are the target's modules that hold it. `extra` says how
+    `key` is `module:name`; `seen_in` are the SDK's modules that contain it. `extra` says how
     undeclared members are treated: allow, ignore, forbid or unknown. `type` is the type that an
     alias or an enumeration stands for; None for a class.
     """
@@ -35,7 +35,7 @@ class TargetType:
     flavour: str
     names: tuple[str, ...]
     seen_in: tuple[str, ...]
-    members: tuple[TargetMember, ...]
+    members: tuple[SdkMember, ...]
     extra: str
     bases: tuple[str, ...]
     type: TypeExpr | None
@@ -57,7 +57,7 @@ class TargetType:
         return self.key.replace(":", ".")
 
     def constants(self) -> dict[str, frozenset[Any]]:
-        """Return the members that only hold constants, by wire name."""
+        """Return the members that only contain constants, by wire name."""
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members
@@ -66,7 +66,7 @@ class TargetType:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetConstant:
+class SdkConstant:
     """A number, a string or several strings, with a name in capitals."""
 
     name: str
@@ -84,7 +84,7 @@ class SkippedModule:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetTable:
+class SdkTable:
     """A mapping by method: the strings in each key, which may include a revision."""
 
     module: str
@@ -93,7 +93,7 @@ class TargetTable:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A target: its distribution and version, or its module; its types by key; its constants.
+    """An SDK: its distribution and version, or its module; its types by key; its constants.
 
     `methods` are the method names among its constants, `tables` the mappings by method, and
     `through` the modules of other packages that its messages come from.
@@ -101,10 +101,10 @@ class Description:
 
     name: str
     modules: tuple[str, ...]
-    types: Mapping[str, TargetType]
-    constants: tuple[TargetConstant, ...]
+    types: Mapping[str, SdkType]
+    constants: tuple[SdkConstant, ...]
     methods: frozenset[str]
-    tables: tuple[TargetTable, ...]
+    tables: tuple[SdkTable, ...]
     skipped: tuple[SkippedModule, ...]
     through: tuple[str, ...] = ()
 
@@ -125,7 +125,7 @@ def of_document(document: Json) -> Description:
         name=document["name"],
         modules=tuple(document["modules"]),
         types={key: _type(key, entry) for key, entry in document["types"].items()},
-        constants=tuple(TargetConstant(**entry) for entry in document["constants"]),
+        constants=tuple(SdkConstant(**entry) for entry in document["constants"]),
         methods=frozenset(document["methods"]),
         tables=tuple(map(_table, document["tables"])),
         skipped=read_skipped(document),
@@ -138,14 +138,14 @@ def read_skipped(document: Json) -> tuple[SkippedModule, ...]:
     return tuple(SkippedModule(**entry) for entry in document["skipped"])
 
 
-def _table(entry: Json) -> TargetTable:
-    return TargetTable(entry["module"], tuple(map(frozenset, entry["rows"])))
+def _table(entry: Json) -> SdkTable:
+    return SdkTable(entry["module"], tuple(map(frozenset, entry["rows"])))
 
 
-def _type(key: str, entry: Json) -> TargetType:
+def _type(key: str, entry: Json) -> SdkType:
     values = entry.get("values")
     aliased = of_json(entry["type"]) if "type" in entry else None
-    return TargetType(
+    return SdkType(
         key=key,
         kind=entry["kind"],
         flavour=entry.get("flavour", ""),
@@ -159,8 +159,8 @@ def _type(key: str, entry: Json) -> TargetType:
     )
 
 
-def _member(entry: Json) -> TargetMember:
-    return TargetMember(
+def _member(entry: Json) -> SdkMember:
+    return SdkMember(
         wire=entry["wire"],
         name=entry["name"],
         type=of_json(entry["type"]),

@@ -1,13 +1,13 @@
-"""Differences between types of a target and the schema, member by member."""
+"""Differences between types of an SDK and the schema, member by member."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from mcp_protogen.base.jsonpointer import join
-from mcp_protogen.instep.audit.description import TargetMember, TargetType
+from mcp_protogen.instep.audit.description import SdkMember, SdkType
 from mcp_protogen.instep.audit.expected import ENVELOPE_MEMBERS
-from mcp_protogen.instep.audit.fitting import AuditedTarget, ShapeFit, fit
+from mcp_protogen.instep.audit.fitting import AuditedSdk, ShapeFit, fit
 from mcp_protogen.instep.audit.matching import How, Match
 from mcp_protogen.instep.audit.member_types import NULL, leaves, text
 from mcp_protogen.instep.audit.other_revisions import OtherRevisions
@@ -23,10 +23,10 @@ class TypeWalk:
     """A comparison of each pair of an object and a class, also of those found by place.
 
     Afterwards `by_place` has the classes that stand for inline objects, `used` all classes that
-    hold something of the schema, and `untyped` the objects that the target does not check.
+    hold something of the schema, and `untyped` the objects that the SDK does not check.
     """
 
-    audited: AuditedTarget
+    audited: AuditedSdk
     other_revisions: OtherRevisions
     findings: list[AuditFinding] = field(default_factory=list[AuditFinding])
     by_place: dict[str, str] = field(default_factory=dict[str, str])
@@ -43,7 +43,7 @@ class TypeWalk:
                 continue
             if not self.audited.wanted.audits(name):
                 continue
-            theirs = self.audited.target.types[match.key]
+            theirs = self.audited.sdk.types[match.key]
             ours = self.audited.wanted.resolve(name)
             origin = self.audited.wanted.types[name].origin
             place = _ComparedPlace(name, origin, self._senders(name), (name,))
@@ -54,10 +54,10 @@ class TypeWalk:
 
     def _variants(self, match: Match, place: "_ComparedPlace") -> None:
         """Compare an object with all its variants; only a fault of all of them is a fault."""
-        self._object(match.type, self.audited.target.types[match.key], place)
+        self._object(match.type, self.audited.sdk.types[match.key], place)
         for key in match.variants:
             other = TypeWalk(self.audited, self.other_revisions)
-            other._object(match.type, self.audited.target.types[key], place)
+            other._object(match.type, self.audited.sdk.types[key], place)
             wrong = {(finding.code, finding.item) for finding in other.findings}
             mine = [f for f in self.findings if f.item.startswith(f"{match.type}.")]
             for finding in mine:
@@ -68,7 +68,7 @@ class TypeWalk:
     def _senders(self, name: str) -> frozenset[Role]:
         return self.audited.wanted.senders.get(name, frozenset())
 
-    def _object(self, name: str, theirs: TargetType, place: "_ComparedPlace") -> None:
+    def _object(self, name: str, theirs: SdkType, place: "_ComparedPlace") -> None:
         if (name, theirs.key) in self._done:
             return
         self._done.add((name, theirs.key))
@@ -82,14 +82,14 @@ class TypeWalk:
                 continue
             below = place.member(wire)
             if wire not in found:
-                self._missing(field_, theirs, below)
+                self._missing_member(field_, theirs, below)
             else:
                 self._member(name, field_, found[wire], below)
         for wire, member in found.items():
             if wire not in fields:
                 self._extra(name, member, theirs, place.member(wire))
 
-    def _missing(self, field_: FieldIR, theirs: TargetType, place: "_ComparedPlace") -> None:
+    def _missing_member(self, field_: FieldIR, theirs: SdkType, place: "_ComparedPlace") -> None:
         kept = _KEPT.get(theirs.extra, "not declared")
         code = "field-missing-required" if field_.required else "field-missing"
         if theirs.extra == "ignore" and not field_.required:
@@ -99,7 +99,7 @@ class TypeWalk:
         self._add(code, place, f"is not a member of {theirs.title}", before, kept)
 
     def _extra(
-        self, name: str, member: TargetMember, theirs: TargetType, place: "_ComparedPlace"
+        self, name: str, member: SdkMember, theirs: SdkType, place: "_ComparedPlace"
     ) -> None:
         owner = self._owner(theirs, member)
         if (owner.key, member.wire) in self._inherited:
@@ -116,16 +116,16 @@ class TypeWalk:
         code = "field-extra-required" if member.required else "field-extra"
         self._add(code, place.without_pointer(), "is not in the revision", "", after)
 
-    def _owner(self, theirs: TargetType, member: TargetMember) -> TargetType:
+    def _owner(self, theirs: SdkType, member: SdkMember) -> SdkType:
         """Return the base class that declares a member first, so that it is reported only once."""
         for base in reversed(theirs.bases):
-            above = self.audited.target.types.get(base)
+            above = self.audited.sdk.types.get(base)
             if above and not above.generic and member in above.members:
                 return above
         return theirs
 
     def _member(
-        self, owner: str, field_: FieldIR, member: TargetMember, place: "_ComparedPlace"
+        self, owner: str, field_: FieldIR, member: SdkMember, place: "_ComparedPlace"
     ) -> None:
         ours, theirs = field_.type, member.type
         self._presence(field_, member, place)
@@ -133,19 +133,19 @@ class TypeWalk:
         if f"{owner}.{field_.wire}" in self.audited.wanted.json_schemas:
             # The class of such a member may have more of JSON Schema than the IR.
             self.used.update(
-                leaf.name for leaf in self.audited.theirs(theirs) if isinstance(leaf, Ref)
+                leaf.name for leaf in self.audited.target_arms(theirs) if isinstance(leaf, Ref)
             )
         elif not isinstance(ours, Ref) or not self._has_own_match(ours.name, theirs):
             self._shapes(ours, theirs, place)
 
-    def _presence(self, field_: FieldIR, member: TargetMember, place: "_ComparedPlace") -> None:
+    def _presence(self, field_: FieldIR, member: SdkMember, place: "_ComparedPlace") -> None:
         if member.required and not field_.required:
             self._add("field-required", place, "is required", "optional", "required")
         elif field_.required and not member.required and not _is_filled(field_, member):
             after = "optional" if member.default is None else f"optional, {member.default!r}"
             self._add("field-optional", place, "may be left out", "required", after)
 
-    def _nullness(self, field_: FieldIR, member: TargetMember, place: "_ComparedPlace") -> None:
+    def _nullness(self, field_: FieldIR, member: SdkMember, place: "_ComparedPlace") -> None:
         theirs = _has_null(member.type, self.audited)
         if field_.nullable:
             if not theirs:
@@ -162,7 +162,7 @@ class TypeWalk:
         key = self.audited.matching.key(name)
         if key is None or self.audited.wanted.resolve(name) is None:
             return False
-        return set(self.audited.theirs(theirs)) == set(self.audited.theirs(Ref(key)))
+        return set(self.audited.target_arms(theirs)) == set(self.audited.target_arms(Ref(key)))
 
     def _shapes(self, ours: TypeExpr, theirs: TypeExpr, place: "_ComparedPlace") -> None:
         result = fit(ours, theirs, self.audited)
@@ -175,7 +175,7 @@ class TypeWalk:
             return
         self._arms(result, place)
         for name, key in result.objects:
-            self._below(name, key, place)
+            self._compare_inner(name, key, place)
         for inside, counterpart, step in result.inside:
             self._shapes(inside, counterpart, place.inside(step))
 
@@ -187,7 +187,7 @@ class TypeWalk:
         before = " | ".join(result.untyped)
         self._add("field-untyped", place, "is not checked", before, "any object")
 
-    def _below(self, name: str, key: str, place: "_ComparedPlace") -> None:
+    def _compare_inner(self, name: str, key: str, place: "_ComparedPlace") -> None:
         """Compare an object of the schema with the class in its place, unless it has its own match.
 
         If its match is another class, the difference is one of this place.
@@ -196,7 +196,7 @@ class TypeWalk:
         if matched is None and name not in self.audited.wanted.wire_names:
             self.by_place.setdefault(name, key)
         if matched != key:
-            self._object(name, self.audited.target.types[key], place)
+            self._object(name, self.audited.sdk.types[key], place)
 
     def _values(self, result: ShapeFit, place: "_ComparedPlace") -> None:
         missing, extra = result.values_missing, result.values_extra
@@ -263,16 +263,16 @@ class _ComparedPlace:
         return replace(self, pointer="")
 
 
-def _is_filled(field_: FieldIR, member: TargetMember) -> bool:
+def _is_filled(field_: FieldIR, member: SdkMember) -> bool:
     """Return whether the class fills in a required constant, and so always writes it."""
     shape = field_.type
     return isinstance(shape, LiteralOf) and member.default in shape.values
 
 
-def _is_anything(shape: TypeExpr, audited: AuditedTarget) -> bool:
-    return any(isinstance(leaf, Anything) for leaf in audited.theirs(shape))
+def _is_anything(shape: TypeExpr, audited: AuditedSdk) -> bool:
+    return any(isinstance(leaf, Anything) for leaf in audited.target_arms(shape))
 
 
-def _has_null(shape: TypeExpr, audited: AuditedTarget) -> bool:
-    found: Iterator[TypeExpr] = leaves(shape, audited.target.resolve)
+def _has_null(shape: TypeExpr, audited: AuditedSdk) -> bool:
+    found: Iterator[TypeExpr] = leaves(shape, audited.sdk.resolve)
     return any(leaf == NULL or isinstance(leaf, Anything) for leaf in found)

@@ -44,7 +44,7 @@ ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 class ExpectedTypes:
     """One revision: its IR, and the schema's own name for each type that has one there.
 
-    `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
+    `json_schemas` are members that contain a JSON Schema, for which the IR only says that they are
     objects. `patched` are the places where the published schema was corrected, and `schema` is the
     result. With an `extension`, the audit covers only `own`, the types and methods of the
     extension.
@@ -80,18 +80,18 @@ class ExpectedTypes:
     @cached_property
     def senders(self) -> Mapping[str, Senders]:
         """The senders of each type, also inside other values; types without any are left out."""
-        found = dict(self._sent)
-        for name, roles in self.spelled_out.items():
-            for below in self.below((name,)) - self._sent.keys():
+        found = dict(self._senders)
+        for name, roles in self.inline_definitions.items():
+            for below in self.types_within((name,)) - self._senders.keys():
                 found[below] = roles
         return found
 
     @cached_property
-    def spelled_out(self) -> Mapping[str, Senders]:
+    def inline_definitions(self) -> Mapping[str, Senders]:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
         Those of an extension that are in no message of it are such values, or its settings. Members
-        that hold anything carry them, so an SDK can do without these types.
+        of any type have them, so an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
@@ -106,10 +106,10 @@ class ExpectedTypes:
                 found[name] = NOBODY.union(*emitting)
             elif "result" in wires:
                 found[name] = BOTH
-        return {name: roles for name, roles in found.items() if name not in self._sent}
+        return {name: roles for name, roles in found.items() if name not in self._senders}
 
     @cached_property
-    def _sent(self) -> Mapping[str, Senders]:
+    def _senders(self) -> Mapping[str, Senders]:
         found: dict[str, Senders] = {}
         for name, roles in self._roots():
             self._spread(name, roles, found)
@@ -153,7 +153,7 @@ class ExpectedTypes:
         # Required members are listed beside the members, for all of them.
         return f"{pointer.rsplit('/properties/', 1)[0]}/required" in self.patched
 
-    def below(self, names: Iterable[str]) -> frozenset[str]:
+    def types_within(self, names: Iterable[str]) -> frozenset[str]:
         """Return these types and the types of everything inside their values."""
         found: dict[str, Senders] = {}
         for name in names:
@@ -170,7 +170,7 @@ class ExpectedTypes:
         return type_.type
 
     def constants(self, name: str) -> dict[str, frozenset[object]]:
-        """Return the members of an object that only hold constants, by wire name."""
+        """Return the members of an object that only contain constants, by wire name."""
         type_ = self.types[name]
         found = type_.fields if isinstance(type_, ObjectIR) else ()
         shapes = {field.wire: field.type for field in found}

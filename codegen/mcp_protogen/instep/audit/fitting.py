@@ -1,7 +1,7 @@
-"""The check whether a type of the target can hold the values of a type of the schema.
+"""The check whether a type of the SDK can hold the values of a type of the schema.
 
 Both sides are split into alternatives. An alternative of the schema is accepted by one of the
-target that is the same or looser; the rest on either side is the difference. A looser type is not a
+SDK that is the same or looser; the rest on either side is the difference. A looser type is not a
 difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
 """
 
@@ -14,35 +14,35 @@ from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
 
-# The kinds that a member of the target with this kind accepts.
-_TAKES: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"})}
+# The kinds that a member of the SDK with this kind accepts.
+_ACCEPTS: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"})}
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedTarget:
-    """The revision, the target, and the matches between their types."""
+class AuditedSdk:
+    """The revision, the SDK, and the matches between their types."""
 
     wanted: ExpectedTypes
-    target: Description
+    sdk: Description
     matching: Matching
 
-    def ours(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
+    def schema_arms(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
         """Return the alternatives of a shape of the schema, without null."""
         return tuple(leaf for leaf in leaves(shape, self.wanted.resolve) if leaf != NULL)
 
-    def theirs(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
-        """Return the alternatives of a shape of the target, without null."""
-        return tuple(leaf for leaf in leaves(shape, self.target.resolve) if leaf != NULL)
+    def target_arms(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
+        """Return the alternatives of a shape of the SDK, without null."""
+        return tuple(leaf for leaf in leaves(shape, self.sdk.resolve) if leaf != NULL)
 
 
 @dataclass(slots=True)
 class ShapeFit:
     """The result of comparing two shapes.
 
-    `missing` and `extra` are alternatives that only the schema, or only the target, has; with
+    `missing` and `extra` are alternatives that only the schema, or only the SDK, has; with
     `disjoint` there is nothing in common. `inside` are pairs to compare further, with the end of
     their path; `objects` are pairs of an object and the class in its place. `untyped` are objects
-    that the target does not check, `used` the classes that hold something.
+    that the SDK does not check, `used` the classes that hold something.
     """
 
     missing: list[TypeExpr] = field(default_factory=list[TypeExpr])
@@ -58,68 +58,68 @@ class ShapeFit:
     used: list[str] = field(default_factory=list[str])
 
 
-def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> ShapeFit:
-    """Compare a shape of the schema with one of the target; null is not compared."""
-    wanted, found = audited.ours(ours), audited.theirs(theirs)
+def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> ShapeFit:
+    """Compare a shape of the schema with one of the SDK; null is not compared."""
+    wanted, found = audited.schema_arms(ours), audited.target_arms(theirs)
     result = ShapeFit()
     if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
         result.untyped = [leaf.name for leaf in wanted if isinstance(leaf, Ref)]
         return result
     used: set[TypeExpr] = set()
     for leaf in wanted:
-        takers = [candidate for candidate in found if _takes(leaf, candidate, audited)]
+        acceptors = [candidate for candidate in found if _accepts(leaf, candidate, audited)]
         if isinstance(leaf, Anything) and _is_all_json(found):
             continue
-        used.update(takers)
-        if not takers:
+        used.update(acceptors)
+        if not acceptors:
             result.missing.append(leaf)
-        elif isinstance(leaf, Ref) and any(isinstance(taker, MapOf) for taker in takers):
+        elif isinstance(leaf, Ref) and any(isinstance(acceptor, MapOf) for acceptor in acceptors):
             result.untyped.append(leaf.name)
-        elif not any(isinstance(taker, Scalar) for taker in takers):
-            _look_inside(leaf, takers, result, audited)
+        elif not any(isinstance(acceptor, Scalar) for acceptor in acceptors):
+            _look_inside(leaf, acceptors, result, audited)
     result.used = [leaf.name for leaf in used if isinstance(leaf, Ref)]
     if not any(isinstance(leaf, Anything) for leaf in wanted):
         result.extra = [
             leaf
             for leaf in found
-            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, audited)
+            if leaf not in used and not _is_within(leaf, wanted) and not _catches(leaf, audited)
         ]
     _compare_values(wanted, found, result)
     result.disjoint = bool(found) and len(result.missing) == len(wanted)
     return result
 
 
-def _takes(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> bool:
+def _accepts(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> bool:
     match ours, theirs:
         case (Anything(), _):
             return False
         case (Scalar(kind), Scalar(other)):
-            return kind in _TAKES.get(other, {other})
+            return kind in _ACCEPTS.get(other, {other})
         case (LiteralOf(values), LiteralOf(others)):
             return not set(values).isdisjoint(others)
         case (LiteralOf(values), Scalar(other)):
-            return any(kind_of(value) in _TAKES.get(other, {other}) for value in values)
+            return any(kind_of(value) in _ACCEPTS.get(other, {other}) for value in values)
         case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Ref(), MapOf()):
             return True
         case (MapOf(), Ref(key)):
             # A class can hold an object with free keys only if it requires no member.
-            return not any(member.required for member in audited.target.types[key].members)
+            return not any(member.required for member in audited.sdk.types[key].members)
         case (Ref(name), Ref(key)):
             return stands_for(name, key, audited)
         case _:
             return False
 
 
-def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
-    """Return whether a class of the target can stand for an object of the schema.
+def stands_for(name: str, key: str, audited: AuditedSdk) -> bool:
+    """Return whether a class of the SDK can stand for an object of the schema.
 
     That is the match, its bases and subclasses, and any class that shares members with the object
     and has no other constants.
     """
     matched = audited.matching.key(name)
-    theirs = audited.target.types[key]
+    theirs = audited.sdk.types[key]
     if matched is not None:
-        best = audited.target.types[matched]
+        best = audited.sdk.types[matched]
         if key == matched or key in best.bases or matched in theirs.bases:
             return True
     constants, others = audited.wanted.constants(name), theirs.constants()
@@ -140,20 +140,20 @@ def members_of(name: str, wanted: ExpectedTypes) -> dict[str, bool]:
 
 
 def _look_inside(
-    ours: TypeExpr, takers: list[TypeExpr], result: ShapeFit, audited: AuditedTarget
+    ours: TypeExpr, acceptors: list[TypeExpr], result: ShapeFit, audited: AuditedSdk
 ) -> None:
     """Note the pairs to compare further, where the pairing is clear."""
-    for theirs in takers:
+    for theirs in acceptors:
         match ours, theirs:
             case (ListOf(item), ListOf(other)):
                 result.inside.append((item, other, "[]"))
             case (MapOf(value), MapOf(other)):
                 result.inside.append((value, other, ".*"))
-            case (Ref(name), Ref(key)) if len(takers) == 1:
+            case (Ref(name), Ref(key)) if len(acceptors) == 1:
                 result.objects.append((name, key))
             case _:
                 pass
-        if len(takers) > 1 and result.inside:
+        if len(acceptors) > 1 and result.inside:
             item, other, _ = result.inside.pop()
             if not fit(item, other, audited).missing:
                 return
@@ -179,18 +179,18 @@ def _values(shapes: tuple[TypeExpr, ...]) -> list[object]:
 def _is_all_json(found: tuple[TypeExpr, ...]) -> bool:
     """Return whether some alternatives together accept any JSON value."""
     kinds = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
-    forms = {type(leaf) for leaf in found}
-    return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= forms
+    classes = {type(leaf) for leaf in found}
+    return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= classes
 
 
-def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
-    """Return whether it is a part of a type of the schema, as an integer is of a number."""
+def _is_within(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
+    """Return whether a type of the schema includes it, as a number does an integer."""
     return isinstance(theirs, Scalar) and any(
-        isinstance(leaf, Scalar) and theirs.kind in _TAKES.get(leaf.kind, {leaf.kind})
+        isinstance(leaf, Scalar) and theirs.kind in _ACCEPTS.get(leaf.kind, {leaf.kind})
         for leaf in wanted
     )
 
 
-def _catches(theirs: TypeExpr, audited: AuditedTarget) -> bool:
+def _catches(theirs: TypeExpr, audited: AuditedSdk) -> bool:
     """Return whether an arm accepts values that no other arm names: a class without constants."""
-    return isinstance(theirs, Ref) and not audited.target.types[theirs.name].constants()
+    return isinstance(theirs, Ref) and not audited.sdk.types[theirs.name].constants()

@@ -1,4 +1,4 @@
-"""The facts about a target that its types have shown, so that trials do not report them again."""
+"""The facts about an SDK that its types have shown, so that trials do not report them again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -22,18 +22,18 @@ _REASON = "left out by the mapping file"
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """The keys of the target's types by type of the schema; omitted types, with the reasons."""
+class TypeMapping:
+    """The keys of the SDK's types by type of the schema; omitted types, with the reasons."""
 
     keys: Mapping[str, str]
     left_out: Mapping[str, str]
 
 
-NO_MAPPING = Mapped({}, {})
+NO_MAPPING = TypeMapping({}, {})
 
 
-def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> Mapped:
-    """Return the mapping in a file, for types of the schema and keys of a target.
+def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> TypeMapping:
+    """Return the mapping in a file, for types of the schema and keys of an SDK.
 
     Raise `ProblemError` (`bad-mapping`) with every entry that cannot be used.
     """
@@ -49,15 +49,15 @@ def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> Mappe
         elif use is False:
             left_out[name] = reason or _REASON
         elif not isinstance(use, str):
-            message = "this is neither the name of a type of the target nor false"
+            message = "this is neither the name of a type of the SDK nor false"
             problems.append(_bad(message, file, name, ()))
         elif use not in titles:
-            problems.append(_bad(f"the target has no type {use}", file, name, titles, use))
+            problems.append(_bad(f"the SDK has no type {use}", file, name, titles, use))
         else:
             found[name] = titles[use]
     if problems:
         raise ProblemError(*problems)
-    return Mapped(found, left_out)
+    return TypeMapping(found, left_out)
 
 
 def _read(entry: Any) -> tuple[Any, str]:
@@ -89,5 +89,5 @@ def _bad(
 ) -> Problem:
     hint = did_you_mean(meant or name, known)
     if len(hint) > 300:
-        hint = "mcp-gen audit TARGET --format json lists all matches"
+        hint = "mcp-gen audit SDK --format json lists all matches"
     return Problem("bad-mapping", message, str(file), f"/types/{name}", hint)

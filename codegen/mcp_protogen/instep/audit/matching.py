@@ -1,17 +1,17 @@
-"""The matches between types of the target and types of the schema.
+"""The matches between types of the SDK and types of the schema.
 
 They are found by the mapping file, then by name, then by shape: the constant of a message or a
 content block, the set of members, the values of an enumeration. Types of inline objects, whose
-names we made, are also found by place: in the member that holds them.
+names we made, are also found by place: in the member that contains them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mcp_protogen.instep.audit.description import Description, TargetType
+from mcp_protogen.instep.audit.description import Description, SdkType
 from mcp_protogen.instep.audit.expected import ENVELOPE_MEMBERS, ExpectedTypes
-from mcp_protogen.instep.audit.mapping import NO_MAPPING, Mapped
+from mcp_protogen.instep.audit.mapping import NO_MAPPING, TypeMapping
 from mcp_protogen.instep.audit.member_types import kinds, leaves
 from mcp_protogen.instep.audit.names import fold, revision_in
 from mcp_protogen.pipeline.ir import AliasIR, LiteralOf, ObjectIR, Ref, TypeExpr, TypeIR
@@ -20,7 +20,7 @@ _ALIKE = 0.75
 """The part of all members, or values, that two types with different names must share."""
 _FEWEST = 2
 """The number that they must share: one alone, such as `name`, proves nothing."""
-_HOLDING = 0.25
+_FITTING = 0.25
 """The part of their common members that must have the same JSON type; the others may be wrong."""
 
 
@@ -35,7 +35,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A type of the target that stands for a type of the schema.
+    """A type of the SDK that stands for a type of the schema.
 
     `variants` stand for it, too: an SDK may have several classes for different uses of a type.
     """
@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The matches, by type of the schema; `modules` are the target's modules of this revision.
+    """The matches, by type of the schema; `modules` are the SDK's modules of this revision.
 
     `left_out` are types that the user has excluded.
     """
@@ -63,11 +63,11 @@ class Matching:
         return match.key if match else None
 
 
-def match(wanted: ExpectedTypes, target: Description, mapped: Mapped = NO_MAPPING) -> Matching:
-    """Match the types of a revision with those of a target."""
-    exchanged = [module for module in target.modules if target.is_exchanged(module)]
+def match(wanted: ExpectedTypes, sdk: Description, mapped: TypeMapping = NO_MAPPING) -> Matching:
+    """Match the types of a revision with those of an SDK."""
+    exchanged = [module for module in sdk.modules if sdk.is_exchanged(module)]
     modules = modules_of_revision(exchanged, wanted.ir.id)
-    pool = _Pool(wanted, target, modules)
+    pool = _Pool(wanted, sdk, modules)
     found = {name: Match(name, key, How.MAPPING) for name, key in mapped.keys.items()}
     rest = [type_ for name, type_ in wanted.types.items() if name not in mapped.left_out]
     for find, how in ((pool.by_name, How.NAME), (pool.by_shape, How.SHAPE)):
@@ -98,10 +98,10 @@ def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[st
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The types of a target that can stand for something."""
+    """The types of an SDK that can stand for something."""
 
     wanted: ExpectedTypes
-    target: Description
+    sdk: Description
     modules: frozenset[str]
 
     def by_name(self, type_: TypeIR, taken: set[str]) -> str | None:
@@ -127,17 +127,17 @@ class _Pool:
         else:
             alike = [c for c in free if c.module in self.modules and self._is_alike(type_, c)]
         scores = sorted(((self._score(type_, c), c.key) for c in alike), reverse=True)
-        best = [self.target.types[key] for score, key in scores if score == scores[0][0]]
-        meant = {type_.type or type_.key for type_ in best}  # an alias may be held twice
+        best = [self.sdk.types[key] for score, key in scores if score == scores[0][0]]
+        meant = {type_.type or type_.key for type_ in best}  # an alias may occur twice
         return scores[0][1] if len(meant) == 1 else None
 
     def variants(self, match: Match, taken: set[str]) -> tuple[str, ...]:
         """Return classes called `<its name>With…` or alike that have all of its members."""
-        best = self.target.types[match.key]
+        best = self.sdk.types[match.key]
         wires = {member.wire for member in best.members}
         return tuple(
             candidate.key
-            for candidate in self.target.types.values()
+            for candidate in self.sdk.types.values()
             if candidate.key not in taken
             and wires
             and candidate.module == best.module
@@ -147,12 +147,12 @@ class _Pool:
             and candidate.constants().keys() <= best.constants().keys()
         )
 
-    def _best(self, type_: TypeIR, fits: Callable[[TargetType], bool]) -> str | None:
+    def _best(self, type_: TypeIR, fits: Callable[[SdkType], bool]) -> str | None:
         found = [c for c in self._candidates(type_) if fits(c) and not self._is_other(type_, c)]
         return max(found, key=lambda c: (self._score(type_, c), c.key)).key if found else None
 
-    def _candidates(self, type_: TypeIR) -> Iterator[TargetType]:
-        for candidate in self.target.types.values():
+    def _candidates(self, type_: TypeIR) -> Iterator[SdkType]:
+        for candidate in self.sdk.types.values():
             revision = revision_in(candidate.module)
             if candidate.generic or revision not in (None, self.wanted.ir.id):
                 continue
@@ -165,7 +165,7 @@ class _Pool:
         found = tuple(leaves(Ref(str(type_.name)), self.wanted.resolve))
         return len(found) == 1 and isinstance(found[0], Ref)
 
-    def _score(self, type_: TypeIR, candidate: TargetType) -> tuple[bool, float, bool, int]:
+    def _score(self, type_: TypeIR, candidate: SdkType) -> tuple[bool, float, bool, int]:
         """Return the rank of a candidate: right module, likeness, public, near the top."""
         depth = min((module.count(".") for module in candidate.seen_in), default=99)
         return (
@@ -175,7 +175,7 @@ class _Pool:
             -depth,
         )
 
-    def _likeness(self, type_: TypeIR, candidate: TargetType) -> float:
+    def _likeness(self, type_: TypeIR, candidate: SdkType) -> float:
         ours, theirs = self._traits(type_), _traits(candidate)
         return len(ours & theirs) / len(ours | theirs) if ours | theirs else 1.0
 
@@ -192,11 +192,11 @@ class _Pool:
         """Return the types of the data of errors; no member of another type leads to them."""
         return {str(error.data) for error in self.wanted.ir.errors if error.data is not None}
 
-    def _is_message(self, name: str, candidate: TargetType) -> bool:
+    def _is_message(self, name: str, candidate: SdkType) -> bool:
         method = self.wanted.messages[name]
         return candidate.constants().get("method") == frozenset((method,))
 
-    def _is_alike(self, type_: TypeIR, candidate: TargetType) -> bool:
+    def _is_alike(self, type_: TypeIR, candidate: SdkType) -> bool:
         common = len(self._traits(type_) & _traits(candidate))
         return (
             common >= _FEWEST
@@ -204,7 +204,7 @@ class _Pool:
             and not self._is_other(type_, candidate)
         )
 
-    def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
+    def _is_other(self, type_: TypeIR, candidate: SdkType) -> bool:
         """Return whether a candidate has the name of a type but is another one.
 
         It has other constants, none of the schema's members, or several of them with mostly other
@@ -221,19 +221,19 @@ class _Pool:
         if bool(wanted) and bool(found) and not wanted & found:
             return True
         shared = list(self._common_fits(type_, candidate))
-        return len(shared) >= _FEWEST and sum(shared) < _HOLDING * len(shared)
+        return len(shared) >= _FEWEST and sum(shared) < _FITTING * len(shared)
 
-    def _common_fits(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
+    def _common_fits(self, type_: ObjectIR, candidate: SdkType) -> Iterator[bool]:
         """Yield for each common member whether its type can hold the values of the schema."""
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:
                 ours = kinds(field.type, self.wanted.resolve)
-                theirs = kinds(found[field.wire], self.target.resolve)
+                theirs = kinds(found[field.wire], self.sdk.resolve)
                 yield "any" in ours | theirs or not ours.isdisjoint(theirs)
 
 
-def _traits(candidate: TargetType) -> frozenset[object]:
+def _traits(candidate: SdkType) -> frozenset[object]:
     if candidate.type is not None:
         return _values(candidate.type)
     wires = {member.wire for member in candidate.members}

@@ -1,6 +1,6 @@
-"""The types of members, in the form of the IR for a schema and for a target.
+"""The types of members, as types of the IR, for a schema and for an SDK.
 
-A `Ref` names a definition of the schema, or a class, an enumeration or an alias of the target.
+A `Ref` names a definition of the schema, or a class, an enumeration or an alias of the SDK.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -46,8 +46,8 @@ _FROM_JSON: Mapping[str, Callable[[Any], TypeExpr]] = {
 
 def of_json(expression: Json) -> TypeExpr:
     """Return the shape of an expression of the probe."""
-    ((form, inside),) = expression.items()
-    return _FROM_JSON[form](inside)
+    ((kind, inside),) = expression.items()
+    return _FROM_JSON[kind](inside)
 
 
 def text(shape: TypeExpr) -> str:

@@ -1,4 +1,4 @@
-"""Names in a target: the revisions that it names, and the same names in different spelling."""
+"""Names in an SDK: the revisions that it names, and the same names in different spelling."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.instep.audit.description import Description, TargetType
+from mcp_protogen.instep.audit.description import Description, SdkType
 from mcp_protogen.pipeline.inputs.pins import load_pins
 
 _REVISION = re.compile(r"(?<!\d)(\d{4})[_-]?(\d\d)[_-]?(\d\d)(?!\d)")
@@ -27,7 +27,7 @@ def fold(name: str) -> str:
     return _SEPARATORS.sub("", name).lower()
 
 
-def on_the_wire(type_: TargetType, wire_names: Mapping[str, str]) -> TargetType:
+def on_the_wire(type_: SdkType, wire_names: Mapping[str, str]) -> SdkType:
     """Return a type with wire names in place of Python names: `mimeType` for `mime_type`.
 
     `wire_names` has the wire name for each folded one.
@@ -46,30 +46,30 @@ def on_the_wire(type_: TargetType, wire_names: Mapping[str, str]) -> TargetType:
     return replace(type_, members=members)
 
 
-def find_revisions(target: Description) -> frozenset[str]:
-    """Return the pinned revisions that constants or module names of the target contain."""
-    named = {text for constant in target.constants for text in _texts(constant.value)}
-    named |= {revision_in(module) or "" for module in target.modules}
+def find_revisions(sdk: Description) -> frozenset[str]:
+    """Return the pinned revisions that constants or module names of the SDK contain."""
+    named = {text for constant in sdk.constants for text in _texts(constant.value)}
+    named |= {revision_in(module) or "" for module in sdk.modules}
     return frozenset(named & set(load_pins()))
 
 
-def claimed_revision(target: Description) -> str:
+def claimed_revision(sdk: Description) -> str:
     """Return the revision to audit if none is named.
 
     It is the only one that module names contain; or the one that a constant calls the latest; or
-    the newest that the target names; or the newest that is pinned.
+    the newest that the SDK names; or the newest that is pinned.
     """
     pins = set(load_pins())
-    in_modules = {revision_in(module) for module in target.modules} & pins
+    in_modules = {revision_in(module) for module in sdk.modules} & pins
     if len(in_modules) == 1:
         return cast(str, in_modules.pop())
     latest = {
         text
-        for constant in target.constants
+        for constant in sdk.constants
         if _LATEST in fold(constant.name)
         for text in _texts(constant.value)
     }
-    return max(latest & pins or find_revisions(target) or pins)
+    return max(latest & pins or find_revisions(sdk) or pins)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The other revisions that have something: an SDK often has one class for all of them.
 
-The same holds for extensions, which are audited separately.
+The same applies to extensions, which are audited separately.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 class OtherRevisions:
     """The pinned revisions except one; each is read when it is needed.
 
-    `extensions` are those of the one that a target has.
+    `extensions` are those that the SDK has, in that revision.
     """
 
     def __init__(self, revision: str, extensions: Collection[str] = ()) -> None:
@@ -35,40 +35,42 @@ class OtherRevisions:
         self._extensions = extensions
 
     def is_of_extension(self, *names: str) -> bool:
-        """Return whether an extension of the target has one of these types or methods."""
+        """Return whether an extension of the SDK has one of these types or methods."""
         found = (_definitions(extension, EXTENSION) for extension in self._extensions)
         return any(not {*schema, *_constants(schema)}.isdisjoint(names) for schema in found)
 
     def types(self, name: str) -> list[str]:
         """Return the revisions that define a type."""
-        return [revision for revision, schema in self._others() if name in schema]
+        return [revision for revision, schema in self._other_revisions() if name in schema]
 
     def members(self, name: str, wire: str) -> list[str]:
         """Return the revisions whose type of that name has a member."""
         return [
             revision
-            for revision, schema in self._others()
+            for revision, schema in self._other_revisions()
             if wire in schema.get(name, {}).get("properties", {})
         ]
 
     def methods(self, method: str) -> list[str]:
         """Return the revisions that have a method."""
-        return [revision for revision, schema in self._others() if method in _constants(schema)]
+        return [
+            revision for revision, schema in self._other_revisions() if method in _constants(schema)
+        ]
 
-    def _others(self) -> Iterator[tuple[str, Json]]:
+    def _other_revisions(self) -> Iterator[tuple[str, Json]]:
         for revision in load_pins():
             if revision != self._revision:
                 yield revision, _definitions(revision, REVISION)
 
 
-def extensions_of(target: Description, revision: str) -> tuple[str, ...]:
-    """Return the extensions of a revision that a target has.
+def extensions_of(sdk: Description, revision: str) -> tuple[str, ...]:
+    """Return the extensions of a revision that an SDK has.
 
     It names the identifier, or a method that no revision has.
     """
-    texts = {constant.value for constant in target.constants if isinstance(constant.value, str)}
-    typed = (type_.constants().get("method", ()) for type_ in target.types.values())
-    methods = target.methods.union(*typed)
+    texts = {constant.value for constant in sdk.constants if isinstance(constant.value, str)}
+    typed = (type_.constants().get("method", ()) for type_ in sdk.types.values())
+    methods = sdk.methods.union(*typed)
     old = set[str]().union(*(_constants(_definitions(name, REVISION)) for name in load_pins()))
     return tuple(
         extension.name

@@ -13,7 +13,7 @@ from mcp_protogen.instep.audit.decoders import decoders_of
 from mcp_protogen.instep.audit.description import Description
 from mcp_protogen.instep.audit.differences import TypeWalk
 from mcp_protogen.instep.audit.expected import ExpectedTypes, load_expected
-from mcp_protogen.instep.audit.fitting import AuditedTarget
+from mcp_protogen.instep.audit.fitting import AuditedSdk
 from mcp_protogen.instep.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.instep.audit.matching import How, Matching, match
 from mcp_protogen.instep.audit.names import claimed_revision, fold, on_the_wire
@@ -22,8 +22,8 @@ from mcp_protogen.instep.audit.other_revisions import (
     extensions_of,
     methods_by_message,
 )
+from mcp_protogen.instep.audit.sdk import PATIENCE, Sdk, describe, find, responder
 from mcp_protogen.instep.audit.severities import rate
-from mcp_protogen.instep.audit.target import PATIENCE, AuditTarget, describe, find, responder
 from mcp_protogen.pipeline.inputs.named_extensions import extended_revision
 from mcp_protogen.pipeline.inputs.pins import load_pins, pin_of
 from mcp_protogen.pipeline.ir import ObjectIR
@@ -71,18 +71,18 @@ class Audit:
     extension: str = ""
 
 
-def audit(target: AuditTarget, revision: str | None, options: AuditOptions | None = None) -> Audit:
-    """Compare a target with a pinned revision, by default the one that it claims.
+def audit(sdk: Sdk, revision: str | None, options: AuditOptions | None = None) -> Audit:
+    """Compare an SDK with a pinned revision, by default the one that it claims.
 
-    Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
+    Raise `ProblemError` for an SDK that cannot be imported or asked, a revision that is not
     pinned, and an unusable mapping file.
     """
     options = options or AuditOptions()
-    description, wanted, matching = match_target(
-        target, revision, options.extension, mapping=options.mapping, timeout=options.timeout
+    description, wanted, matching = match_sdk(
+        sdk, revision, options.extension, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
-    audited = AuditedTarget(wanted, description, matching)
+    audited = AuditedSdk(wanted, description, matching)
     known_extensions = () if wanted.extension else extensions_of(description, revision)
     walk = TypeWalk(audited, OtherRevisions(revision, known_extensions))
     walk.types()
@@ -96,35 +96,35 @@ def audit(target: AuditTarget, revision: str | None, options: AuditOptions | Non
         reading = decoders_of(wanted, description, matching, options.written)
         choices = frozenset(name for name, e in reading.messages.items() if len(e.keys) > 1)
         known = find_gaps(found, choices, wanted)
-        command = responder(target, description, reading)
-        with _about(target):
+        command = responder(sdk, description, reading)
+        with _about(sdk):
             changes += behaviour(command, known, options.timeout)
     changes = [_note_patch(change, wanted) for change in changes]
     listed = _list_matches(audited, walk.by_place)
-    notes = (*_notes(target, description), *_further(target, known_extensions))
+    notes = (*_notes(sdk, description), *_further(sdk, known_extensions))
     comparison = Comparison(wanted.title, description.name, tuple(changes), notes)
     return Audit(comparison, listed, _summary(listed, wanted), revision, wanted.extension)
 
 
 @contextmanager
-def _about(target: AuditTarget) -> Generator[None, None, None]:
-    """Replace our command by the name of the target in problems with the responder."""
+def _about(sdk: Sdk) -> Generator[None, None, None]:
+    """Replace our command by the name of the SDK in problems with the responder."""
     try:
         yield
     except ProblemError as error:
-        problems = (problem._replace(place=target.name) for problem in error.problems)
+        problems = (problem._replace(place=sdk.name) for problem in error.problems)
         raise ProblemError(*problems) from None
 
 
-def match_target(
-    target: AuditTarget,
+def match_sdk(
+    sdk: Sdk,
     revision: str | None,
     extension: str = "",
     *,
     mapping: Path | None = None,
     timeout: float = PATIENCE,
 ) -> tuple[Description, ExpectedTypes, Matching]:
-    """Return the description of a target, a revision, and the matches between them.
+    """Return the description of an SDK, a revision, and the matches between them.
 
     An extension is in the newest revision that it extends, if none is named.
     """
@@ -132,7 +132,7 @@ def match_target(
         pin_of(revision, load_pins())  # before something slow
     if extension:
         revision = extended_revision(extension, revision)
-    described = describe(target, methods_by_message(), timeout)
+    described = describe(sdk, methods_by_message(), timeout)
     wanted = load_expected(revision or claimed_revision(described), extension)
     wire_names = _wire_names(wanted)
     types = {key: on_the_wire(type_, wire_names) for key, type_ in described.types.items()}
@@ -154,17 +154,17 @@ def _note_patch(change: ReportedChange, wanted: ExpectedTypes) -> ReportedChange
     return replace(change, before=f"{change.before} (by a patch)")
 
 
-def _list_matches(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[MatchedType, ...]:
+def _list_matches(audited: AuditedSdk, placed: Mapping[str, str]) -> tuple[MatchedType, ...]:
     found: list[MatchedType] = []
     names = {*audited.wanted.wire_names, *audited.matching.matches, *placed}
     for name in sorted(filter(audited.wanted.audits, names)):
         shown = audited.wanted.wire_names.get(name, name)
         match_ = audited.matching.matches.get(name)
         if match_ is not None:
-            title = audited.target.types[match_.key].title
+            title = audited.sdk.types[match_.key].title
             found.append(MatchedType(shown, title, match_.how))
         elif name in placed:
-            title = audited.target.types[placed[name]].title
+            title = audited.sdk.types[placed[name]].title
             found.append(MatchedType(shown, title, How.PLACE))
         else:
             found.append(MatchedType(shown, reason=audited.matching.left_out.get(name, "")))
@@ -179,31 +179,31 @@ def _summary(listed: tuple[MatchedType, ...], wanted: ExpectedTypes) -> str:
     return f"{counts.total()} of {len(named)} types matched{f': {counted}' if counted else ''}"
 
 
-def _notes(target: AuditTarget, description: Description) -> Iterator[Problem]:
+def _notes(sdk: Sdk, description: Description) -> Iterator[Problem]:
     if description.through:
         names = ", ".join(description.through)
         message = f"its messages come from {names}, whose types are audited"
-        hint = f"to audit that package alone, name {description.through[0]} as the target"
-        yield Problem("speaks-through", message, target.name, hint=hint, level=Level.WARNING)
+        hint = f"to audit that package alone: mcp-gen audit {description.through[0]}"
+        yield Problem("speaks-through", message, sdk.name, hint=hint, level=Level.WARNING)
     for skipped in description.skipped:
         message = f"{skipped.error}: its types are not audited"
         yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)
 
 
-def _further(target: AuditTarget, extensions: Sequence[str]) -> Iterator[Problem]:
+def _further(sdk: Sdk, extensions: Sequence[str]) -> Iterator[Problem]:
     for name in extensions:
         message = f"it has the extension {name}, which is audited separately"
         hint = f"audit it: --extension {name}"
-        yield Problem("has-extension", message, target.name, hint=hint, level=Level.WARNING)
+        yield Problem("has-extension", message, sdk.name, hint=hint, level=Level.WARNING)
 
 
 def responder_command(
-    target: str, revision: str, extension: str = "", *, python: str | None = None
+    name: str, revision: str, extension: str = "", *, python: str | None = None
 ) -> Sequence[str]:
-    """Return the command of a responder for a target, matched as in an audit.
+    """Return the command of a responder for an SDK, matched as in an audit.
 
-    Raise `ProblemError` for a target that cannot be audited.
+    Raise `ProblemError` for an SDK that cannot be audited.
     """
-    found = find(target, python)
-    description, wanted, matching = match_target(found, revision, extension)
+    found = find(name, python)
+    description, wanted, matching = match_sdk(found, revision, extension)
     return responder(found, description, decoders_of(wanted, description, matching))

@@ -15,7 +15,7 @@ SEVERITIES = severity_table(Path(__file__).with_suffix(".md"))
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One difference between the schema and a target, without severities.
+    """One difference between the schema and an SDK, without severities.
 
     `place` is the place of a part of a type: the type and the steps from there, `*` for any item or
     key. `senders` are the roles that send values of its type.

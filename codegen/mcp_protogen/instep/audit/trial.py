@@ -56,11 +56,13 @@ def trial_page(
     chosen = choice.of(make(revision, options, extension))
     outcome = run_vectors(program.words(revision, extension), chosen, timeout=program.timeout)
     page = FindingOptions("finding").sort(comparison(outcome)).page(view)
-    closing = f"{safe_line(_counts(outcome))}\n" if view.form == PageFormat.TEXT else ""
+    closing = f"{safe_line(_counts(outcome))}\n" if view.format == PageFormat.TEXT else ""
     return replace(page, text=page.text + closing)
 
 
 def _counts(outcome: VectorRun) -> str:
     counts = Counter(result.verdict.value for result in outcome.results)
     listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-    return f"{outcome.target}: {len(outcome.results)} vectors of {outcome.revision}: {listed}"
+    return (
+        f"{outcome.implementation}: {len(outcome.results)} vectors of {outcome.revision}: {listed}"
+    )

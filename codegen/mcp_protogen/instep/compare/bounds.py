@@ -13,7 +13,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.compare.plain_schemas import essence, plain
 from mcp_protogen.instep.compare.readable_schema import EMBEDDED
 from mcp_protogen.instep.compare.spelling import spell
-from mcp_protogen.pipeline.normalise.intersection import same
+from mcp_protogen.pipeline.normalise.intersection import is_equal
 
 Json = dict[str, Any]
 
@@ -53,9 +53,9 @@ class BoundPair(NamedTuple):
 
 def bound_pairs(before: Json, after: Json, label: str = "", at: str = "") -> Iterator[BoundPair]:
     """Yield the constraints of two schemas that differ, also those of items and map values."""
-    if same(before, after):
+    if is_equal(before, after):
         return
-    yield from _own(_beside(before), _beside(after), label, at)
+    yield from _own_pairs(_beside(before), _beside(after), label, at)
     was, now = _by_kind(before), _by_kind(after)
     kinds = [(kind, kind) for kind in was if kind in now]
     if len(was) == 1 and len(now) == 1:
@@ -96,7 +96,7 @@ def _arms(
     old = [arm for (_, arm), key in zip(before, was, strict=True) if key not in now]
     new = [pair for pair, key in zip(after, now, strict=True) if key not in was]
     for arm, (steps, counterpart) in zip(old, new, strict=False):
-        yield from _own(arm, counterpart, label, at + steps)
+        yield from _own_pairs(arm, counterpart, label, at + steps)
         for keyword in ("items", "additionalProperties"):
             was_inside, now_inside = (
                 schema[keyword] if is_object(schema.get(keyword)) else dict[str, Any]()
@@ -118,11 +118,11 @@ def _restrictions(arm: Json) -> bytes:
     return essence({key: arm[key] for key in arm if key not in ("properties", "required")})
 
 
-def _own(before: Json, after: Json, label: str, at: str) -> Iterator[BoundPair]:
+def _own_pairs(before: Json, after: Json, label: str, at: str) -> Iterator[BoundPair]:
     was, now = dict(_bounds(before)), dict(_bounds(after))
     for keyword in sorted({*was, *now}):
         old, new = was.get(keyword), now.get(keyword)
-        if old is None or new is None or not same(old.limit, new.limit):
+        if old is None or new is None or not is_equal(old.limit, new.limit):
             pointer = f"{at}/{new.keyword}" if new else ""
             yield BoundPair(label + keyword, old, new, pointer)
 
@@ -138,12 +138,12 @@ def _bounds(schema: Json) -> Iterator[tuple[str, Bound]]:
                 yield keyword, Bound(keyword, text, text)
         elif keyword in _STRICT:
             closed, sign = _STRICT[keyword]
-            yield closed, Bound(keyword, value, _beyond(value, sign, schema.get("type")))
+            yield closed, Bound(keyword, value, _next_number(value, sign, schema.get("type")))
         elif keyword not in _NOT_A_BOUND:
             yield keyword, Bound(keyword, value, value)
 
 
-def _beyond(value: float, sign: int, kind: object) -> float:
+def _next_number(value: float, sign: int, kind: object) -> float:
     """Return the first number that a strict bound leaves."""
     if kind == "integer":
         return math.floor(value) + 1 if sign > 0 else math.ceil(value) - 1

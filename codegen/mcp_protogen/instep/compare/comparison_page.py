@@ -37,7 +37,7 @@ def comparison_page(
     names = request.before, request.after
     before, after = load_sides(names, request.source, as_published=request.as_published)
     result = findings.sort(compare_revisions(before, after))
-    matrix = _matrix(before, after) if view.form == PageFormat.HTML else None
+    matrix = _matrix(before, after) if view.format == PageFormat.HTML else None
     page = result.save() or result.page(view, matrix=matrix)
     return replace(page, failed=not page.saved and result.fails(request.fail_on))
 

@@ -17,7 +17,7 @@ from mcp_protogen.instep.compare.traffic import envelopes, error_code, senders
 from mcp_protogen.instep.compare.values import Values
 from mcp_protogen.pipeline.derive.skeleton import MESSAGE_UNIONS
 from mcp_protogen.pipeline.ir import NOBODY, ObjectIR, Senders, TypeIR
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 from mcp_protogen.pipeline.reports.severities import Difference
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ class Types:
     after: ComparedRevision
 
     @cached_property
-    def renamed(self) -> Mapping[str, str]:
+    def new_names(self) -> Mapping[str, str]:
         """The new name of each renamed type, by its old name."""
         return renames(self.before.definitions, self.after.definitions)
 
@@ -74,10 +74,10 @@ class Types:
     @cached_property
     def values(self) -> Values:
         """The comparison of values that schemas of the two sides accept."""
-        return Values(self.before.definitions, self.after.definitions, self.renamed)
+        return Values(self.before.definitions, self.after.definitions, self.new_names)
 
     @cached_property
-    def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
+    def derived_types(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
         """The derived types of both sides, by name."""
         was, now = (
             {str(type_.name): type_ for type_ in revision.ir.types} for revision in self._revisions
@@ -138,7 +138,7 @@ def _params(revision: ComparedRevision, message: str) -> Iterator[str]:
     while schemas:
         schema = schemas.pop()
         if "$ref" in schema:
-            name = target(schema["$ref"])
+            name = definition_name(schema["$ref"])
             yield name
             schema = revision.definitions[name]
         schemas += schema.get("anyOf", ())
@@ -148,7 +148,7 @@ def changes(types: Types) -> Iterator[Difference]:
     """Yield the differences between the definitions of two sides."""
     before, after = types.before.definitions, types.after.definitions
     was, now = types.senders
-    old_names = {new: old for old, new in types.renamed.items()}
+    old_names = {new: old for old, new in types.new_names.items()}
     for name in sorted({*before, *after}):
         pointer = jsonpointer.join("$defs", name)
         gone, new = was.get(name, NOBODY), now.get(name, NOBODY)
@@ -156,12 +156,12 @@ def changes(types: Types) -> Iterator[Difference]:
             yield Difference("type-renamed", name, pointer, old_names[name], name, new)
         elif name not in before:
             yield Difference("type-added", name, pointer, "", _kind(after[name]), new)
-        if name not in after and name not in types.renamed:
+        if name not in after and name not in types.new_names:
             yield Difference("type-removed", name, pointer, _kind(before[name]), "", gone)
-        if name in types.renamed and name in after:
+        if name in types.new_names and name in after:
             kinds = _kind(before[name]), _kind(after[name])
             yield Difference("type-redefined", name, pointer, *kinds, new)
-        if name in before and (new_name := types.renamed.get(name, name)) in after:
+        if name in before and (new_name := types.new_names.get(name, name)) in after:
             yield from _compare(types, name, new_name)
 
 
@@ -210,11 +210,11 @@ def _compare(types: Types, old: str, new: str) -> Iterator[Difference]:
 
 
 def _members(types: Types, old: str, new: str, sent_by: Senders) -> Iterator[Difference]:
-    was, now = _side_by_side(types, old, new)
+    was, now = _pair_members(types, old, new)
     moved = fields.MovedMembers(types.before.definitions, types.after.definitions)
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
-        inside = _is_with_holder(before, was, now) or _is_with_holder(after, now, was)
+        inside = _is_with_parent(before, was, now) or _is_with_parent(after, now, was)
         known = _arms_beside(after, was) if before is None else frozenset[str]()
         pair = fields.MemberPair(path, before, after, (old, new), inside, known)
         unreported = _codes_not_reported(types, pair)
@@ -225,7 +225,7 @@ def _members(types: Types, old: str, new: str, sent_by: Senders) -> Iterator[Dif
             yield Difference("base-member-changed", path, pair.pointer)
 
 
-def _side_by_side(types: Types, old: str, new: str) -> tuple[_Members, _Members]:
+def _pair_members(types: Types, old: str, new: str) -> tuple[_Members, _Members]:
     """Return the members of a type by path, before and after, both under the new name.
 
     A message has its own members and those of its params. Members that only one side repeats from
@@ -298,11 +298,11 @@ def _error_code_path(types: Types, old: str, new: str) -> str:
     return ".".join((new, *now.steps)) if now is not None and same else ""
 
 
-def _is_with_holder(
+def _is_with_parent(
     member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]
 ) -> bool:
-    """Return whether the object that holds a member also exists only `here`."""
-    return member is not None and member.holder in here and member.holder not in there
+    """Return whether the object with a member also exists only `here`."""
+    return member is not None and member.parent in here and member.parent not in there
 
 
 def _arms_beside(member: Member | None, side: _Members) -> frozenset[str]:
@@ -349,7 +349,7 @@ def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]
 
 
 def _are_maps(pair: fields.MemberPair) -> bool:
-    """Return whether a capability is a map on both sides, and so holds values."""
+    """Return whether a capability is a map on both sides, and so has values."""
     members_ = [member for member in (pair.before, pair.after) if member]
     return len(members_) == 2 and all(member.type.startswith("map<") for member in members_)
 
@@ -368,7 +368,7 @@ def _non_object_changes(
 
 
 def _summarize_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield at most one change of a type that no message holds.
+    """Yield at most one change of a type that no message contains.
 
     Unions of all messages or results are skipped, because each of their arms is reported by itself.
     """
@@ -383,7 +383,7 @@ def _type_as_member(name: str, schema: Json, pointer: str) -> Member:
 
 def _attribute_changes(types: Types, old: str, new: str, sent_by: Senders) -> Iterator[Difference]:
     """Yield the changes of a type that becomes open, closed, deprecated or undeprecated."""
-    was, now = types.derived[0].get(old), types.derived[1].get(new)
+    was, now = types.derived_types[0].get(old), types.derived_types[1].get(new)
     pointer = jsonpointer.join("$defs", new)
     deprecated = (
         _is_deprecated(types.before.definitions[old], was),

@@ -34,7 +34,7 @@ def changes(types: Types) -> Iterator[Difference]:
         moved |= {old.code, new.code}
         pointer = jsonpointer.join("$defs", name, *new.pointer)
         yield Difference(
-            "error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now)
+            "error-renumbered", name, pointer, str(old.code), str(new.code), _senders(new, now)
         )
     yield from _resource_code_change(types)
     for code in sorted({*was, *now}):
@@ -67,7 +67,7 @@ def _errors(revision: ComparedRevision) -> Mapping[int, _Error]:
 def _find_renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
     """Yield the types of errors whose code has changed, by their new names."""
     for name, schema in types.before.definitions.items():
-        called = types.renamed.get(name, name)
+        called = types.new_names.get(name, name)
         old, new = error_code(schema), error_code(types.after.definitions.get(called, {}))
         if old and new and old.code != new.code:
             yield called, old, new
@@ -81,7 +81,7 @@ def _resource_code_change(types: Types) -> Iterator[Difference]:
         yield Difference("error-replaced", "resource not found", "", *texts, EMITTERS["server"])
 
 
-def _who(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:
+def _senders(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:
     return EMITTERS[errors[error.code].emit]
 
 

@@ -108,11 +108,11 @@ class Features:
         return frozenset((*methods, *paths))
 
     def _of_type(self, name: str) -> str:
-        was, now = (holders.get(name, frozenset[str]()) for holders in self._holders)
-        holders = was & now or was | now
-        if len(holders) == 1:
-            return next(iter(holders))
-        if holders:
+        was, now = (features.get(name, frozenset[str]()) for features in self._by_type)
+        features = was & now or was | now
+        if len(features) == 1:
+            return next(iter(features))
+        if features:
             return name
         schemas = [revision.definitions.get(name, {}) for revision in self._revisions]
         if any(error_code(schema) for schema in schemas):
@@ -124,12 +124,12 @@ class Features:
         )
 
     @cached_property
-    def _holders(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-        """The features whose messages may hold a type, by type; before, and after."""
-        before, after = map(self._holding, self._revisions)
+    def _by_type(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
+        """The features whose messages may contain a type, by type; before, and after."""
+        before, after = map(self._features_by_type, self._revisions)
         return before, after
 
-    def _holding(self, revision: ComparedRevision) -> Mapping[str, frozenset[str]]:
+    def _features_by_type(self, revision: ComparedRevision) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = defaultdict(set)
         for method in revision.ir.methods:
             for name in find_reachable(revision.definitions, (method.message, *method.results)):

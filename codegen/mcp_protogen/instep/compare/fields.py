@@ -13,7 +13,7 @@ from mcp_protogen.instep.compare.readable_schema import EMBEDDED
 from mcp_protogen.instep.compare.spelling import ANY
 from mcp_protogen.instep.compare.values import Relation, Values
 from mcp_protogen.pipeline.ir import Senders
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 from mcp_protogen.pipeline.reports.severities import Difference
 
 Json = dict[str, Any]
@@ -66,7 +66,7 @@ def _leads_on(definitions: Json, start: str, member: Member | None) -> bool:
 
 def _step(definitions: Json, schema: Json, step: str) -> Json | None:
     while "$ref" in schema:
-        schema = definitions[target(schema["$ref"])]
+        schema = definitions[definition_name(schema["$ref"])]
     found: Any
     if step in ("[]", "{}"):
         found = schema.get("items" if step == "[]" else "additionalProperties")
@@ -87,7 +87,7 @@ def changes(
         yield _came_or_went(pair, moved, who)
         return
     arms = [*_same_arms(pair, pair.before, pair.after)]
-    whole = [*_whole(pair, values, who, has_arms=bool(arms))]
+    whole = [*_member_changes(pair, values, who, has_arms=bool(arms))]
     yield from whole
     met = {change.code for change in whole}
     distinct: dict[tuple[str, str, str], Difference] = {}
@@ -103,7 +103,7 @@ def _same_arms(pair: MemberPair, before: Member, after: Member) -> Iterator[Memb
             yield replace(pair, before=was, after=now)
 
 
-def _whole(
+def _member_changes(
     pair: MemberPair, values: Values, who: Senders, *, has_arms: bool
 ) -> Iterator[Difference]:
     before, after = pair.before, pair.after

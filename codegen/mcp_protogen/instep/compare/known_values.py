@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.reports.severities import Difference
 
 def changes(types: Types) -> Iterator[Difference]:
     """Yield the differences in the facts of members that both sides have."""
-    was, now = types.derived
+    was, now = types.derived_types
     for name, new in now.items():
         old = was.get(name)
         if not isinstance(new, ObjectIR) or not isinstance(old, ObjectIR):
@@ -28,8 +28,8 @@ def _field(types: Types, owner: str, was: FieldIR, now: FieldIR) -> Iterator[Dif
     if was.deprecated != now.deprecated:
         found.append((f"field-{'' if now.deprecated else 'un'}deprecated", "", ""))
     if found:
-        item, pointer, holder = _place(types, owner, now.wire)
-        who = types.senders_of(holder, holder)
+        item, pointer, parent = _place(types, owner, now.wire)
+        who = types.senders_of(parent, parent)
         yield from (Difference(code, item, pointer, gone, new, who) for code, gone, new in found)
 
 
@@ -52,17 +52,17 @@ def _place(types: Types, owner: str, wire: str) -> tuple[str, str, str]:
     `owner` may be an object without a name in the schema; it is then named after its place.
     """
     definitions = types.after.definitions
-    holder = max((name for name in definitions if owner.startswith(name)), key=len, default=owner)
+    parent = max((name for name in definitions if owner.startswith(name)), key=len, default=owner)
     inside: Mapping[str, Member] = (
-        members(definitions, holder, message=False) if holder in definitions else {}
+        members(definitions, parent, message=False) if parent in definitions else {}
     )
     path, pointer = f"{owner}.{wire}", jsonpointer.join("$defs", owner, "properties", wire)
     for member in inside.values():
         *around, last = member.steps
         if last == wire and _name_of(around) == owner:
             path, pointer = member.path, member.pointer
-    messages = [name for name in types.messages if holder == f"{name}Params"]
-    return path.replace(holder, f"{messages[0]}.params", 1) if messages else path, pointer, holder
+    messages = [name for name in types.messages if parent == f"{name}Params"]
+    return path.replace(parent, f"{messages[0]}.params", 1) if messages else path, pointer, parent
 
 
 def _name_of(steps: list[str]) -> str:

@@ -13,7 +13,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.compare.plain_schemas import essence
 from mcp_protogen.instep.compare.spelling import spell, value_text
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -41,7 +41,7 @@ class Member:
         return replace(self, steps=(name, *self.steps[1:]))
 
     @property
-    def holder(self) -> str:
+    def parent(self) -> str:
         """The path of the object around it, or of the list or map of such objects."""
         steps = self.steps[:-1]
         while steps and steps[-1] in ("[]", "{}"):
@@ -93,7 +93,7 @@ def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Memb
 def resolve_name(schema: Json, definitions: Json) -> Json:
     """Return the schema behind a chain of names."""
     met: set[str] = set()
-    while "$ref" in schema and (name := target(schema["$ref"])) not in met:
+    while "$ref" in schema and (name := definition_name(schema["$ref"])) not in met:
         met.add(name)
         schema = definitions[name]
     return schema
@@ -133,7 +133,7 @@ class _Walk:
     def through_names(self, steps: _Steps, schema: Json, pointer: str) -> Iterator[Member]:
         """Yield the members below a place, following names and unions of names."""
         if "$ref" in schema:
-            name = target(schema["$ref"])
+            name = definition_name(schema["$ref"])
             at = jsonpointer.join("$defs", name)
             yield from self.through_names(steps, self._definitions[name], at)
         elif "anyOf" in schema:
@@ -152,7 +152,7 @@ def _keyed_arms(schema: Json) -> Iterator[tuple[str, str, Json]]:
     arms: list[Json] = schema.get("anyOf", [])
     places = sorted(range(len(arms)), key=lambda number: essence(arms[number]))
     for number, arm in enumerate(arms):
-        key = target(arm["$ref"]) if "$ref" in arm else str(places.index(number))
+        key = definition_name(arm["$ref"]) if "$ref" in arm else str(places.index(number))
         yield key, f"/anyOf/{number}", arm
 
 

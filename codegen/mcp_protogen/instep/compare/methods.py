@@ -122,7 +122,7 @@ def _new_gate(
 ) -> str:
     """Return the code of a new gate, given the params that were `known` before.
 
-    A gate that also holds where a member is absent affects messages that were possible before,
+    A gate that also applies where a member is absent affects messages that were possible before,
     unless earlier declarations imply the capability (`implied`).
     """
     cases = [(requirement, case) for requirement in gate for case in requirement.when]
@@ -151,12 +151,12 @@ def _by_capability(method: MethodIR) -> Mapping[str, tuple[RequirementIR, ...]]:
 
 def _gate(requirements: tuple[RequirementIR, ...]) -> str:
     return "; ".join(
-        f"{need.sender} {need.level} {need.role}:{'.'.join(need.path)}{_when(need.when)}"
+        f"{need.sender} {need.level} {need.role}:{'.'.join(need.path)}{_if_clause(need.when)}"
         for need in requirements
     )
 
 
-def _when(conditions: tuple[ConditionIR, ...]) -> str:
+def _if_clause(conditions: tuple[ConditionIR, ...]) -> str:
     return f" if {' or '.join(map(_condition, conditions))}" if conditions else ""
 
 

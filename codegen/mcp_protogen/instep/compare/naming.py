@@ -18,8 +18,8 @@ from mcp_protogen.instep.compare.extensions import compared_extension
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,
     compared_file,
+    facts_origin,
     has_messages,
-    inherited_basis,
     published_as,
 )
 from mcp_protogen.pipeline.config import GivenFile
@@ -108,21 +108,19 @@ def _load_side(
         )
     revisions = [candidate for candidate in found if candidate.kind is REVISION]
     known = next((name for candidate in (named, *revisions) if (name := candidate.name)), None)
-    basis = known or inherited_basis(
-        next(revision.given for revision in revisions if revision.given)
-    )
-    side = compared_file(basis, named.given, title=named.title, as_published=as_published)
+    origin = known or facts_origin(next(revision.given for revision in revisions if revision.given))
+    side = compared_file(origin, named.given, title=named.title, as_published=as_published)
     if known is None and named is next(iter(revisions)):
-        side = replace(side, notes=(_facts_notice(basis, len(revisions)), *side.notes))
+        side = replace(side, notes=(_facts_notice(origin, len(revisions)), *side.notes))
     return side
 
 
-def _facts_notice(basis: str, files: int) -> Problem:
+def _facts_notice(origin: str, files: int) -> Problem:
     whose = "both files are" if files > 1 else "the file is"
     why = "neither is" if files > 1 else "it is not"
     return Problem(
         "derived-facts",
-        f"{whose} compared with the facts of {basis}: {why} of a pinned revision",
+        f"{whose} compared with the facts of {origin}: {why} of a pinned revision",
         hint="write REVISION=FILE to use the facts of another revision",
         level=Level.WARNING,
     )

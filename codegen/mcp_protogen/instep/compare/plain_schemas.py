@@ -1,7 +1,7 @@
 """Schemas without redundant keywords: two that accept the same values look the same.
 
 Left out are bounds that every value of the type keeps, and keywords of other types. The rest has
-one form: one type is not a list, and one constant is not an enumeration.
+one spelling: one type is not a list, and one constant is not an enumeration.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.pipeline.normalise.intersection import of_type, same
+from mcp_protogen.pipeline.normalise.intersection import is_equal, of_type
 
 Json = dict[str, Any]
 
@@ -75,7 +75,7 @@ def essence(schema: Any) -> bytes:
 
 def reword(schema: Any, known: Any) -> Any:
     """Return a schema in the words of a known one, wherever both accept the same."""
-    if same(schema, known):
+    if is_equal(schema, known):
         return known
     if not is_object(schema) or not is_object(known):
         return schema
@@ -156,7 +156,7 @@ def _is_within(value: Any, limits: Json) -> bool:
     """Return whether a scalar is within the limits of a schema."""
     kind, size = (str, len(value)) if isinstance(value, str) else (int, value)
     known = _LIMITS[kind].items() if _is_number(size) else ()
-    return all(holds(size, limits[key]) for key, holds in known if _is_number(limits.get(key)))
+    return all(compare(size, limits[key]) for key, compare in known if _is_number(limits.get(key)))
 
 
 def _kind(schema: Json) -> Json:

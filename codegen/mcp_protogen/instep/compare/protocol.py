@@ -72,10 +72,12 @@ def _writers(
 ) -> Senders:
     """Return the senders of the messages that have a key now; without such, of those before."""
     keys = ((new, after), (old, before))
-    return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
+    return next(
+        (found for key, revision in keys if key and (found := _key_senders(key, revision))), NOBODY
+    )
 
 
-def _on(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
+def _key_senders(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
     found: set[Role] = set()
     for method in revision.ir.methods:
         if method.kind in key.on and (not key.of or method.message in key.of):

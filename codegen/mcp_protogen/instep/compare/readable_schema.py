@@ -1,4 +1,4 @@
-"""A patched schema in the form for comparison: complete, but with fewer kinds of keywords.
+"""A patched schema, prepared for comparison: complete, but with fewer kinds of keywords.
 
 Derived types do not have everything that a schema says. A new pattern, or a closed object, is a
 difference too, so that everything is kept here. Only references beside other keywords, `oneOf` and
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.normalise import flatten
 Json = dict[str, Any]
 
 EMBEDDED = "x-embedded"
-"""A keyword that stands for the whole schema of a member that holds a JSON Schema itself."""
+"""A keyword that stands for the whole schema of a member that contains a JSON Schema itself."""
 
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("additionalProperties", "contains", "not", "propertyNames")
@@ -26,7 +26,7 @@ _DIGITS = 12
 _JOINED = frozenset({"additionalProperties", "allOf", "anyOf", "const", "enum", "items"}) | {
     *("properties", "required", "type")
 }
-# These are about the member, not about the schema that it holds.
+# These are about the member, not about the schema in it.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 
 

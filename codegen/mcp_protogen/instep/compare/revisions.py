@@ -14,7 +14,7 @@ from mcp_protogen.instep.compare.plain_schemas import reword
 from mcp_protogen.instep.compare.readable_schema import readable, with_deprecations
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import methods
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs import facts, patch_fit, sources
 from mcp_protogen.pipeline.inputs.pins import Pins
@@ -117,7 +117,7 @@ def compared_as(
 
 def compared_source(
     source: RevisionSource,
-    derived: Derived,
+    derived: DerivedRevision,
     schema: Json,
     *,
     title: str,
@@ -182,9 +182,9 @@ def published_as(given: GivenFile, pins: Pins) -> str | None:
     return next((name for name, pin in pins.items() if pin.snapshot_sha256 == structure), None)
 
 
-def inherited_basis(given: GivenFile) -> str:
+def facts_origin(given: GivenFile) -> str:
     """Return the revision whose facts a package from an unpinned file would have."""
-    return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.basis
+    return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.origin
 
 
 def _headers(document: Json) -> tuple[Header, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -30,7 +30,7 @@ def _inside(schema: Json) -> str:
 
 def _arms(schema: Json) -> set[str]:
     if "$ref" in schema:
-        return {target(schema["$ref"])}
+        return {definition_name(schema["$ref"])}
     if "const" in schema:
         return {on_one_line(schema["const"])}
     if "enum" in schema:

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -120,7 +120,7 @@ def references_in(value: Any) -> Iterator[str]:
     if is_object(value):
         ref = value.get("$ref")
         if isinstance(ref, str):
-            yield target(ref)
+            yield definition_name(ref)
         for inner in value.values():
             yield from references_in(inner)
     elif is_array(value):

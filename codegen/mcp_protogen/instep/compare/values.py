@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -48,8 +48,8 @@ class Values:
         """Return the relation of `after` to `before`, without null on both sides."""
         was = [atom for atom in atoms(before, self._before) if not _is_null(atom)]
         now = [atom for atom in atoms(after, self._after) if not _is_null(atom)]
-        keeps = _Covering(self._after, self._before, lambda new, old: self._same(old, new))
-        adds = _Covering(self._before, self._after, self._same)
+        keeps = _Covering(self._after, self._before, lambda new, old: self._is_same(old, new))
+        adds = _Covering(self._before, self._after, self._is_same)
         match keeps.all(now, was), adds.all(was, now):
             case True, True:
                 return Relation.SAME
@@ -69,8 +69,11 @@ class Values:
         was, now = atoms(before, self._before), atoms(after, self._after)
         if not all("$ref" in atom for atom in (*was, *now)):
             return None
-        old = {self._renamed.get(name, name) for name in (target(atom["$ref"]) for atom in was)}
-        new = {target(atom["$ref"]) for atom in now}
+        old = {
+            self._renamed.get(name, name)
+            for name in (definition_name(atom["$ref"]) for atom in was)
+        }
+        new = {definition_name(atom["$ref"]) for atom in now}
         if old == new:
             return Relation.SAME
         return Relation.WIDER if old < new else Relation.NARROWER if new < old else Relation.OTHER
@@ -88,9 +91,11 @@ class Values:
 
     def _is_one(self, old: Json, new: Json) -> bool:
         both_named = "$ref" in old and "$ref" in new
-        return both_named and self._same(target(old["$ref"]), target(new["$ref"]))
+        return both_named and self._is_same(
+            definition_name(old["$ref"]), definition_name(new["$ref"])
+        )
 
-    def _same(self, old: str, new: str) -> bool:
+    def _is_same(self, old: str, new: str) -> bool:
         return self._renamed.get(old, old) == new
 
 
@@ -101,7 +106,7 @@ def atoms(schema: Json, definitions: Json) -> list[Json]:
 
 def _atoms(schema: Json, definitions: Json, inside: frozenset[str]) -> Iterator[Json]:
     if "$ref" in schema:
-        name = target(schema["$ref"])
+        name = definition_name(schema["$ref"])
         named: Json = definitions[name]
         if named.get("properties"):
             yield schema
@@ -133,7 +138,7 @@ class _Covering:
         self._narrow = narrow
         self._same = same
         self._assumed: list[_Pair] = []
-        self._settled: dict[_Pair, bool] = {}
+        self._results: dict[_Pair, bool] = {}
 
     def all(self, wide: list[Json], narrow: list[Json]) -> bool:
         """Return whether each of `narrow` is accepted by one of `wide`."""
@@ -148,22 +153,22 @@ class _Covering:
         contradict that. If one does, all results from under the assumption are dropped, too.
         """
         pair = (id(wide), id(narrow))
-        if pair in self._settled:
-            return self._settled[pair]
+        if pair in self._results:
+            return self._results[pair]
         start = len(self._assumed)
         self._assumed.append(pair)
-        self._settled[pair] = True
+        self._results[pair] = True
         if self.all(atoms(wide, self._wide), atoms(narrow, self._narrow)):
             return True
         for assumed in self._assumed[start:]:
-            del self._settled[assumed]
+            del self._results[assumed]
         del self._assumed[start:]
-        self._settled[pair] = False
+        self._results[pair] = False
         return False
 
     def _atom(self, wide: Json, narrow: Json) -> bool:
         if "$ref" in wide and "$ref" in narrow:
-            names = target(wide["$ref"]), target(narrow["$ref"])
+            names = definition_name(wide["$ref"]), definition_name(narrow["$ref"])
             if self._same(*names):
                 return True
         wide, narrow = _resolve(wide, self._wide), _resolve(narrow, self._narrow)
@@ -206,7 +211,7 @@ class _Covering:
 
 
 def _resolve(atom: Json, definitions: Json) -> Json:
-    named: Json = definitions[target(atom["$ref"])] if "$ref" in atom else atom
+    named: Json = definitions[definition_name(atom["$ref"])] if "$ref" in atom else atom
     return named
 
 

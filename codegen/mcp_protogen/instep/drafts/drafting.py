@@ -15,11 +15,11 @@ from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
-from mcp_protogen.instep.drafts.translation import RevisionPair, rules_file
-from mcp_protogen.pipeline.derive.revision import derive_revision, normal_form
+from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
+from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
-from mcp_protogen.pipeline.inputs.forms import wrong_form
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
@@ -75,23 +75,23 @@ def write(revision: str, folder: Path) -> Draft:
 def draft(revision: str, folder: Path) -> Draft:
     """Return the draft of the files of a pinned revision.
 
-    Raise `ProblemError` for an unknown revision, for files in a wrong form, and for a schema from
+    Raise `ProblemError` for an unknown revision, for files in a wrong format, and for a schema from
     which no code can be generated.
     """
     files = _Files(folder, revision)
     source = sources.load_pinned(revision, folder)
-    source = _settle_source(source, files)
+    source = _find_source(source, files)
     newer = derive_revision(source)
-    rules = files.before(files.rules)
+    translation = files.read_old(files.translation)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
-    older: str | None = rules["older"] if rules else before_it
+    older: str | None = translation["older"] if translation else before_it
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
-        files.after[files.rules] = rules_file(rules, step)
+        files.after[files.translation] = translation_file(translation, step)
     missing = tuple(_find_undescribed(newer.ir))
-    texts = files.before(_TEXTS) or {}
+    texts = files.read_old(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
-    own = (files.facts, files.patches, files.rules)
+    own = (files.facts, files.patches, files.translation)
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
     contradictions = tuple(
@@ -112,14 +112,14 @@ class _Files:
 
     def __init__(self, folder: Path, revision: str) -> None:
         self.folder = folder
-        self.facts, self.patches, self.rules = (
+        self.facts, self.patches, self.translation = (
             f"{revision}/{name}.json" for name in ("facts", "patches", "translation")
         )
         self.read: dict[str, Json | None] = {}
         self.after: dict[str, Json] = {}
 
-    def before(self, path: str) -> Json | None:
-        """Return a file, or None without one; raise `ProblemError` if its form is wrong."""
+    def read_old(self, path: str) -> Json | None:
+        """Return a file, or None without one; raise `ProblemError` if its format is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]
@@ -129,44 +129,44 @@ class _Files:
         if not file.is_file():
             return None
         document: Json = parse_json(file.read_bytes(), place)
-        raise_errors(wrong_form(document, file.stem, place))
+        raise_errors(check_format(document, file.stem, place))
         return document
 
 
-def _settle_source(source: RevisionSource, files: _Files) -> RevisionSource:
+def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     """Return the source of a revision with its facts and patches as they should be.
 
     A fact that the schema contradicts is a warning here, even if it is inherited.
     """
     revision = source.facts.revision
-    own = files.before(files.facts)
-    basis: str | None = own["inherits"] if own else source.facts.basis
-    inherited = load(files.folder, basis).document if basis else {}
-    theirs = load_patches(files.folder, basis) if basis else ()
+    own = files.read_old(files.facts)
+    origin: str | None = own["inherits"] if own else source.facts.origin
+    inherited = load(files.folder, origin).document if origin else {}
+    theirs = load_patches(files.folder, origin) if origin else ()
     patches_file = _patches_file(
-        files.before(files.patches), source.schema, theirs, source.patches_place
+        files.read_old(files.patches), source.schema, theirs, source.patches_place
     )
     source = replace(source, patches=tuple(patches_file["patches"]), notes=(), facts_hint="")
-    file = own or {"inherits": basis}
+    file = own or {"inherits": origin}
     gone: list[str] = []
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
-        source = replace(source, facts=Facts(revision, stated, basis or ""))
-        shown = SchemaFacts(revision, normal_form(source)[0], source.schema)
-        fuller = facts.filled_in(file, facts.step(stated, facts.adapt(stated, shown)))
+        source = replace(source, facts=Facts(revision, stated, origin or ""))
+        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema)
+        fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]
         if fuller == file:
             break
         file = fuller
-    behind = chain(files.folder, basis) if basis else ()
-    earlier = {path: files.before(path) or {} for path in map(_below, behind)}
+    behind = chain(files.folder, origin) if origin else ()
+    earlier = {path: files.read_old(path) or {} for path in map(_short_path, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
     files.after |= {files.facts: file, files.patches: patches_file}
     return source
 
 
-def _below(path: Path) -> str:
+def _short_path(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
@@ -174,7 +174,7 @@ def _patches_file(own: Json | None, schema: Json, before: Sequence[Json], place:
     """Return the file of patches, with those of the revision before that it lacks.
 
     A patch that fits becomes an entry. A new file lists those that do not fit: their mistake may be
-    mended or gone, or a person must look at them.
+    mended or gone, or the user must look at them.
     """
     document = own or {"patches": []}
     entries: list[Json] = document["patches"]

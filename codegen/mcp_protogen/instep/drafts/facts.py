@@ -1,7 +1,7 @@
 """The facts of a revision, as far as they follow from its schema.
 
 The schema takes precedence over inherited facts, and the revision's own file over the schema. A
-fact that is new, or that no schema shows in full, has `TODO` as its source: a person must read a
+fact that is new, or that no schema shows in full, has `TODO` as its source: the user must read a
 page.
 """
 
@@ -62,7 +62,7 @@ def step(before: Json, after: Json, section: str = "") -> Json:
     return changed | dict.fromkeys(name for name in before if name not in after)
 
 
-def filled_in(own: Json, additions: Json, section: str = "") -> Json:
+def fill_in(own: Json, additions: Json, section: str = "") -> Json:
     """Return a file of facts with the missing additions."""
     done = dict(own)
     for name, value in additions.items():
@@ -70,7 +70,7 @@ def filled_in(own: Json, additions: Json, section: str = "") -> Json:
         if name not in own:
             done[name] = value
         elif is_object(said) and is_object(value) and not _is_fact(said, section):
-            done[name] = filled_in(said, value, section or name)
+            done[name] = fill_in(said, value, section or name)
     return done
 
 

@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import era_of
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.ir import OTHER, ROLES, Role
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ class SchemaFacts:
         return self.skeleton.definitions
 
     @cached_property
-    def own(self) -> Sequence[str]:
+    def own_types(self) -> Sequence[str]:
         """The types that the snapshot itself defines, without aliases."""
         named = self.snapshot["$defs"].items()
         return sorted(
@@ -47,10 +47,10 @@ class SchemaFacts:
         )
 
     @cached_property
-    def deprecated(self) -> Sequence[str]:
+    def deprecated_names(self) -> Sequence[str]:
         """The types and members that the snapshot marks as deprecated."""
         found: list[str] = []
-        for name in self.own:
+        for name in self.own_types:
             schema: Json = self.snapshot["$defs"][name]
             places = {name: schema} | {
                 f"{name}.{key}": member for key, member in _members(schema).items()
@@ -162,7 +162,7 @@ def _method(
 
 
 def _deprecation(method: DerivedMethod, known: Json, shown: SchemaFacts) -> Any:
-    marked = method.message in shown.deprecated
+    marked = method.message in shown.deprecated_names
     return known.get("deprecated", shown.revision if marked else None)
 
 
@@ -251,15 +251,17 @@ def _inherited_error(fact: Json, shown: SchemaFacts) -> Json:
 
 def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
     """Yield the codes that are constants, with their names and the types of their data."""
-    for name in shown.own:
+    for name in shown.own_types:
         members = _members(shown.definitions[name])
         error = members.get("error", {})
         if "$ref" in error:
-            members = _members(shown.definitions[target(error["$ref"])])
+            members = _members(shown.definitions[definition_name(error["$ref"])])
         code = members.get("code", {}).get("const")
         if name.endswith("Error") and isinstance(code, int):
             data = members.get("data", {})
-            yield str(code), _code_name(name), target(data["$ref"]) if "$ref" in data else None
+            yield str(code), _code_name(name), (
+                definition_name(data["$ref"]) if "$ref" in data else None
+            )
 
 
 def _members(schema: Json) -> Json:

@@ -1,6 +1,6 @@
-"""The missing rules of a step between two revisions, each with possible choices.
+"""The missing translation rules of a step between two revisions, each with possible choices.
 
-The choices are found by trying: a choice settles its difference.
+The choices are found by trying: a choice decides its difference.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,17 +9,17 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.pipeline.derive import fillings
-from mcp_protogen.pipeline.derive.revision import Derived
-from mcp_protogen.pipeline.inputs.rules import (
+from mcp_protogen.pipeline.derive.revision import DerivedRevision
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
+from mcp_protogen.pipeline.inputs.translations import (
     DIRECTIONS,
     StepDirection,
     Translation,
-    TranslationRule,
+    TranslationAction,
     Verb,
     translation_of,
 )
-from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 from mcp_protogen.pipeline.plans.tables import find_unsettled
 
 Json = dict[str, Any]
@@ -33,15 +33,15 @@ _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
 class RevisionPair:
     """Two revisions, one after the other."""
 
-    older: Derived
-    newer: Derived
+    older: DerivedRevision
+    newer: DerivedRevision
 
     def open(self, translation: Translation) -> _Open:
         """Return the undecided differences, by direction and place."""
         return find_unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
-def rules_file(own: Json | None, step: RevisionPair) -> Json:
+def translation_file(own: Json | None, step: RevisionPair) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
     An unedited entry is removed once its difference is gone.
@@ -50,10 +50,10 @@ def rules_file(own: Json | None, step: RevisionPair) -> Json:
     document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
     translation = translation_of(document, newer, "")
     found = step.open(translation)
-    rules = [entry for entry in document["rules"] if not _is_moot(entry, found)]
-    named = {key for entry in rules for key in _open_places(entry)}
+    entries = [entry for entry in document["rules"] if not _is_moot(entry, found)]
+    named = {key for entry in entries for key in _open_places(entry)}
     missing = {key: what for key, what in found.items() if key not in named}
-    return {**document, "rules": [*rules, *_entries(missing, translation, step)]}
+    return {**document, "rules": [*entries, *_entries(missing, translation, step)]}
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
@@ -90,15 +90,15 @@ def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> It
 def _find_settled(
     do: Verb, missing: _Open, translation: Translation, step: RevisionPair
 ) -> set[tuple[StepDirection, str]]:
-    """Return the differences that a rule with this verb would settle."""
+    """Return the differences that a translation rule with this verb would decide."""
     tried = tuple(
-        TranslationRule(at, direction, do, None, (), False, "", "#") for direction, at in missing
+        TranslationAction(at, direction, do, None, (), False, "", "#") for direction, at in missing
     )
-    rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
+    rest = step.open(replace(translation, actions=(*translation.actions, *tried)))
     return missing.keys() - rest.keys()
 
 
-def _values(at: str, there: Derived) -> list[Any]:
+def _values(at: str, there: DerivedRevision) -> list[Any]:
     """Return values that a missing member may have."""
     owner, _, member = at.partition(".")
     definitions: Json = there.schema["$defs"]
@@ -107,6 +107,6 @@ def _values(at: str, there: Derived) -> list[Any]:
         return []
     listed = schema
     while "$ref" in listed:
-        listed = definitions[target(listed["$ref"])]
+        listed = definitions[definition_name(listed["$ref"])]
     values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
     return [value for value in values if fillings.fits(value, schema, definitions)]

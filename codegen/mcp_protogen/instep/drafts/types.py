@@ -10,7 +10,7 @@ from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -19,19 +19,19 @@ _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
 
 
 def types(stated: Json, shown: SchemaFacts) -> Json:
-    """Return the marks of types and members (open, deprecated) that still hold."""
+    """Return the marks of types and members (open, deprecated) that still apply."""
     done = {
-        kind: {path: fact for path, fact in entries.items() if _holds(kind, path, shown)}
+        kind: {path: fact for path, fact in entries.items() if _is_valid(kind, path, shown)}
         for kind, entries in stated.items()
     }
-    for kind, paths in {"open": _open(shown), "deprecated": shown.deprecated}.items():
+    for kind, paths in {"open": _open(shown), "deprecated": shown.deprecated_names}.items():
         missing = {path: {"source": TODO} for path in paths if path not in done.get(kind, {})}
         if missing:
             done[kind] = {**done.get(kind, {}), **missing}
     return done
 
 
-def _holds(kind: str, path: str, shown: SchemaFacts) -> bool:
+def _is_valid(kind: str, path: str, shown: SchemaFacts) -> bool:
     return _is_there(path, shown) and (kind != "open" or _is_extension(path, shown))
 
 
@@ -44,7 +44,7 @@ def _is_extension(name: str, shown: SchemaFacts) -> bool:
 
 def _open(shown: SchemaFacts) -> Iterator[str]:
     """Yield the types that extend `Result` or `MetaObject`, which accept any further members."""
-    for name in shown.own:
+    for name in shown.own_types:
         if name.endswith("MetaObject") or (name.endswith("Result") and _is_extension(name, shown)):
             yield name
 
@@ -71,9 +71,9 @@ def _is_block(schema: Json) -> bool:
 
 
 def unions(stated: Json, shown: SchemaFacts) -> Json:
-    """Return every union that the schema names; new arms come last until a person orders them."""
+    """Return every union that the schema names; new arms come last until the user orders them."""
     done: Json = {}
-    for name in (*stated, *(name for name in shown.own if name not in stated)):
+    for name in (*stated, *(name for name in shown.own_types if name not in stated)):
         schema = shown.definitions.get(name, {})
         known = stated.get(name, {"arms": []})
         arms = _arms(schema) or [
@@ -87,7 +87,7 @@ def unions(stated: Json, shown: SchemaFacts) -> Json:
 
 def _arms(schema: Json) -> list[str]:
     arms = schema.get("anyOf", [])
-    named = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
+    named = [definition_name(arm["$ref"]) for arm in arms if "$ref" in arm]
     return named if len(named) == len(arms) else []
 
 
@@ -128,7 +128,9 @@ def open_strings(stated: Json, shown: SchemaFacts) -> Json:
     for path, fact in list(done.items()):
         owner, _, member = path.partition(".")
         schema = _member(owner, member, shown)
-        alike = (name for name in shown.own if schema and _member(name, member, shown) == schema)
+        alike = (
+            name for name in shown.own_types if schema and _member(name, member, shown) == schema
+        )
         done |= {f"{name}.{member}": done.get(f"{name}.{member}", fact) for name in alike}
     return done
 
@@ -172,15 +174,15 @@ def _is_needed(fact: Json, shown: SchemaFacts) -> bool:
 
 def meta_keys(stated: Json, shown: SchemaFacts) -> Json:
     """Return the keys of `_meta` that the schema gives a type."""
-    done = {key: fact for key, fact in stated.items() if _is_carried(fact, shown)}
+    done = {key: fact for key, fact in stated.items() if _is_applicable(fact, shown)}
     for key, fact in sorted(_meta_keys(shown).items()):
         done.setdefault(key, fact)
     return done
 
 
-def _is_carried(fact: Json, shown: SchemaFacts) -> bool:
+def _is_applicable(fact: Json, shown: SchemaFacts) -> bool:
     named = fact["type"] in shown.definitions or fact["type"][:1].islower()
-    return named and all(shown.has_type(carrier) for carrier in fact.get("of", ()))
+    return named and all(shown.has_type(owner) for owner in fact.get("of", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class _Use:
     """A use of a key of `_meta` in a message."""
 
     kind: str
-    carrier: str
+    owner: str
     type: str
     required: bool
 
@@ -196,21 +198,21 @@ class _Use:
 def _meta_keys(shown: SchemaFacts) -> Json:
     everyone: dict[str, set[str]] = {}
     found: dict[str, list[_Use]] = {}
-    for kind, carrier, schema in _with_meta(shown):
-        everyone.setdefault(kind, set()).add(carrier)
+    for kind, owner, schema in _with_meta(shown):
+        everyone.setdefault(kind, set()).add(owner)
         for key, inner in schema.get("properties", {}).items():
-            type_ = target(inner["$ref"]) if "$ref" in inner else inner.get("type")
+            type_ = definition_name(inner["$ref"]) if "$ref" in inner else inner.get("type")
             if isinstance(type_, str):
-                use = _Use(kind, carrier, type_, key in schema.get("required", ()))
+                use = _Use(kind, owner, type_, key in schema.get("required", ()))
                 found.setdefault(key, []).append(use)
     return {key: _meta_key(uses, everyone) for key, uses in found.items()}
 
 
 def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
-    found, carriers = {use.kind for use in uses}, {use.carrier for use in uses}
+    found, owners = {use.kind for use in uses}, {use.owner for use in uses}
     fact: Json = {"on": [kind for kind in ("request", "notification", "result") if kind in found]}
-    if any(everyone[kind] - carriers for kind in found):
-        fact["of"] = sorted(carriers)
+    if any(everyone[kind] - owners for kind in found):
+        fact["of"] = sorted(owners)
     required = all(use.required for use in uses)
     return fact | {"type": uses[0].type, "required": required, "source": TODO}
 
@@ -227,5 +229,7 @@ def _with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
 
 def _meta(name: str, shown: SchemaFacts) -> Json:
     schema = shown.definitions.get(name, {}).get("properties", {}).get("_meta", {})
-    named = shown.definitions.get(target(schema["$ref"]), {}) if "$ref" in schema else schema
+    named = (
+        shown.definitions.get(definition_name(schema["$ref"]), {}) if "$ref" in schema else schema
+    )
     return named if is_object(named) else {}

@@ -16,7 +16,7 @@ from mcp_protogen.base.problems import (
 )
 from mcp_protogen.instep.update.adoption import unsafe
 from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
-from mcp_protogen.pipeline.sources.source import Published, SchemaSource, SourceListing, path_of
+from mcp_protogen.pipeline.sources.source import PublishedFile, SchemaSource, SourceListing, path_of
 
 DRAFT = "draft"
 """The specification's name for the next revision."""
@@ -54,7 +54,7 @@ class Candidate:
     revision: str
     path: str
     state: CandidateState
-    published: Published
+    published: PublishedFile
     sha256: str
     source: SchemaSource
     pin: Pin | None = None
@@ -72,7 +72,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RevisionFilter:
     """The revisions to look at, or all if none is named; never the `ignored` ones.
 
     If `kind` says extensions, all of them are named.
@@ -87,7 +87,7 @@ class Wanted:
         return revision not in self.ignored and (not self.revisions or revision in self.revisions)
 
 
-def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
+def look(source: SchemaSource, pins: Pins, wanted: RevisionFilter) -> Candidates:
     """Return the wanted revisions that `source` has.
 
     Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
@@ -110,7 +110,11 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
         replace(_candidate(name, paths[name], published, pins, source), kind=wanted.kind)
         for name, published in read.items()
     )
-    notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
+    notices = (
+        *listing.notices,
+        *_missing_revisions(source, pins, absent),
+        *_unseen(source, listing, wanted),
+    )
     return Candidates(tuple(candidates), notices)
 
 
@@ -119,7 +123,7 @@ def is_draft(revision: str) -> bool:
     return not _DAY.fullmatch(revision)
 
 
-def _paths(pins: Pins, listing: SourceListing, wanted: Wanted) -> Mapping[str, str]:
+def _paths(pins: Pins, listing: SourceListing, wanted: RevisionFilter) -> Mapping[str, str]:
     """Return the path of each wanted revision, sorted by revision; pins have their own paths."""
     pinned = {revision: pin.spec_path for revision, pin in pins.items()}
     others = {*listing.revisions, *wanted.revisions, *([DRAFT] if listing.incomplete else ())}
@@ -130,7 +134,7 @@ def _paths(pins: Pins, listing: SourceListing, wanted: Wanted) -> Mapping[str, s
 
 
 def _candidate(
-    revision: str, path: str, published: Published, pins: Pins, source: SchemaSource
+    revision: str, path: str, published: PublishedFile, pins: Pins, source: SchemaSource
 ) -> Candidate:
     digest = sha256(published.content)
     pin = pins.get(revision)
@@ -148,7 +152,11 @@ def _candidate(
 
 @raising
 def _refuse_unknown(
-    source: SchemaSource, pins: Pins, listing: SourceListing, wanted: Wanted, absent: Sequence[str]
+    source: SchemaSource,
+    pins: Pins,
+    listing: SourceListing,
+    wanted: RevisionFilter,
+    absent: Sequence[str],
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for each named revision that does not exist."""
     for revision in wanted.revisions:
@@ -179,14 +187,18 @@ def _no_schema_error(source: SchemaSource, paths: Mapping[str, str]) -> ProblemE
     return ProblemError(Problem("not-a-source", message, source.name, hint=hint))
 
 
-def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterator[Problem]:
+def _missing_revisions(
+    source: SchemaSource, pins: Pins, absent: Sequence[str]
+) -> Iterator[Problem]:
     for revision in absent:
         if revision in pins:
             message = f"{revision} is pinned, but {pins[revision].spec_path} is missing here"
             yield Problem("not-published", message, source.name, level=Level.WARNING)
 
 
-def _unseen(source: SchemaSource, listing: SourceListing, wanted: Wanted) -> Iterator[Problem]:
+def _unseen(
+    source: SchemaSource, listing: SourceListing, wanted: RevisionFilter
+) -> Iterator[Problem]:
     """Yield a warning if the search for new revisions failed."""
     if listing.incomplete and not wanted.revisions:
         message = f"cannot search for new revisions: {listing.incomplete}"

@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, folders_with_lock
 from mcp_protogen.pipeline.package import PINNED, ExtensionInputs, RevisionInputs
 
 
-class Basis(StrEnum):
+class InputKind(StrEnum):
     """The input of a revision of a package."""
 
     PIN = "pin"
@@ -35,13 +35,13 @@ class Dependent:
 
     folder: str
     revision: str
-    basis: Basis
+    input_kind: InputKind
     source: str
 
     @property
     def would_change(self) -> bool:
         """Return whether accepting makes the package out of date."""
-        return self.source == PINNED and self.basis is not Basis.FOUND
+        return self.source == PINNED and self.input_kind is not InputKind.FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def dependents(finding: Finding, packages: Packages, pins: Pins) -> tuple[Depend
     """Return the packages that have the revision of a finding, with their inputs."""
     name = finding.candidate.revision
     return tuple(
-        Dependent(folder, name, _basis(finding, inputs, pins), inputs.source)
+        Dependent(folder, name, _input_kind(finding, inputs, pins), inputs.source)
         for folder, lock in packages.locks
         if (inputs := _inputs(lock, finding.candidate).get(name)) is not None
     )
@@ -106,10 +106,12 @@ def _inputs(lock: Lock, candidate: Candidate) -> Mapping[str, RevisionInputs | E
     return lock.inputs.extensions if is_extension else lock.inputs.revisions
 
 
-def _basis(finding: Finding, inputs: RevisionInputs | ExtensionInputs, pins: Pins) -> Basis:
+def _input_kind(
+    finding: Finding, inputs: RevisionInputs | ExtensionInputs, pins: Pins
+) -> InputKind:
     pin = pins.get(finding.candidate.revision)
     if inputs.published == finding.candidate.sha256:
-        return Basis.FOUND
+        return InputKind.FOUND
     if inputs.source != PINNED:
-        return Basis.OWN_FILE
-    return Basis.PIN if pin and inputs.published == pin.published.sha256 else Basis.EARLIER
+        return InputKind.OWN_FILE
+    return InputKind.PIN if pin and inputs.published == pin.published.sha256 else InputKind.EARLIER

@@ -21,15 +21,15 @@ _SHORT = 12
 class Finding:
     """A candidate, and the facts for the decision to accept it.
 
-    `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from the basis; empty if only
-    prose differs. `comparison` is None if the file could not be understood; `undecided.wrong` then
-    has the reason. `patches` are those of the basis: a new revision may repeat a mistake that was
+    `compared_with` is a pinned revision: the candidate's own, or the nearest one for a new
+    revision. `pointers` are the places in the snapshot that differ from it; empty if only prose
+    differs. `comparison` is None if the file could not be understood; `undecided.wrong` then has
+    the reason. `patches` are those of the pinned revision: a new one may repeat a mistake that was
     corrected there.
     """
 
     candidate: Candidate
-    basis: str
+    compared_with: str
     pointers: tuple[str, ...]
     comparison: Comparison | None
     patches: tuple[PatchFit, ...]
@@ -46,19 +46,19 @@ def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     place = place_of(candidate)
     structure = structure_in(candidate.published.content, place)
     metacheck.check(structure, place)
-    basis = _basis(candidate, schemas)
-    snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)
-    pointers = tuple(differences(parse_json(snapshot, basis), structure))
+    revision = _pinned_revision(candidate, schemas)
+    snapshot = read_snapshot(revision, schemas.folder, kind=schemas.kind)
+    pointers = tuple(differences(parse_json(snapshot, revision), structure))
     open_questions = find_open_decisions(candidate.revision, structure, schemas)
-    comparison, wrong = _compare(candidate, basis, snapshot if pointers else b"")
-    entries, patches_place = schemas.patches(basis)
+    comparison, wrong = _compare(candidate, revision, snapshot if pointers else b"")
+    entries, patches_place = schemas.patches(revision)
     return Finding(
         candidate,
-        basis,
+        revision,
         pointers,
         comparison,
-        apply_fitting(structure, entries, patches_place, schemas.beside(basis)).fits,
-        replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
+        apply_fitting(structure, entries, patches_place, schemas.beside(revision)).fits,
+        replace(open_questions, wrong=_without_duplicates(open_questions.wrong, wrong)),
     )
 
 
@@ -67,7 +67,7 @@ def place_of(candidate: Candidate) -> str:
     return f"{candidate.source.name.rstrip('/')}/{candidate.path}"
 
 
-def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
+def _pinned_revision(candidate: Candidate, schemas: SchemaFolder) -> str:
     if candidate.pin is not None:
         return candidate.revision
     nearest = nearest_revision(candidate.revision, schemas.pins)
@@ -78,13 +78,13 @@ def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
 
 
 def _compare(
-    candidate: Candidate, basis: str, snapshot: bytes
+    candidate: Candidate, revision: str, snapshot: bytes
 ) -> tuple[Comparison | None, tuple[Problem, ...]]:
     """Return the comparison of both schemas as published, without our patches.
 
     If `snapshot` is empty, only prose differs, and there is nothing to compare.
     """
-    before = f"{basis} as pinned"
+    before = f"{revision} as pinned"
     after = f"{candidate.revision} as found, {candidate.sha256[:_SHORT]}"
     if not snapshot:
         return Comparison(before, after, ()), ()
@@ -93,11 +93,11 @@ def _compare(
     from mcp_protogen.instep.compare.revisions import compared_file
 
     compared = compared_extension if candidate.kind is EXTENSION else compared_file
-    pinned = GivenFile(f"schema/{basis}/schema.json", snapshot)
+    pinned = GivenFile(f"schema/{revision}/schema.json", snapshot)
     published = GivenFile(place_of(candidate), candidate.published.content)
     try:
         comparison = compare_revisions(
-            compared(basis, pinned, title=before, as_published=True),
+            compared(revision, pinned, title=before, as_published=True),
             compared(candidate.revision, published, title=after, as_published=True),
         )
     except ProblemError as error:
@@ -106,7 +106,7 @@ def _compare(
     return replace(comparison, notes=()), ()
 
 
-def _once(*groups: tuple[Problem, ...]) -> tuple[Problem, ...]:
+def _without_duplicates(*groups: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """Return each problem once, because both attempts report the same ones."""
     seen: Mapping[tuple[str, str, str], Problem] = {
         (problem.code, problem.message, problem.pointer): problem

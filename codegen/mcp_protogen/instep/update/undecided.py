@@ -1,4 +1,4 @@
-"""The open decisions about a found schema: facts, and rules of translation.
+"""The open decisions about a found schema: facts, and translation rules.
 
 This does what generation would do, except writing: the schema is derived with the patches that fit,
 and translated from and to its neighbours among the pinned revisions.
@@ -26,8 +26,8 @@ from mcp_protogen.pipeline.inputs.pins import (
     extensions_folder,
     pinned_structure,
 )
-from mcp_protogen.pipeline.inputs.rules import between
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
+from mcp_protogen.pipeline.inputs.translations import rules_between
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.plans.tables import pair_tables
 
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SchemaFolder:
-    """The pins, and the folder of the facts, patches and rules that go with them."""
+    """The pins, and the folder of the facts, patches and translation rules that go with them."""
 
     pins: Pins
     folder: Path
@@ -82,7 +82,7 @@ def find_open_decisions(revision: str, structure: Json, schemas: SchemaFolder) -
     except ProblemError as error:
         return OpenDecisions(wrong=error.problems)
     found = (*sources.inherited_notice(source), *derived.warnings)
-    return OpenDecisions((*found, *_rules(derived.ir, schemas)))
+    return OpenDecisions((*found, *_translation_problems(derived.ir, schemas)))
 
 
 def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
@@ -110,15 +110,17 @@ def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSo
     return replace(source, schema=patched.schema, patches=(), notes=(), facts_hint=hint)
 
 
-def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
-    """Return the differences from its neighbours that have no rule."""
+def _translation_problems(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
+    """Return the differences from its neighbours without a translation rule."""
     problems: list[Problem] = []
     for neighbour in _neighbours(found.id, schemas.pins):
         try:
             other = _derive_pinned(neighbour, schemas)
             older, newer = (other, found) if neighbour < found.id else (found, other)
             options = GenerationOptions(revisions=(older.id, newer.id))
-            pair_tables(older, newer, between(schemas.facts_folder, older.id, newer.id, options))
+            pair_tables(
+                older, newer, rules_between(schemas.facts_folder, older.id, newer.id, options)
+            )
         except ProblemError as error:
             problems += error.problems
     return tuple(problems)

@@ -6,7 +6,7 @@ from mcp_protogen.instep.update.updating import UpdateOptions, update
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 _WITH_NOTICES = (UpdateFormat.JSON, UpdateFormat.GITHUB)
-"""The forms that include notices."""
+"""The formats that include notices."""
 
 
 def update_page(options: UpdateOptions, view: View) -> FindingsPage:
@@ -15,10 +15,10 @@ def update_page(options: UpdateOptions, view: View) -> FindingsPage:
     A command fails if something has moved and is not accepted. Raise `ProblemError`.
     """
     _refuse_conflicts(options)
-    outcome, form = update(options), UpdateFormat(view.form)
-    notes = () if form in _WITH_NOTICES else tuple(outcome.notices)
+    outcome, format = update(options), UpdateFormat(view.format)
+    notes = () if format in _WITH_NOTICES else tuple(outcome.notices)
     failed = bool(outcome.news) and outcome.accepted is None
-    return FindingsPage(render(form, outcome, colour=view.colour), failed, notes)
+    return FindingsPage(render(format, outcome, colour=view.colour), failed, notes)
 
 
 def _refuse_conflicts(options: UpdateOptions) -> None:

@@ -12,7 +12,7 @@ from mcp_protogen.instep.update.candidates import (
     Candidate,
     Candidates,
     CandidateState,
-    Wanted,
+    RevisionFilter,
     look,
 )
 from mcp_protogen.instep.update.dependents import (
@@ -42,7 +42,7 @@ from mcp_protogen.pipeline.sources.source import SchemaSource
 class UpdateOptions:
     """The arguments of the user; None or empty where the user gave none."""
 
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: RevisionFilter = field(default_factory=RevisionFilter)
     source: str | None = None
     ref: str | None = None
     accept: str | None = None

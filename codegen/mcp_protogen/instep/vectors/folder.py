@@ -43,7 +43,7 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> F
     obstacles.
     """
     with exclusive(folder) as space:
-        tree = read_tree(space.target)
+        tree = read_tree(space.output)
         changes = _changes(tree, files)
         _refuse_obstacles(space, tree, changes, force=force)
         return _replace(space, tree, changes, files) if changes else changes
@@ -64,24 +64,24 @@ def _refuse_obstacles(
 ) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
-        message = "this folder holds a generated package, which cannot contain vectors"
+        message = "this folder contains a generated package, which cannot contain vectors"
         yield Problem("foreign-file", message, str(space.named), hint=hint)
     for name in sorted({*changes.created, *changes.changed} & tree.folders):
         message = "a folder has the name of a file that must be written here"
         yield Problem("foreign-file", message, str(space.named / name))
     for name in changes.changed:
-        if not force and not _is_ours(space.target / name):
+        if not force and not _is_ours(space.output / name):
             message = "a file that mcp-gen did not write has the name of a file of vectors"
             hint = "choose another folder, move it away, or overwrite it with --force"
             yield Problem("foreign-file", message, str(space.named / name), hint=hint)
-    if changes and Path.cwd().is_relative_to(space.target):
+    if changes and Path.cwd().is_relative_to(space.output):
         message = "the working directory is in the output folder, which is replaced as a whole"
-        hint = f"change to another folder and name this one: --out {space.target.name}"
+        hint = f"change to another folder and name this one: --out {space.output.name}"
         yield Problem("inside-output", message, str(space.named), hint=hint)
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file has the form of vectors or of their schema, whatever its state."""
+    """Return whether a file has the format of vectors or of their schema, whatever its state."""
     try:
         value = parse_json(path.read_bytes(), str(path))
     except (OSError, ProblemError):

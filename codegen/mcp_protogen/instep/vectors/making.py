@@ -26,7 +26,7 @@ from mcp_protogen.instep.vectors.valid_cases import right
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.extended_revision import ExtendedRevision, extend_revision
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 
@@ -93,7 +93,7 @@ def _is_of(subject: Subject, extension: ExtendedRevision) -> bool:
 
 
 def _vectors(
-    document: Json, source: RevisionSource, derived: Derived, chosen: Iterable[Topic]
+    document: Json, source: RevisionSource, derived: DerivedRevision, chosen: Iterable[Topic]
 ) -> Iterator[Vector]:
     shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)

@@ -88,10 +88,10 @@ class VectorResult:
 
 @dataclass(frozen=True, slots=True)
 class VectorRun:
-    """The answers of `target`, by its own name, to the vectors of a revision, in their order."""
+    """The answers to the vectors of a revision, in their order, by an implementation."""
 
     revision: str
-    target: str
+    implementation: str
     results: tuple[VectorResult, ...]
 
 
@@ -108,11 +108,11 @@ def losses(before: Any, after: Any, pointer: str = "") -> Iterator[RoundTripLoss
     elif is_array(before) and is_array(after) and len(before) == len(after):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from losses(old, new, f"{pointer}/{index}")
-    elif not _same(before, after):
+    elif not _is_same(before, after):
         yield RoundTripLoss(Harm.CHANGED, pointer, before, after)
 
 
-def _same(before: Any, after: Any) -> bool:
+def _is_same(before: Any, after: Any) -> bool:
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     alike = type(before) is type(after) or _are_numbers(before, after)

@@ -49,9 +49,9 @@ def comparison(outcome: VectorRun) -> Comparison:
     if all(result.verdict is Verdict.UNKNOWN for result in outcome.results):
         message = f"it has no types or methods of {outcome.revision}"
         hint = "is this the revision that it speaks?"
-        raise ProblemError(Problem("nothing-known", message, outcome.target, hint=hint))
-    notes = tuple(_unknown(outcome))
-    return Comparison(outcome.revision, outcome.target, findings(outcome), notes)
+        raise ProblemError(Problem("nothing-known", message, outcome.implementation, hint=hint))
+    notes = tuple(_unknown_subjects(outcome))
+    return Comparison(outcome.revision, outcome.implementation, findings(outcome), notes)
 
 
 def findings(outcome: VectorRun) -> tuple[ReportedChange, ...]:
@@ -105,7 +105,7 @@ def _faults(results: Sequence[VectorResult]) -> Iterator[_Fault]:
         if result.verdict_is_wrong:
             yield refusals.fault(result) if result.vector.valid else _acceptance(result)
         for loss in result.losses:
-            yield _lost(result, loss)
+            yield _loss_fault(result, loss)
 
 
 def _failure(result: VectorResult) -> _Fault:
@@ -162,7 +162,7 @@ def _acceptance(result: VectorResult) -> _Fault:
     return _Fault(code, result, item, message, "refused", "accepted", group)
 
 
-def _lost(result: VectorResult, loss: RoundTripLoss) -> _Fault:
+def _loss_fault(result: VectorResult, loss: RoundTripLoss) -> _Fault:
     vector = result.vector
     code, message = _harm(vector, loss)
     item = place_in(str(vector.subject), loss.pointer)
@@ -227,7 +227,7 @@ def _listing(number: int, places: Sequence[str]) -> str:
     return f"{number} vectors{also}"
 
 
-def _unknown(outcome: VectorRun) -> Iterator[Problem]:
+def _unknown_subjects(outcome: VectorRun) -> Iterator[Problem]:
     """Yield one warning about all subjects that the implementation does not know."""
     subjects = dict.fromkeys(
         str(result.vector.subject)
@@ -237,7 +237,7 @@ def _unknown(outcome: VectorRun) -> Iterator[Problem]:
     if subjects:
         many = "types and messages are" if len(subjects) > 1 else "type or message is"
         message = f"{len(subjects)} {many} unknown to it: {summarize_list(tuple(subjects), _SHOWN)}"
-        yield Problem("unknown-to-target", message, outcome.target, level=Level.WARNING)
+        yield Problem("unknown-to-target", message, outcome.implementation, level=Level.WARNING)
 
 
 def place_in(subject: str, pointer: str) -> str:

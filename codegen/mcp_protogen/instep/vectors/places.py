@@ -24,9 +24,9 @@ class Place:
     """One place of a value.
 
     `whole` makes a complete value from one for this place. `path` leads there; `label` does too,
-    and names arms on the way. `member` is the member that holds the place, and `optional` says
+    and names arms on the way. `member` is the member that contains the place, and `optional` says
     whether it may be absent. A `closed` place is not followed. `inside` are the definitions on the
-    way here, and `foreign` says whether one of its members holds a JSON Schema of a user.
+    way here, and `foreign` says whether one of its members contains a JSON Schema of a user.
     """
 
     node: Node
@@ -76,8 +76,11 @@ class PlaceWalk:
         shape, base = place.shape, self.samples.minimal(place.node, place.member)
         base = base if is_object(base) else {}
         members = dict(shape.members)
-        if shape.others is not None and not self.samples.shapes.of(shape.others).anything:
-            members[_free_key(shape)] = shape.others
+        if (
+            shape.other_members is not None
+            and not self.samples.shapes.of(shape.other_members).anything
+        ):
+            members[_free_key(shape)] = shape.other_members
         for name, node in members.items():
             inner = replace(
                 self._at(place, node),

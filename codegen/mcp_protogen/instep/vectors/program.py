@@ -65,8 +65,8 @@ class Program(asyncio.SubprocessProtocol):
     async def ending(self) -> str:
         """Return how it ended, in words, after it has closed its output."""
         for event in (self._said_all, self._exited):
-            await _within_grace(event)
-        code = self._running.get_returncode()
+            await _wait_briefly(event)
+        code = self._live_transport.get_returncode()
         if code is None:
             return "closed its output"
         if code < 0:
@@ -82,22 +82,22 @@ class Program(asyncio.SubprocessProtocol):
     async def leave(self) -> None:
         """Close its input, and wait a moment for it to end by itself."""
         self._input.close()
-        await _within_grace(self._exited)
+        await _wait_briefly(self._exited)
 
     async def kill(self) -> None:
         """End the program with everything that it started and that is still running."""
-        kill_group(self._running.get_pid(), self._running)
+        kill_group(self._live_transport.get_pid(), self._live_transport)
         await self._exited.wait()
-        self._running.close()
+        self._live_transport.close()
 
     @property
-    def _running(self) -> asyncio.SubprocessTransport:
+    def _live_transport(self) -> asyncio.SubprocessTransport:
         assert self._transport is not None
         return self._transport
 
     @property
     def _input(self) -> asyncio.WriteTransport:
-        return cast(asyncio.WriteTransport, self._running.get_pipe_transport(0))
+        return cast(asyncio.WriteTransport, self._live_transport.get_pipe_transport(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport, which is passed when the program runs."""
@@ -158,7 +158,7 @@ async def start_program(start: Start) -> AsyncGenerator[Program, None]:
         await program.kill()
 
 
-async def _within_grace(event: asyncio.Event) -> None:
+async def _wait_briefly(event: asyncio.Event) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(_GRACE):
             await event.wait()
@@ -171,15 +171,13 @@ def run(main: Coroutine[Any, Any, _Value]) -> _Value:
     """Run `main` as `asyncio.run` does; on these signals, cancel it and then end the process."""
     received: list[signal.Signals] = []
     try:
-        return asyncio.run(_cancelled_by(received, main))
+        return asyncio.run(_cancel_on(received, main))
     finally:
         if received:  # the loop is closed: now the signal has its default effect
             signal.raise_signal(received[0])
 
 
-async def _cancelled_by(
-    received: list[signal.Signals], main: Coroutine[Any, Any, _Value]
-) -> _Value:
+async def _cancel_on(received: list[signal.Signals], main: Coroutine[Any, Any, _Value]) -> _Value:
     task = asyncio.current_task()
     assert task is not None
 

@@ -144,9 +144,9 @@ class _SampleMaker:
 
     def plain(self, shape: ResolvedSchema) -> Any:
         """Return a value of a shape without arms."""
-        if fixed := shape.rule("const"):
+        if fixed := shape.first_keyword("const"):
             return fixed.value
-        if listed := shape.rule("enum"):
+        if listed := shape.first_keyword("enum"):
             return listed.value[0]
         if shape.anything:
             return _TEXT
@@ -173,18 +173,22 @@ class _SampleMaker:
         for name, node in shape.members.items():
             if name not in made and (found := self._optional(node, name)):
                 made[name] = found[0]
-        free = shape.others if not shape.members and shape.rule("additionalProperties") else None
+        free = (
+            shape.other_members
+            if not shape.members and shape.first_keyword("additionalProperties")
+            else None
+        )
         if free is not None and (found := self._optional(free)):
             made["key"] = found[0]
         return made
 
     @staticmethod
     def _member_node(shape: ResolvedSchema, name: str) -> Node:
-        return shape.members.get(name) or shape.others or Node(())
+        return shape.members.get(name) or shape.other_members or Node(())
 
     def _array(self, shape: ResolvedSchema) -> Any:
         if count := least_items(shape):
-            return several(shape, self._inner(shape.items, self.member), count)
+            return make_several(shape, self._inner(shape.items, self.member), count)
         return [*(self._optional(shape.items) or ())] if self.deep is not None else []
 
     def _optional(self, node: Node, member: str = "") -> tuple[Any] | None:
@@ -203,26 +207,26 @@ def text(shape: ResolvedSchema, member: str = "", revision: str = "") -> str:
     if member in _REVISION_MEMBERS or member in _REVISION_LISTS:
         chosen = revision
     else:
-        form = shape.rule("format")
-        chosen = _BY_MEMBER.get(member) or (form and _BY_FORMAT.get(form.value)) or _TEXT
-    if pattern := shape.rule("pattern"):
+        format = shape.first_keyword("format")
+        chosen = _BY_MEMBER.get(member) or (format and _BY_FORMAT.get(format.value)) or _TEXT
+    if pattern := shape.first_keyword("pattern"):
         chosen = _matching(pattern.value, chosen, pattern.pointer)
-    if least := shape.rule("minLength"):
+    if least := shape.first_keyword("minLength"):
         _require_short(least, "characters")
         chosen = chosen.ljust(least.value, "x")
-    most = shape.rule("maxLength")
+    most = shape.first_keyword("maxLength")
     return chosen[: most.value] if most else chosen
 
 
 def number(shape: ResolvedSchema, wanted: float) -> float:
     """Return the number nearest to the wanted one that the bounds of the place allow."""
-    if (least := shape.rule("minimum")) and wanted < least.value:
+    if (least := shape.first_keyword("minimum")) and wanted < least.value:
         wanted = least.value
-    if (most := shape.rule("maximum")) and wanted > most.value:
+    if (most := shape.first_keyword("maximum")) and wanted > most.value:
         wanted = most.value
-    if (above := shape.rule("exclusiveMinimum")) and wanted <= above.value:
+    if (above := shape.first_keyword("exclusiveMinimum")) and wanted <= above.value:
         wanted = above.value + 1
-    if (below := shape.rule("exclusiveMaximum")) and wanted >= below.value:
+    if (below := shape.first_keyword("exclusiveMaximum")) and wanted >= below.value:
         wanted = below.value - 1
     return wanted
 
@@ -242,7 +246,7 @@ def _matching(pattern: str, wanted: str, pointer: str) -> str:
 
 def least_items(shape: ResolvedSchema) -> int:
     """Return the smallest number of items of an array."""
-    least = shape.rule("minItems")
+    least = shape.first_keyword("minItems")
     if least is None:
         return 0
     _require_short(least, "items")
@@ -252,13 +256,13 @@ def least_items(shape: ResolvedSchema) -> int:
 def _require_short(least: Keyword, of_what: str) -> None:
     """Raise `NoSampleError` if a value would fill the memory; no revision comes near it."""
     if least.value > LONGEST:
-        message = f"a vector cannot hold {least.value} {of_what} or more"
+        message = f"a vector cannot contain {least.value} {of_what} or more"
         raise NoSampleError(message, least.pointer)
 
 
-def several(shape: ResolvedSchema, item: Any, count: int) -> list[Any]:
+def make_several(shape: ResolvedSchema, item: Any, count: int) -> list[Any]:
     """Return that many items, all different if the schema requires that."""
-    unique = shape.rule("uniqueItems")
+    unique = shape.first_keyword("uniqueItems")
     if unique is None or not unique.value:
         return [item] * count
     if isinstance(item, str):

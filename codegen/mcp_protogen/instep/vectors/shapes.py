@@ -42,11 +42,11 @@ class Node:
 
     @property
     def reference(self) -> str | None:
-        """The definition that this place refers to, if the place holds only a reference."""
+        """The definition that this place refers to, if the place contains only a reference."""
         if len(self.parts) == 1 and is_object(schema := self.parts[0].schema):
-            target = schema.get("$ref")
-            if isinstance(target, str) and len(schema) == 1:
-                return target.removeprefix(_DEFINITION)
+            ref = schema.get("$ref")
+            if isinstance(ref, str) and len(schema) == 1:
+                return ref.removeprefix(_DEFINITION)
         return None
 
 
@@ -71,18 +71,18 @@ class ResolvedSchema:
     @cached_property
     def arms(self) -> tuple[Node, ...]:
         """The alternatives, each with the parts common to all; empty without alternatives."""
-        if self._united is None:
+        if self._union_part is None:
             return ()
-        part, keyword = self._united
+        part, keyword = self._union_part
         arms = range(len(part.schema[keyword]))
         return tuple(Node((*self.common.parts, part.at(keyword, arm))) for arm in arms)
 
     @cached_property
     def common(self) -> Node:
         """The parts that apply to all alternatives; may be empty."""
-        if self._united is None:
+        if self._union_part is None:
             return Node(self.parts)
-        united, keyword = self._united
+        united, keyword = self._union_part
         rest = {key: value for key, value in united.schema.items() if key != keyword}
         others = (part for part in self.parts if part is not united)
         return Node(
@@ -90,7 +90,7 @@ class ResolvedSchema:
         )
 
     @cached_property
-    def _united(self) -> tuple[PlacedSchema, str] | None:
+    def _union_part(self) -> tuple[PlacedSchema, str] | None:
         """The first part that has alternatives, and the keyword that has them."""
         for part in self.parts:
             for keyword in _UNION:
@@ -101,7 +101,7 @@ class ResolvedSchema:
     @cached_property
     def union(self) -> Keyword | None:
         """The keyword that has the alternatives."""
-        return self.rule(*_UNION)
+        return self.first_keyword(*_UNION)
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class ResolvedSchema:
         }
 
     @cached_property
-    def others(self) -> Node | None:
+    def other_members(self) -> Node | None:
         """The schema of undeclared members; None if they are not allowed."""
         parts = [part.at("additionalProperties") for part in self.parts if _limits(part)]
         return None if any(part.schema is False for part in parts) else Node(tuple(parts))
@@ -148,7 +148,7 @@ class ResolvedSchema:
         """The schema of the items of an array."""
         return Node(tuple(part.at("items") for part in self.parts if "items" in part.schema))
 
-    def rule(self, *keywords: str) -> Keyword | None:
+    def first_keyword(self, *keywords: str) -> Keyword | None:
         """Return the first of some keywords that is present."""
         for keyword in keywords:
             for part in self.parts:
@@ -203,8 +203,10 @@ class Shapes:
                 if name in names:
                     continue
                 names[name] = None
-                target = PlacedSchema(jsonpointer.join("$defs", name), self.document["$defs"][name])
-                yield from self._plain((target,), names)
+                definition = PlacedSchema(
+                    jsonpointer.join("$defs", name), self.document["$defs"][name]
+                )
+                yield from self._plain((definition,), names)
             for number in range(len(schema.get("allOf", ()))):
                 yield from self._plain((part.at("allOf", number),), names)
             rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}

@@ -12,8 +12,8 @@ from mcp_protogen.instep.vectors.samples import (
     LONGEST,
     UNDECLARED,
     Samples,
+    make_several,
     number,
-    several,
     text,
 )
 from mcp_protogen.instep.vectors.shapes import ResolvedSchema
@@ -28,12 +28,16 @@ def right(place: Place, samples: Samples) -> Iterator[Case]:
     shape = place.shape
     least = samples.minimal(place.node, place.member)
     if not place.path and not place.label:
-        yield Case("minimal", least, "minimal", "only required members are given", _here(place))
+        yield Case(
+            "minimal", least, "minimal", "only required members are given", _place_pointer(place)
+        )
     elif place.optional:
-        yield Case("present", least, "present", "the optional member is given", _here(place))
+        yield Case(
+            "present", least, "present", "the optional member is given", _place_pointer(place)
+        )
     most = samples.full(place.node, place.member)
     if (not place.path or place.closed) and most != least:
-        yield Case("full", most, "full", "every declared member is given", _here(place))
+        yield Case("full", most, "full", "every declared member is given", _place_pointer(place))
     if place.closed:
         return
     if shape.arms:
@@ -41,11 +45,11 @@ def right(place: Place, samples: Samples) -> Iterator[Case]:
     elif shape.anything:
         for label, value in ANYTHING:
             yield Case(f"any-{label}", value, "any", "any JSON value is allowed here")
-    elif not shape.rule("const"):
+    elif not shape.first_keyword("const"):
         yield from _plain(place, samples)
 
 
-def _here(place: Place) -> str:
+def _place_pointer(place: Place) -> str:
     return place.node.parts[-1].pointer if place.node.parts else ""
 
 
@@ -63,7 +67,7 @@ def _arms(place: Place, samples: Samples) -> Iterator[Case]:
 
 def _plain(place: Place, samples: Samples) -> Iterator[Case]:
     shape = place.shape
-    if listed := shape.rule("enum"):
+    if listed := shape.first_keyword("enum"):
         for index, value in enumerate(listed.value):
             # Both 1 and "1" may be listed.
             same = [item for item in listed.value if f"{item}" == f"{value}"]
@@ -72,11 +76,11 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
             yield Case(label, value, "enum", reason, f"{listed.pointer}/{index}")
         return
     yield from _bounds(shape)
-    rule = shape.rule("type")
+    keyword = shape.first_keyword("type")
     for kind in shape.kinds:
         for label, value in _of_kind(kind, place, samples):
             reason = f"{A[kind]} is allowed here"
-            yield Case(label, value, "type", reason, rule.pointer if rule else "")
+            yield Case(label, value, "type", reason, keyword.pointer if keyword else "")
     if "array" in shape.kinds:
         yield from _lengths(place, samples)
     if "object" in shape.kinds:
@@ -91,7 +95,7 @@ def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]
         case "string":
             fitting = text(shape, place.member, samples.revision)
             found = [("type-string", fitting)] if several_kinds else []
-            bounded = shape.rule("format", "pattern", "maxLength")
+            bounded = shape.first_keyword("format", "pattern", "maxLength")
             return found if bounded or place.member not in _FREE_TEXT else [*found, _AWKWARD]
         case "integer":
             whole: list[tuple[str, Any]] = []
@@ -106,7 +110,11 @@ def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]
         case "null":
             return [("null", None)]
         case "array":
-            return [("type-array", [])] if several_kinds and not shape.rule("minItems") else []
+            return (
+                [("type-array", [])]
+                if several_kinds and not shape.first_keyword("minItems")
+                else []
+            )
         case _:  # an object comes first among the kinds
             least = samples.minimal(place.node, place.member)
             return [("type-object", least)] if several_kinds else []
@@ -114,20 +122,20 @@ def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]
 
 def _bounds(shape: ResolvedSchema) -> Iterator[Case]:
     for keyword in ("minimum", "maximum"):
-        if bound := shape.rule(keyword):
+        if bound := shape.first_keyword(keyword):
             reason = f"{bound.value} is the {keyword}, and allowed"
             yield Case(keyword, bound.value, keyword, reason, bound.pointer)
     for keyword in ("minLength", "maxLength"):
-        if (bound := shape.rule(keyword)) and bound.value <= LONGEST:
+        if (bound := shape.first_keyword(keyword)) and bound.value <= LONGEST:
             value = text(shape)[: bound.value].ljust(bound.value, "x")
             reason = f"{bound.value} characters are allowed"
-            if not shape.rule("pattern", "format"):
+            if not shape.first_keyword("pattern", "format"):
                 yield Case(keyword, value, keyword, reason, bound.pointer)
 
 
 def _lengths(place: Place, samples: Samples) -> Iterator[Case]:
     shape = place.shape
-    least, most = shape.rule("minItems"), shape.rule("maxItems")
+    least, most = shape.first_keyword("minItems"), shape.first_keyword("maxItems")
     item = samples.minimal(shape.items, place.member)
     counts = {"items-0": 0, "items-1": 1, "items-2": 2}
     if most and most.value <= LONGEST:
@@ -137,23 +145,23 @@ def _lengths(place: Place, samples: Samples) -> Iterator[Case]:
     for label, count in counts.items():
         if (least is None or count >= least.value) and (most is None or count <= most.value):
             bound = {"maxItems": most, "minItems": least}.get(label)
-            rule = bound.pointer if bound else ""
-            value = several(shape, item, count)
+            keyword = bound.pointer if bound else ""
+            value = make_several(shape, item, count)
             reason = f"{count} {'item is' if count == 1 else 'items are'} allowed"
-            yield Case(label, value, label if bound else "items", reason, rule)
+            yield Case(label, value, label if bound else "items", reason, keyword)
 
 
 def _open_object(place: Place, samples: Samples) -> Iterator[Case]:
-    others = place.shape.others
+    others = place.shape.other_members
     if others is None or not samples.shapes.of(others).anything:
         return
     base = samples.minimal(place.node, place.member)
     base = base if is_object(base) else {}
     reason = "the object is open: members that the schema does not declare are allowed"
-    stated = place.shape.rule("additionalProperties")
-    rule = stated.pointer if stated else ""
+    stated = place.shape.first_keyword("additionalProperties")
+    keyword = stated.pointer if stated else ""
     value: Any = {**base, UNDECLARED: {"a": [1, "text"]}}
-    yield Case("undeclared", value, "undeclared", reason, rule, (UNDECLARED,))
+    yield Case("undeclared", value, "undeclared", reason, keyword, (UNDECLARED,))
     if stated:  # an intended map, such as arguments: null is a value like any other
         value = {**base, UNDECLARED: None}
-        yield Case("undeclared-null", value, "undeclared", reason, rule, (UNDECLARED,))
+        yield Case("undeclared-null", value, "undeclared", reason, keyword, (UNDECLARED,))

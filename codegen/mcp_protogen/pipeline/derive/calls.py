@@ -38,7 +38,7 @@ Types = Mapping[str, TypeIR]
 
 
 @dataclass(frozen=True, slots=True)
-class CallForm:
+class CallSignature:
     """A call: its name, the class of its params, and their members by position and by keyword.
 
     Only a call that is made `once` may return something other than the plain result.
@@ -51,14 +51,14 @@ class CallForm:
     once: bool = False
 
 
-def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
+def signatures_of(ir: RevisionIR) -> list[tuple[CallSignature, ...]]:
     """Return the calls of each method, the usual one first.
 
     A method has none if a required member has the name of something else in the call.
     """
     types = {str(type_.name): type_ for type_ in ir.types}
     shared = _common_members(ir.methods, types)
-    return [tuple(_forms(method, types, shared)) for method in ir.methods]
+    return [tuple(_signatures(method, types, shared)) for method in ir.methods]
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:
@@ -82,11 +82,11 @@ def is_tool_result(type_: TypeIR | None) -> bool:
 
 
 def _arms(name: str, types: Types) -> list[ObjectIR]:
-    found = recursion.arms_within(name, types, _target_names)
-    return [type_ for type_ in found if isinstance(type_, ObjectIR)]
+    arms = recursion.arms_within(name, types, _arm_names)
+    return [type_ for type_ in arms if isinstance(type_, ObjectIR)]
 
 
-def _target_names(type_: TypeIR) -> Iterator[str]:
+def _arm_names(type_: TypeIR) -> Iterator[str]:
     if not isinstance(type_, ObjectIR):
         yield from _references((type_.type,) if isinstance(type_, AliasIR) else type_.arms)
 
@@ -102,34 +102,34 @@ def _references(arms: Iterable[TypeExpr]) -> Iterator[str]:
 def _common_members(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
     """Return the optional members that the params of several methods share."""
     owners = {method.params: list(_arms(method.params, types)) for method in methods}
-    found = Counter(
+    counts = Counter(
         member
         for arms in owners.values()
         for member in {(f.wire, f.type) for arm in arms for f in arm.fields if not f.required}
     )
-    return {member for member, times in found.items() if times > 1}
+    return {member for member, times in counts.items() if times > 1}
 
 
-def _forms(
+def _signatures(
     method: MethodIR, types: Types, shared: Collection[tuple[str, TypeExpr]]
-) -> Iterator[CallForm]:
+) -> Iterator[CallSignature]:
     arms = {str(arm.name): arm for arm in _arms(method.params, types)}
     usual = next(iter(arms), "")
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
         arm = arms.get(of) or arms[usual]
         fields = [field for field in arm.fields if not is_constant(field)]
-        taken = _reserved_names(method, types)
-        if any(field.name in taken and is_needed(field) for field in fields):
+        reserved = _reserved_names(method, types)
+        if any(field.name in reserved and is_needed(field) for field in fields):
             if of == usual:
                 return
             continue
         asking = [field for field in fields if _brings_another_result(field, method, types)]
-        asked = tuple(replace(field, required=True) for field in asking if field.wire == of)
-        fields = [field for field in fields if field.name not in taken and field not in asking]
+        required = tuple(replace(field, required=True) for field in asking if field.wire == of)
+        fields = [field for field in fields if field.name not in reserved and field not in asking]
         positional = tuple(_positional(method, fields, shared))
-        rest = [field for field in fields if field not in positional]
-        keywords = (*asked, *filter(is_needed, rest), *_without_needed(rest))
-        yield CallForm(name, arm.name, positional, keywords, once=bool(asked))
+        others = [field for field in fields if field not in positional]
+        keywords = (*required, *filter(is_needed, others), *_without_needed(others))
+        yield CallSignature(name, arm.name, positional, keywords, once=bool(required))
 
 
 def _reserved_names(method: MethodIR, types: Types) -> frozenset[str]:
@@ -180,9 +180,9 @@ def _positional(
         for field in fields
         if not field.required and not field.wire.startswith("_") and not _has_one_value(field)
     ]
-    stated = [field for field in optional if field.wire in order]
-    own = [field for field in optional if (field.wire, field.type) not in shared]
-    yield from (*filter(is_needed, fields), *(stated or (own if len(own) == 1 else ())))
+    ordered = [field for field in optional if field.wire in order]
+    unshared = [field for field in optional if (field.wire, field.type) not in shared]
+    yield from (*filter(is_needed, fields), *(ordered or (unshared if len(unshared) == 1 else ())))
 
 
 def _has(type_: TypeIR | None, member: str) -> bool:

@@ -35,7 +35,7 @@ def compare(
     )
 
 
-def without(facts: Facts, problems: Iterable[Problem]) -> Facts:
+def drop_facts(facts: Facts, problems: Iterable[Problem]) -> Facts:
     """Return `facts` without those at the places of the problems."""
     document = copy.deepcopy(facts.document)
     # From the end, because removing an item of a list moves those after it.
@@ -88,17 +88,17 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
 
 
 def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[_Finding]:
-    stated = {
+    derived = {
         "message": schema.message,
         "kind": schema.kind,
         "senders": sorted(schema.senders),
         "params": schema.params or fact["params"],
         "params_required": schema.params_required,
     }
-    for key, seen in stated.items():
-        said = sorted(fact[key]) if key == "senders" else fact[key]
-        if said != seen:
-            message = f"{key} is {seen!r} in the schema, {said!r} in the facts"
+    for key, value in derived.items():
+        fact_value = sorted(fact[key]) if key == "senders" else fact[key]
+        if fact_value != value:
+            message = f"{key} is {value!r} in the schema, {fact_value!r} in the facts"
             yield "facts-disagree", message, f"{pointer}/{key}", "one of the two is wrong"
     for result in schema.results:
         if result not in fact.get("results", ()):
@@ -108,8 +108,8 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
         party, _, path = gate.partition(".")
         roles = ROLES if party in ("sender", "receiver") else (party,)
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
-            here = f"{pointer}{jsonpointer.join('requires', gate)}"
-            yield "facts-disagree", f"{gate} is not a capability", here, "see capabilities"
+            place = f"{pointer}{jsonpointer.join('requires', gate)}"
+            yield "facts-disagree", f"{gate} is not a capability", place, "see capabilities"
 
 
 def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
@@ -127,10 +127,10 @@ def variant_choices(fact: Json, definitions: Json) -> list[str]:
     """Return the subjects of further calls: classes of params, and members of the usual one."""
     arms = _arms(fact["params"], definitions)
     results = [arm for name in fact.get("results", ()) for arm in _arms(name, definitions).values()]
-    answered: set[str] = {member for result in results[1:] for member in result.get("required", ())}
+    required: set[str] = {member for result in results[1:] for member in result.get("required", ())}
     usual = next(iter(arms.values()), Json())
     optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
-    return [*[*arms][1:], *sorted(answered & optional)]
+    return [*[*arms][1:], *sorted(required & optional)]
 
 
 def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
@@ -141,17 +141,17 @@ def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
 
 def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
     for role in ROLES:
-        seen = {".".join(path): flag for path, flag in shown.capabilities[role].items()}
-        said: Json = facts.document["capabilities"].get(role, {})
-        for path in sorted(seen.keys() | said.keys()):
+        flags = {".".join(path): flag for path, flag in shown.capabilities[role].items()}
+        entries: Json = facts.document["capabilities"].get(role, {})
+        for path in sorted(flags.keys() | entries.keys()):
             pointer = jsonpointer.join("capabilities", role, path)
-            if path not in said:
+            if path not in entries:
                 yield "derived-facts", f"capability {role}.{path} has no facts", pointer, "add it"
-            elif path not in seen:
+            elif path not in flags:
                 message = f"the schema has no capability {role}.{path}"
                 yield "facts-disagree", message, pointer, "remove it"
-            elif (said[path]["kind"] == "flag") != seen[path]:
-                kind = "a flag" if seen[path] else "not a flag"
+            elif (entries[path]["kind"] == "flag") != flags[path]:
+                kind = "a flag" if flags[path] else "not a flag"
                 message = f"{role}.{path} is {kind} in the schema"
                 yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
 
@@ -194,11 +194,11 @@ def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, 
     for method, fact in document.get("methods", {}).items():
         if method not in methods:
             continue
-        here = jsonpointer.join("methods", method)
-        yield f"{here}/message", fact["message"]
-        yield f"{here}/params", fact["params"]
+        place = jsonpointer.join("methods", method)
+        yield f"{place}/message", fact["message"]
+        yield f"{place}/params", fact["params"]
         for index, name in enumerate(fact.get("results", ())):
-            yield f"{here}/results/{index}", name
+            yield f"{place}/results/{index}", name
     for name in document.get("types", {}).get("open", {}):
         yield jsonpointer.join("types", "open", name), name
     for name, union in document.get("unions", {}).items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mcp_protogen.base.names import ClassName, class_name
 from mcp_protogen.pipeline.derive.extension import DerivedExtension, derive_extension
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
@@ -22,7 +22,7 @@ class ExtendedRevision:
     name: str
     core: RevisionIR
     source: RevisionSource
-    derived: Derived
+    derived: DerivedRevision
     types: frozenset[str]
     methods: frozenset[str]
     claimed: frozenset[str]
@@ -35,37 +35,37 @@ def extend_revision(
 
     `ir` is that of `core`, if it is derived already.
     """
-    made = derive_extension(extension, core, ir or derive_revision(core).ir)
+    derived = derive_extension(extension, core, ir or derive_revision(core).ir)
     return ExtendedRevision(
         name=extension.name,
-        core=made.ir.core,
-        source=made.merged,
-        derived=replace(made.derived, ir=_merge_ir(made, extension)),
-        types=made.own,
-        methods=frozenset(method.method for method in made.ir.ir.methods),
-        claimed=frozenset(claim.method for claim in made.ir.claims),
+        core=derived.ir.core,
+        source=derived.merged,
+        derived=replace(derived.derived, ir=_merge_ir(derived, extension)),
+        types=derived.own,
+        methods=frozenset(method.method for method in derived.ir.ir.methods),
+        claimed=frozenset(claim.method for claim in derived.ir.claims),
     )
 
 
-def _merge_ir(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
+def _merge_ir(derived: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
     """Return the IR of both, with the requirements and claimed results of the extension."""
-    own = {method.method: method for method in made.ir.ir.methods}
+    by_method = {method.method: method for method in derived.ir.ir.methods}
     results = {
         name: fact.get("results", ())
-        for name, fact in extension.facts_of(made.ir.core.id).methods.items()
+        for name, fact in extension.facts_of(derived.ir.core.id).methods.items()
     }
-    for claim in made.ir.claims:
+    for claim in derived.ir.claims:
         results[claim.method] = (*results.get(claim.method, ()), claim.type)
-    ir = made.derived.ir
+    ir = derived.derived.ir
     methods = (
         (
-            replace(own[method.method], results=_names(results[method.method]))
-            if method.method in own
+            replace(by_method[method.method], results=_names(results[method.method]))
+            if method.method in by_method
             else replace(method, results=(*method.results, *_names(results.get(method.method, ()))))
         )
         for method in ir.methods
     )
-    capabilities = (*ir.capabilities, *made.ir.ir.capabilities)
+    capabilities = (*ir.capabilities, *derived.ir.ir.capabilities)
     return replace(ir, methods=tuple(methods), capabilities=capabilities)
 
 

@@ -14,7 +14,7 @@ from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
 from mcp_protogen.pipeline.derive.inheritance import add_bases
-from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -55,7 +55,7 @@ class DerivedExtension:
     ir: ExtensionIR
     warnings: tuple[Problem, ...]
     merged: RevisionSource
-    derived: Derived
+    derived: DerivedRevision
     own: frozenset[str]
 
 
@@ -66,15 +66,15 @@ def derive_extension(
 
     Raise `ProblemError` with all problems.
     """
-    mended = patches.apply(extension.schema, extension.patches, extension.patches_place)
-    own = own_definitions(_select_definitions(mended, extension), core.schema, extension.place)
-    held = extension.facts_of(revision.id)
-    _refuse_unknown(extension, held, own, revision)
-    own = _of_revision(extension, held, own)
-    merged = _merge_sources(extension, held, core, own)
+    patched = patches.apply(extension.schema, extension.patches, extension.patches_place)
+    own = own_definitions(_select_definitions(patched, extension), core.schema, extension.place)
+    revision_facts = extension.facts_of(revision.id)
+    _refuse_unknown(extension, revision_facts, own, revision)
+    own = _of_revision(extension, revision_facts, own)
+    merged = _merge_sources(extension, revision_facts, core, own)
     derived = derive_revision(merged)
     types = add_bases(derived.ir.types, own)
-    _refuse_unfit(extension, held, types, revision)
+    _refuse_unfit(extension, revision_facts, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
@@ -84,14 +84,16 @@ def derive_extension(
         core=revision,
         claims=tuple(
             ClaimIR(claim["method"], claim["result_type"], names.class_name(claim["type"]))
-            for claim in held.claims.values()
+            for claim in revision_facts.claims.values()
         ),
         members=tuple(
             MembersIR(member["method"], names.class_name(member["from"]))
-            for member in held.members.values()
+            for member in revision_facts.members.values()
         ),
         names={
-            method: fact["name"] for method, fact in sorted(held.methods.items()) if "name" in fact
+            method: fact["name"]
+            for method, fact in sorted(revision_facts.methods.items())
+            if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
@@ -107,9 +109,9 @@ def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
     if "types" not in extension.facts:
         return schema
     definitions: Json = schema.get("$defs", {})
-    wanted: list[str] = extension.facts["types"]["names"]
-    _refuse_missing(wanted, definitions, extension)
-    return {**schema, "$defs": {name: definitions[name] for name in wanted}}
+    names: list[str] = extension.facts["types"]["names"]
+    _refuse_missing(names, definitions, extension)
+    return {**schema, "$defs": {name: definitions[name] for name in names}}
 
 
 def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
@@ -133,18 +135,18 @@ def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource)
     )
 
 
-def _of_revision(extension: ExtensionSource, held: FactsOfRevision, own: Json) -> Json:
+def _of_revision(extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json) -> Json:
     """Return the definitions for a revision, with additions to core types as intersections."""
     elsewhere = {
         fact["message"]
         for method, fact in extension.facts.get("methods", {}).items()
-        if method not in held.methods
+        if method not in revision_facts.methods
     }
-    found = {name: schema for name, schema in own.items() if name not in elsewhere}
-    for member in held.members.values():
+    definitions = {name: schema for name, schema in own.items() if name not in elsewhere}
+    for member in revision_facts.members.values():
         name = member["from"]
-        found[name] = {"allOf": [to(member["type"]), own[name]]}
-    return found
+        definitions[name] = {"allOf": [to(member["type"]), own[name]]}
+    return definitions
 
 
 def _binds(role: Role, extension: ExtensionSource) -> bool:
@@ -152,11 +154,11 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
 
 
 def _merge_sources(
-    extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
+    extension: ExtensionSource, revision_facts: FactsOfRevision, core: RevisionSource, own: Json
 ) -> RevisionSource:
     schema = core.apply_patches()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
-    for fact in held.methods.values():
+    for fact in revision_facts.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
     facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
@@ -165,7 +167,7 @@ def _merge_sources(
             "since": core.facts.revision,
             **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
         }
-        for method, fact in held.methods.items()
+        for method, fact in revision_facts.methods.items()
     }
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
@@ -258,12 +260,12 @@ _BOUND = "see revisions, at the top of the file"
 
 @raising
 def _refuse_unknown(
-    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+    extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for unknown names, and additions that the revision cannot have."""
     for finding in (
-        *_wrong_methods(extension, held, own, revision),
-        *_wrong_others(extension, held, own, revision),
+        *_wrong_methods(extension, revision_facts, own, revision),
+        *_wrong_others(extension, revision_facts, own, revision),
     ):
         yield _problem(finding, extension)
 
@@ -271,22 +273,25 @@ def _refuse_unknown(
 @raising
 def _refuse_unfit(
     extension: ExtensionSource,
-    held: FactsOfRevision,
+    revision_facts: FactsOfRevision,
     types: tuple[TypeIR, ...],
     revision: RevisionIR,
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for facts that contradict the `types` of revision and extension."""
     by_name = {str(type_.name): type_ for type_ in types}
-    for finding in (*_wrong_names(held, by_name), *_wrong_additions(held, by_name, revision)):
+    for finding in (
+        *_wrong_names(revision_facts, by_name),
+        *_wrong_additions(revision_facts, by_name, revision),
+    ):
         yield _problem(finding, extension)
 
 
 @raising
 def _refuse_missing(
-    wanted: Sequence[str], own: Json, extension: ExtensionSource
+    names: Sequence[str], own: Json, extension: ExtensionSource
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for types in the facts that the schema lacks."""
-    for index, name in enumerate(wanted):
+    for index, name in enumerate(names):
         if name not in own:
             yield _problem(_no_type(name, f"/types/names/{index}"), extension)
 
@@ -297,25 +302,25 @@ def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
 
 
 def _wrong_methods(
-    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+    extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[_Finding]:
-    known = {method.method for method in revision.methods}
+    methods = {method.method for method in revision.methods}
     facts: Mapping[str, Json] = extension.facts.get("methods", {})
     for method, fact in facts.items():
-        here = jsonpointer.join("methods", method)
-        yield from _unbound(fact, here, extension)
+        place = jsonpointer.join("methods", method)
+        yield from _unbound(fact, place, extension)
         if fact["message"] not in own:
-            yield _no_type(fact["message"], f"{here}/message")
+            yield _no_type(fact["message"], f"{place}/message")
         for role in fact["declared_by"]:
             if role not in extension.facts["settings"]:
                 hint = "give it settings, or take it out here"
                 message = f"the {role} has no settings to declare"
-                yield "facts-disagree", message, f"{here}/declared_by", hint
-    for method, fact in held.methods.items():
-        here = jsonpointer.join("methods", method)
-        if method in known:
+                yield "facts-disagree", message, f"{place}/declared_by", hint
+    for method, fact in revision_facts.methods.items():
+        place = jsonpointer.join("methods", method)
+        if method in methods:
             hint = "an extension adds only new methods; use claims and members for others"
-            yield "facts-disagree", f"{revision.id} already has {method}", here, hint
+            yield "facts-disagree", f"{revision.id} already has {method}", place, hint
         if (
             fact["kind"] == "request"
             and "server" in fact["senders"]
@@ -324,13 +329,13 @@ def _wrong_methods(
             # The questions inside results are fixed (2026-07-28, basic/patterns/mrtr).
             message = f"servers of {revision.id} send no requests"
             hint = "list the revisions that the method is for: revisions"
-            yield "facts-disagree", message, f"{here}/senders", hint
+            yield "facts-disagree", message, f"{place}/senders", hint
 
 
 def _wrong_others(
-    extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
+    extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[_Finding]:
-    known = {method.method for method in revision.methods}
+    methods = {method.method for method in revision.methods}
     core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
     for code in sorted(codes & extension.facts.get("errors", {}).keys()):
@@ -339,41 +344,45 @@ def _wrong_others(
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
             yield from _unbound(fact, f"/{kind}/{index}", extension)
-    for here, claim in held.claims.items():
-        yield from _no_method(claim, known, here, revision)
+    for place, claim in revision_facts.claims.items():
+        yield from _no_method(claim, methods, place, revision)
         if claim["type"] not in own:
-            yield _no_type(claim["type"], f"{here}/type")
+            yield _no_type(claim["type"], f"{place}/type")
         if not revision.rules.result_type_values:
             message = f"results of {revision.id} have no resultType"
             hint = "list the revisions that the claim is for: revisions"
-            yield "facts-disagree", message, here, hint
-    for here, member in held.members.items():
-        yield from _no_method(member, known, here, revision)
-        for key, there in (("type", core), ("from", own)):
-            if member[key] not in there:
-                yield _no_type(member[key], f"{here}/{key}")
+            yield "facts-disagree", message, place, hint
+    for place, member in revision_facts.members.items():
+        yield from _no_method(member, methods, place, revision)
+        for key, side in (("type", core), ("from", own)):
+            if member[key] not in side:
+                yield _no_type(member[key], f"{place}/{key}")
 
 
-def _unbound(fact: Json, here: str, extension: ExtensionSource) -> Iterator[_Finding]:
+def _unbound(fact: Json, place: str, extension: ExtensionSource) -> Iterator[_Finding]:
     for revision in fact.get("revisions", ()):
         if revision not in extension.revisions:
             message = f"the extension is not for {revision!r:.80}"
-            yield "facts-disagree", message, f"{here}/revisions", _BOUND
+            yield "facts-disagree", message, f"{place}/revisions", _BOUND
 
 
 def _no_type(name: str, pointer: str) -> _Finding:
     return "unknown-type", f"there is no type {name!r:.80}", pointer, "see $defs of the schema"
 
 
-def _no_method(fact: Json, known: set[str], here: str, revision: RevisionIR) -> Iterator[_Finding]:
-    if fact["method"] not in known:
+def _no_method(
+    fact: Json, methods: set[str], place: str, revision: RevisionIR
+) -> Iterator[_Finding]:
+    if fact["method"] not in methods:
         message = f"{revision.id} has no method {fact['method']!r:.80}"
-        yield "facts-disagree", message, f"{here}/method", f"see the methods of {revision.id}"
+        yield "facts-disagree", message, f"{place}/method", f"see the methods of {revision.id}"
 
 
-def _wrong_names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator[_Finding]:
+def _wrong_names(
+    revision_facts: FactsOfRevision, types: Mapping[str, TypeIR]
+) -> Iterator[_Finding]:
     """Yield faults of the members that `Mcp-Name` repeats, and of claimed results."""
-    for method, fact in held.methods.items():
+    for method, fact in revision_facts.methods.items():
         params, name = types.get(fact["params"]), fact.get("name")
         if name is not None and not any(
             field.wire == name and field.required and field.type == Scalar("string")
@@ -382,24 +391,24 @@ def _wrong_names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator
             message = f"{fact['params']} has no required string {name!r:.80}"
             pointer = f"{jsonpointer.join('methods', method)}/name"
             yield "facts-disagree", message, pointer, "name another member, or none"
-    for here, claim in held.claims.items():
-        found, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
+    for place, claim in revision_facts.claims.items():
+        type_, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
         if not any(
             field.wire == "resultType" and field.required and field.type == constant
-            for field in (found.fields if isinstance(found, ObjectIR) else ())
+            for field in (type_.fields if isinstance(type_, ObjectIR) else ())
         ):
             message = f"{claim['type']} does not require this resultType"
             hint = "give it the constant that it is known by"
-            yield "facts-disagree", message, f"{here}/result_type", hint
+            yield "facts-disagree", message, f"{place}/result_type", hint
 
 
 def _wrong_additions(
-    held: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
+    revision_facts: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
 ) -> Iterator[_Finding]:
     """Yield faults of members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
-    for here, member in held.members.items():
-        method, wanted, own = methods[member["method"]], member["type"], types[member["from"]]
+    for place, member in revision_facts.members.items():
+        method, type_, source = methods[member["method"]], member["type"], types[member["from"]]
         messages = [str(name) for name in (method.params, *method.results)]
         inside = [
             name
@@ -407,11 +416,11 @@ def _wrong_additions(
             if type_name in types
             for name in recursion.uses(types[type_name])
         ]
-        if wanted not in (*messages, *inside):
-            message = f"messages of {method.method} do not have {wanted} as a member"
+        if type_ not in (*messages, *inside):
+            message = f"messages of {method.method} do not have {type_} as a member"
             hint = "name a type of its params or results, or of one of their members"
-            yield "facts-disagree", message, f"{here}/type", hint
-        if not isinstance(own, ObjectIR) or own.base != wanted:
-            message = f"{member['from']} is not {wanted} with further members"
+            yield "facts-disagree", message, f"{place}/type", hint
+        if not isinstance(source, ObjectIR) or source.base != type_:
+            message = f"{member['from']} is not {type_} with further members"
             hint = "members may be added, and not be changed"
-            yield "facts-disagree", message, f"{here}/from", hint
+            yield "facts-disagree", message, f"{place}/from", hint

@@ -14,7 +14,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import Filled
 from mcp_protogen.pipeline.ir import Json as JsonScalar
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -37,9 +37,9 @@ def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
 
 def impossible_fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
     """Return the members that the facts fill in against the schema."""
-    stated = list(_read_fillings(definitions, facts))
-    kept = _possible_fillings(stated, definitions)
-    return [filling for filling in stated if filling not in kept]
+    fillings = list(_read_fillings(definitions, facts))
+    possible = _possible_fillings(fillings, definitions)
+    return [filling for filling in fillings if filling not in possible]
 
 
 def fits(value: Any, schema: Json, definitions: Json) -> bool:
@@ -62,8 +62,8 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
 
 
 def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
-    stated: Json = facts.document.get("producer", {})
-    for key, fact in stated.items():
+    producer: Json = facts.document.get("producer", {})
+    for key, fact in producer.items():
         owner, _, member = fact["where"].partition(".")
         schema = definitions.get(owner, {}).get("properties", {}).get(member)
         if schema is None:
@@ -76,29 +76,29 @@ def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
             yield Filling(member, schema, value, pointer)
 
 
-def _possible_fillings(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
+def _possible_fillings(fillings: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
     """Return the fillings that are possible; inner objects come before outer ones."""
-    kept: list[Filling] = []
-    waiting = stated
-    while ready := [filling for filling in waiting if _possible(filling, kept, definitions)]:
-        kept += ready
+    possible: list[Filling] = []
+    waiting = fillings
+    while ready := [filling for filling in waiting if _possible(filling, possible, definitions)]:
+        possible += ready
         waiting = [filling for filling in waiting if filling not in ready]
-    return kept
+    return possible
 
 
-def _possible(filling: Filling, kept: Sequence[Filling], definitions: Json) -> bool:
+def _possible(filling: Filling, fillings: Sequence[Filling], definitions: Json) -> bool:
     if not isinstance(filling.value, Filled):
         scalar = not is_object(filling.value) and not is_array(filling.value)
         return scalar and fits(filling.value, filling.schema, definitions)
     reference = filling.schema.get("$ref")
-    schema: Json = definitions.get(target(reference), {}) if reference is not None else {}
+    schema: Json = definitions.get(definition_name(reference), {}) if reference is not None else {}
     if "properties" not in schema or schema.get("x-any-of-required"):
         return False
-    return all(_has_usual_value(member, schema, kept) for member in schema.get("required", ()))
+    return all(_has_usual_value(member, schema, fillings) for member in schema.get("required", ()))
 
 
-def _has_usual_value(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
+def _has_usual_value(member: str, owner: Json, fillings: Sequence[Filling]) -> bool:
     schema: Json = owner["properties"].get(member, {})
     return "const" in schema or any(
-        filling.member == member and filling.schema == schema for filling in kept
+        filling.member == member and filling.schema == schema for filling in fillings
     )

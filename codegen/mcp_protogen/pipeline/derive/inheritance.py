@@ -1,6 +1,6 @@
 """Base classes in extensions: they follow from the intersections in the schema.
 
-An `allOf` of a `$ref` and an object is a subclass of the target if it has all members of the target
+An `allOf` of a `$ref` and an object is a subclass of the referenced type if it has all its members
 unchanged; restricted members are its own. A class has one base, the largest: with several, members
 would be in no definition's order.
 """
@@ -13,7 +13,7 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, Ref, TypeIR, UnionIR
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -40,13 +40,13 @@ def add_bases(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...
 
 
 def _intersections(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield the targets of intersections, each with the type name of its place."""
+    """Yield the types that intersections refer to, each after the type name of its place."""
     if not is_object(schema):
         return
     parts: list[Any] = schema.get("allOf", [])
     for part in parts:
         if is_object(part) and "$ref" in part:
-            yield owner, names.type_name(target(part["$ref"]))
+            yield owner, names.type_name(definition_name(part["$ref"]))
         yield from _intersections(owner, part)
     for member, inner in schema.get("properties", {}).items():
         yield from _intersections(owner + names.pascal(member), inner)
@@ -56,12 +56,12 @@ def _intersections(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
     """Yield the objects that a name stands for, including those of unions."""
-    for type_ in recursion.arms_within(name, types, _target_names):
+    for type_ in recursion.arms_within(name, types, _arm_names):
         if isinstance(type_, ObjectIR):
             yield type_
 
 
-def _target_names(type_: TypeIR) -> Iterator[str]:
+def _arm_names(type_: TypeIR) -> Iterator[str]:
     match type_:
         case UnionIR(arms=arms):
             for arm in arms:
@@ -104,5 +104,5 @@ def _is_kept(field: FieldIR, own: FieldIR | None, types: Mapping[str, TypeIR]) -
 
 
 def _content(name: str, types: Mapping[str, TypeIR]) -> object:
-    found = types[name]
-    return (found.fields, found.any_of_required) if isinstance(found, ObjectIR) else found
+    type_ = types[name]
+    return (type_.fields, type_.any_of_required) if isinstance(type_, ObjectIR) else type_

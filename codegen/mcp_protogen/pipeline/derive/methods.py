@@ -37,18 +37,18 @@ Json = dict[str, Any]
 
 def rules(context: Context) -> RulesIR:
     """Return the rules for sending messages of the revision."""
-    stated: Json = context.facts.document["rules"]
-    result_type: Json = stated.get("result_type", {})
+    facts: Json = context.facts.document["rules"]
+    result_type: Json = facts.get("result_type", {})
     headers: Json = context.facts.document.get("headers", {}).get("request", {})
     return RulesIR(
-        receive_batches=stated["batching"]["receive"],
-        send_batches=stated["batching"]["send"],
-        error_id_optional=stated["error_id_optional"]["value"],
-        server_requests=stated["server_requests"]["value"],
-        polling=stated.get("polling", {}).get("value", False),
+        receive_batches=facts["batching"]["receive"],
+        send_batches=facts["batching"]["send"],
+        error_id_optional=facts["error_id_optional"]["value"],
+        server_requests=facts["server_requests"]["value"],
+        polling=facts.get("polling", {}).get("value", False),
         unnamed_over_http="mcp-session-id" in headers and "mcp-protocol-version" not in headers,
-        bad_arguments=stated.get("bad_arguments", {}).get("value", "error"),
-        resource_not_found=stated.get("resource_not_found", {}).get("value", -32002),
+        bad_arguments=facts.get("bad_arguments", {}).get("value", "error"),
+        resource_not_found=facts.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
     )
@@ -91,7 +91,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
 
 def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
     """Return the error codes in descending order, so that those of JSON-RPC come first."""
-    stated: Json = context.facts.document["errors"]
+    facts: Json = context.facts.document["errors"]
     return tuple(
         ErrorIR(
             code=int(code),
@@ -101,13 +101,13 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
             source=fact["source"],
             doc=context.descriptions.error(fact["name"]),
         )
-        for code, fact in sorted(stated.items(), key=lambda item: -int(item[0]))
+        for code, fact in sorted(facts.items(), key=lambda item: -int(item[0]))
     )
 
 
 def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
     """Return the defined keys of `_meta`, by name."""
-    stated: Json = context.facts.document["meta_keys"]
+    facts: Json = context.facts.document["meta_keys"]
     return tuple(
         MetaKeyIR(
             key=key,
@@ -118,20 +118,20 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             source=fact["source"],
             of=tuple(fact.get("of", ())),
         )
-        for key, fact in sorted(stated.items())
+        for key, fact in sorted(facts.items())
     )
 
 
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return all methods of the schema, by wire name; `types` are the types of this schema."""
-    found = [method for _, method in sorted(shown.methods.items())]
-    params = {method.method: _params(method, context, shown.definitions) for method in found}
+    facts = [method for _, method in sorted(shown.methods.items())]
+    params = {method.method: _params(method, context, shown.definitions) for method in facts}
     raise_errors(
-        _without_params(method, context.place) for method in found if not params[method.method]
+        _without_params(method, context.place) for method in facts if not params[method.method]
     )
     return tuple(
         _method(method, names.class_name(params[method.method]), shown, types, context)
-        for method in found
+        for method in facts
     )
 
 
@@ -195,8 +195,8 @@ def _union_members(type_: TypeIR) -> list[str]:
 def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
     """Return the type of the params; empty without a usable one."""
     fact: Json = context.facts.methods.get(schema.method) or {}
-    found = (schema.params, fact.get("params"), _plain_params(schema))
-    return next((name for name in found if name in definitions), "")
+    names = (schema.params, fact.get("params"), _plain_params(schema))
+    return next((name for name in names if name in definitions), "")
 
 
 def _plain_params(schema: DerivedMethod) -> str:

@@ -43,11 +43,11 @@ def model_modules(ir: RevisionIR) -> Mapping[str, tuple[TypeIR, ...]]:
     for module, names in carried.items():
         for name in find_reachable(graph, names):
             users[name].append(module)
-    found: defaultdict[str, list[TypeIR]] = defaultdict(list)
+    by_module: defaultdict[str, list[TypeIR]] = defaultdict(list)
     for type_ in ir.types:
         modules = users[type_.name] or [_MESSAGES]
-        found[modules[0] if len(modules) == 1 else _SHARED].append(type_)
-    return {module: tuple(found[module]) for module in sorted(found)}
+        by_module[modules[0] if len(modules) == 1 else _SHARED].append(type_)
+    return {module: tuple(by_module[module]) for module in sorted(by_module)}
 
 
 def about(module: str) -> str:

@@ -41,9 +41,9 @@ _Named = tuple[str, str]
 @raising
 def refuse_collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
     """Raise `ProblemError` for each name with two meanings; `place` names the schema's file."""
-    for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
+    for names in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
         uses: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        for name, use in named:
+        for name, use in names:
             uses[name][use] = None
         for name, things in uses.items():
             if len(things) > 1:

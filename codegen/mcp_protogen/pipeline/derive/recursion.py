@@ -66,11 +66,11 @@ def arms_within(
     name: str, types: Mapping[str, _Type], arms: Callable[[_Type], Iterable[str]]
 ) -> Iterator[_Type]:
     """Yield a type, its `arms`, and those of its arms, each once, in order."""
-    seen: set[str] = set()
+    names: set[str] = set()
     waiting = [name]
     while waiting:
-        here = waiting.pop()
-        if here in types and here not in seen:
-            seen.add(here)
-            yield types[here]
-            waiting += reversed([*arms(types[here])])
+        current = waiting.pop()
+        if current in types and current not in names:
+            names.add(current)
+            yield types[current]
+            waiting += reversed([*arms(types[current])])

@@ -52,36 +52,36 @@ class OwnNames(NamedTuple):
 def with_own_names(
     ir: RevisionIR, options: GenerationOptions, *, file_names: bool = False
 ) -> RevisionIR:
-    """Return a revision with the user's names, if any; raise as `renamed` does.
+    """Return a revision with the user's names, if any; raise as `rename_revision` does.
 
     With `file_names`, modules need not be identifiers. Also raise `ProblemError`
     (`conflicting-options`) for a module that must keep its name.
     """
-    own = names_for(ir.id, options)
-    if own and own.module and options.target is None:
+    names = names_for(ir.id, options)
+    if names and names.module and options.target is None:
         message = "modules can be renamed only with --target"
-        pointer = own.pointer("modules")
-        raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
-    return rename_revision(ir, own, file_names=file_names) if own else ir
+        pointer = names.pointer("modules")
+        raise ProblemError(Problem("conflicting-options", message, names.place, pointer))
+    return rename_revision(ir, names, file_names=file_names) if names else ir
 
 
-def rename_revision(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
+def rename_revision(ir: RevisionIR, names: OwnNames, *, file_names: bool = False) -> RevisionIR:
     """Return a revision with other names; with `file_names`, its module need not be an identifier.
 
     Types with one new name become one type if they have the same members. Raise `ProblemError`,
     with pointers into the file: `bad-names`, `unsafe-name`, `name-collision`.
     """
-    raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
-    work = _Renaming(own)
+    raise_errors((*_unknown_names(ir, names), *_unsafe(ir, names, file_names=file_names)))
+    work = _Renaming(names)
     types = [work.type(type_) for type_ in ir.types]
-    _refuse_collisions(ir, types, own)
+    _refuse_collisions(ir, types, names)
     merged = {str(type_.name): type_ for type_ in reversed(types)}
-    if own.open is not None:
-        _refuse_unopenable(merged, own)
-        merged = {name: _set_open(type_, name in own.open) for name, type_ in merged.items()}
+    if names.open is not None:
+        _refuse_unopenable(merged, names)
+        merged = {name: _set_open(type_, name in names.open) for name, type_ in merged.items()}
     return replace(
         ir,
-        module=ModuleName(own.module) if own.module else ir.module,
+        module=ModuleName(names.module) if names.module else ir.module,
         types=tuple(merged[name] for name in sorted(merged)),
         methods=tuple(work.method(method, ir) for method in ir.methods),
         errors=tuple(
@@ -156,20 +156,20 @@ class _Renaming:
 
 def _fields(ir: RevisionIR, name: str) -> Mapping[str, str]:
     """Return the wire names of a type's members, by their names in Python."""
-    found = next((type_ for type_ in ir.types if type_.name == name), None)
-    return {field.name: field.wire for field in found.fields} if isinstance(found, ObjectIR) else {}
+    owner = next((type_ for type_ in ir.types if type_.name == name), None)
+    return {field.name: field.wire for field in owner.fields} if isinstance(owner, ObjectIR) else {}
 
 
-def _unknown(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
-    known = {str(type_.name) for type_ in ir.types}
+def _unknown_names(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
+    types = {str(type_.name) for type_ in ir.types}
     members = {
         f"{type_.name}.{wire}" for type_ in ir.types for wire in _fields(ir, type_.name).values()
     }
-    for kind, named, there in (("types", own.types, known), ("members", own.members, members)):
-        for name in named:
-            if name not in there:
+    for kind, mapping, places in (("types", own.types, types), ("members", own.members, members)):
+        for name in mapping:
+            if name not in places:
                 message = f"{ir.id} has no {kind[:-1]} {name!r:.80}"
-                hint = did_you_mean(name, there, "use the names of a run without --names")
+                hint = did_you_mean(name, places, "use the names of a run without --names")
                 yield Problem("bad-names", message, own.place, own.pointer(kind, name), hint)
     tags = {f"{arm.name}.{tag}" for arm, tag in _tagged_arms(ir)}
     for name in own.members:
@@ -202,16 +202,16 @@ def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Prob
 
 
 def _reason(error: UnsafeName, name: str) -> str:
-    said = str(error)
-    return "it is not an identifier, or it is reserved" if said == name else f"it {said}"
+    text = str(error)
+    return "it is not an identifier, or it is reserved" if text == name else f"it {text}"
 
 
 @raising
 def _refuse_collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -> Iterator[Problem]:
     first: dict[str, tuple[TypeIR, str]] = {}
     for before, type_ in zip(ir.types, types, strict=True):
-        one, was = first.setdefault(str(type_.name), (type_, str(before.name)))
-        if _content(one) != _content(type_):
+        earlier, was = first.setdefault(str(type_.name), (type_, str(before.name)))
+        if _content(earlier) != _content(type_):
             message = f"{was} and {before.name} would both be called {type_.name}"
             old = str(before.name) if before.name in own.types else was
             hint = "only types with the same members can be merged"
@@ -251,25 +251,25 @@ def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
     The file may have names for all pinned revisions. Raise `ProblemError` (`bad-names`, `not-json`)
     with all problems in it.
     """
-    given, known = options.names, {*options.revisions, *load_pins()}
-    if given is None:
+    file, revisions = options.names, {*options.revisions, *load_pins()}
+    if file is None:
         return None
-    document = parse_json(given.content, given.name)
-    raise_errors(problem._replace(place=given.name) for problem in _wrong(document, known))
-    found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
-    if all(value is None for value in found.values()):
+    document = parse_json(file.content, file.name)
+    raise_errors(problem._replace(place=file.name) for problem in _wrong(document, revisions))
+    names = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
+    if all(value is None for value in names.values()):
         return None
     return OwnNames(
-        place=given.name,
+        place=file.name,
         revision=revision,
-        module=found["modules"] or "",
-        types=found["types"] or {},
-        members=found["members"] or {},
-        open=None if found["open"] is None else tuple(found["open"]),
+        module=names["modules"] or "",
+        types=names["types"] or {},
+        members=names["members"] or {},
+        open=None if names["open"] is None else tuple(names["open"]),
     )
 
 
-def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
+def _wrong(document: Any, revisions: set[str]) -> Iterator[Problem]:
     if not is_object(document):
         yield _problem("names must be an object", "", f"with the members {', '.join(KINDS)}")
         return
@@ -283,8 +283,8 @@ def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
         else:
             for revision, value in entries.items():
                 pointer = jsonpointer.join(kind, revision)
-                if revision not in known:
-                    hint = did_you_mean(revision, known)
+                if revision not in revisions:
+                    hint = did_you_mean(revision, revisions)
                     message = f"revision {revision!r:.80} is not generated"
                     yield _problem(message, pointer, hint)
                 else:

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedRevision:
     """The IR of a revision, its normalised schema and facts, and warnings."""
 
     ir: RevisionIR
@@ -29,16 +29,16 @@ class Derived:
     warnings: tuple[Problem, ...]
 
 
-def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Derived:
+def derive_revision(source: RevisionSource, *, for_target: bool = False) -> DerivedRevision:
     """Return the IR of one revision; raise `ProblemError` with all problems.
 
-    `for_target` is as in `normal_form`.
+    `for_target` is as in `normalise_revision`.
     """
-    skeleton, losses = normal_form(source, for_target=for_target)
+    skeleton, losses = normalise_revision(source, for_target=for_target)
     definitions = skeleton.definitions
     mismatches = crosscheck.compare(skeleton, source.facts, source.facts_place, source.facts_hint)
     raise_errors(mismatches)
-    facts = crosscheck.without(source.facts, mismatches)
+    facts = crosscheck.drop_facts(source.facts, mismatches)
     context = Context(facts, source.descriptions, source.place)
     types = type_system.types(definitions, context)
     by_name = {str(type_.name): type_ for type_ in types}
@@ -56,15 +56,15 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         meta_keys=method_tables.meta_keys(context),
     )
     refuse_collisions(ir, source.place)
-    return Derived(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches))
+    return DerivedRevision(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches))
 
 
-def normal_form(
+def normalise_revision(
     source: RevisionSource, *, for_target: bool = False
 ) -> tuple[Skeleton, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with warnings about losses.
 
-    `for_target` keeps the form of the published types: aliases of objects stay aliases, and marks
+    `for_target` keeps the published types: aliases of objects stay aliases, and marks
     are as in `normalise`; `x-inline` marks types without a definition in the schema. Raise
     `ProblemError` if its messages cannot be methods.
     """
@@ -73,17 +73,17 @@ def normal_form(
     hoisted, origins = references.hoist(patched)
     try:
         plain, unread = dialect.plain(hoisted, source.facts.json_schemas, source.place)
-        kept = {union for union, _, _ in MESSAGE_UNIONS}
+        unions = {union for union, _, _ in MESSAGE_UNIONS}
         if for_target:
-            kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
-        normalised, losses = normalise(plain, source.facts, source.place, kept, marks=for_target)
+            unions |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
+        normalised, losses = normalise(plain, source.facts, source.place, unions, marks=for_target)
         skeleton = skeleton_of(normalised, source.place)
     except ProblemError as error:
         raise ProblemError(*references.restore_places(error.problems, origins)) from None
     if for_target:
-        named = set(map(names.type_name, patched["$defs"]))
+        type_names = set(map(names.type_name, patched["$defs"]))
         definitions = {
-            name: schema if name in named else {**schema, "x-inline": True}
+            name: schema if name in type_names else {**schema, "x-inline": True}
             for name, schema in skeleton.definitions.items()
         }
         skeleton = replace(skeleton, schema={**skeleton.schema, "$defs": definitions})

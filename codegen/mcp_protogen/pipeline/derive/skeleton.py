@@ -12,7 +12,7 @@ from mcp_protogen.base import graph, jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.ir import ROLES, MessageKind, Role
-from mcp_protogen.pipeline.normalise.references import arms_within, target, to
+from mcp_protogen.pipeline.normalise.references import arms_within, definition_name, to
 
 Json = dict[str, Any]
 
@@ -76,16 +76,16 @@ def skeleton_of(schema: Json, place: str) -> Skeleton:
     Raise `ProblemError` for each message that cannot be a method; `place` names the file.
     """
     definitions: Json = schema["$defs"]
-    used, found = uses(definitions), methods(definitions)
+    used, of_methods = uses(definitions), methods(definitions)
     problems = [*_unclear_methods(used, definitions, place)]
     problems += _endless_capabilities(definitions, place)
-    for method in found.values():
+    for method in of_methods.values():
         problems += _incomplete(method, definitions, place)
     raise_errors(problems)
     sent = {use.message for of_method in used.values() for use in of_method}
     return Skeleton(
         schema={**schema, "$defs": _with_choices(used, definitions)},
-        methods=found,
+        methods=of_methods,
         unsent={name: method for name, method in messages(definitions) if name not in sent},
         capabilities={role: capabilities(definitions, role) for role in ROLES},
     )
@@ -93,13 +93,13 @@ def skeleton_of(schema: Json, place: str) -> Skeleton:
 
 def uses(definitions: Json) -> Mapping[str, list[Use]]:
     """Return the messages of each method, by wire name."""
-    found: dict[str, list[Use]] = {}
+    result: dict[str, list[Use]] = {}
     for union, sender, kind in MESSAGE_UNIONS:
         for message in union_leaves(definitions, union):
             method = method_constant(definitions.get(message, {}))
             if method is not None:
-                found.setdefault(method, []).append(Use(message, sender, kind))
-    return found
+                result.setdefault(method, []).append(Use(message, sender, kind))
+    return result
 
 
 def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
@@ -109,17 +109,17 @@ def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
     }
 
 
-def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMethod:
-    messages = list(dict.fromkeys(use.message for use in found))
+def _method(definitions: Json, method: str, method_uses: Sequence[Use]) -> DerivedMethod:
+    messages = list(dict.fromkeys(use.message for use in method_uses))
     params = _params_of(definitions, messages)
     several = len(params) > 1
     # A message that is also a request stays a request without a result type that can contain it.
-    kind = found[-1 if "InputRequiredResult" in definitions else 0].kind
+    kind = method_uses[-1 if "InputRequiredResult" in definitions else 0].kind
     return DerivedMethod(
         method=method,
         message=messages[0],
         kind=kind,
-        senders=tuple(sorted({use.sender for use in found}, key=str)),
+        senders=tuple(sorted({use.sender for use in method_uses}, key=str)),
         params=_choice_name(messages[0]) if several else next(iter(params), None),
         params_required=all(
             "params" in definitions[message].get("required", ()) for message in messages
@@ -130,7 +130,9 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
 
 def _params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
     params = (definitions[message]["properties"].get("params", {}) for message in messages)
-    return list(dict.fromkeys(target(schema["$ref"]) for schema in params if "$ref" in schema))
+    return list(
+        dict.fromkeys(definition_name(schema["$ref"]) for schema in params if "$ref" in schema)
+    )
 
 
 def _choice_name(message: str) -> str:
@@ -149,8 +151,8 @@ def _with_choices(used: Mapping[str, Sequence[Use]], definitions: Json) -> Json:
 
 def _results(definitions: Json, messages: Iterable[str]) -> Iterable[str]:
     """Yield the result types: from a typed response, or by name."""
-    found = [name for message in messages for name in _results_of(definitions, message)]
-    return dict.fromkeys(found or (name for name in ("EmptyResult",) if name in definitions))
+    names = [name for message in messages for name in _results_of(definitions, message)]
+    return dict.fromkeys(names or (name for name in ("EmptyResult",) if name in definitions))
 
 
 def _results_of(definitions: Json, message: str) -> Iterator[str]:
@@ -161,7 +163,9 @@ def _results_of(definitions: Json, message: str) -> Iterator[str]:
     arms = [response] if "$ref" in response else response.get("anyOf", [])
     if arms:
         # The plain result comes first.
-        yield from sorted((target(arm["$ref"]) for arm in arms), key=f"{stem}Result".__ne__)
+        yield from sorted(
+            (definition_name(arm["$ref"]) for arm in arms), key=f"{stem}Result".__ne__
+        )
     elif f"{stem}Result" in definitions:
         yield f"{stem}Result"
 
@@ -199,10 +203,10 @@ def _capabilities(
     definitions: Json, name: str, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
     for member, schema in definitions.get(name, {}).get("properties", {}).items():
-        here = (*path, member)
-        yield here, schema.get("type") == "boolean"
+        steps = (*path, member)
+        yield steps, schema.get("type") == "boolean"
         if "$ref" in schema:
-            yield from _capabilities(definitions, target(schema["$ref"]), here)
+            yield from _capabilities(definitions, definition_name(schema["$ref"]), steps)
 
 
 def _unclear_methods(
@@ -220,15 +224,15 @@ def _unclear_methods(
                 yield Problem(
                     "bad-message", f"{message} of {union} has no method", place, pointer, hint
                 )
-    for method, found in used.items():
-        why = _unlike(found, definitions)
-        types = list(dict.fromkeys(use.message for use in found))
+    for method, method_uses in used.items():
+        why = _unlike(method_uses, definitions)
+        types = list(dict.fromkeys(use.message for use in method_uses))
         for name in types if why is not None else ():
             message = f"{' and '.join(types)} are both messages of {method!r:.80}, but {why}"
             hint = "give one of them another method, or both the same params"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
-        name = _choice_name(found[0].message)
-        params = _params_of(definitions, (use.message for use in found))
+        name = _choice_name(method_uses[0].message)
+        params = _params_of(definitions, (use.message for use in method_uses))
         if len(params) > 1 and name in definitions:
             message = f"the params of {method!r:.80} would be called {name}, like another type"
             hint = "rename that type in the schema"
@@ -239,7 +243,9 @@ def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
     """Yield a problem for each type of capabilities with endless or too many paths."""
     members = {name: schema.get("properties", {}) for name, schema in definitions.items()}
     inner = {
-        name: [target(member["$ref"]) for member in members[name].values() if "$ref" in member]
+        name: [
+            definition_name(member["$ref"]) for member in members[name].values() if "$ref" in member
+        ]
         for name in members
     }
     hint = "let it be any object: the members of a capability are capabilities, too"
@@ -250,7 +256,7 @@ def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
             message = f"{name} of {owner} contains itself as a capability"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
         paths: dict[str, int] = {}
-        for name in graph.targets_first(within) if not circular else ():
+        for name in graph.dependencies_first(within) if not circular else ():
             paths[name] = len(members[name]) + sum(
                 paths[member_name] for member_name in within[name]
             )
@@ -259,12 +265,12 @@ def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", owner), hint)
 
 
-def _unlike(found: Sequence[Use], definitions: Json) -> str | None:
+def _unlike(method_uses: Sequence[Use], definitions: Json) -> str | None:
     """Return the reason why the messages of a method cannot be alternatives, or None."""
-    messages = {use.message for use in found}
+    messages = {use.message for use in method_uses}
     if len(messages) < 2:
         return None
-    if len({use.kind == "notification" for use in found}) > 1:
+    if len({use.kind == "notification" for use in method_uses}) > 1:
         return "one is a notification"
     schemas: list[Json] = [
         definitions[message]["properties"].get("params", {}) for message in sorted(messages)
@@ -273,7 +279,7 @@ def _unlike(found: Sequence[Use], definitions: Json) -> str | None:
         return None
     if not all("$ref" in schema for schema in schemas):
         return "their params have no named types, and cannot be distinguished"
-    if len({use.sender for use in found}) > 1:
+    if len({use.sender for use in method_uses}) > 1:
         return "the params depend on the sender"
     return None
 

@@ -28,7 +28,7 @@ from mcp_protogen.pipeline.ir import (
     UnionIR,
 )
 from mcp_protogen.pipeline.ir import Json as JsonScalar
-from mcp_protogen.pipeline.normalise.references import target, targets_first
+from mcp_protogen.pipeline.normalise.references import definition_name, dependencies_first
 
 Json = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Context:
 
     def doc(self, text: str, deprecated: bool) -> str:
         """Return a text about a type or member; only our texts mention deprecation."""
-        return add_deprecation(text, deprecated) if self.descriptions.ours else text
+        return add_deprecation(text, deprecated) if self.descriptions.has_own_texts else text
 
 
 def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
@@ -77,7 +77,7 @@ def _refuse_unsafe_names(definitions: Json, place: str) -> Iterator[Problem]:
             names.class_name(name)
         except names.UnsafeName:
             yield _unsafe(name, "type", place, pointer)
-        taken: dict[str, str] = {}
+        owners: dict[str, str] = {}
         for member in schema.get("properties", {}):
             try:
                 field = names.field_name(member)
@@ -86,18 +86,18 @@ def _refuse_unsafe_names(definitions: Json, place: str) -> Iterator[Problem]:
                     member, "member", place, pointer + jsonpointer.join("properties", member)
                 )
                 continue
-            if field in taken:
+            if field in owners:
                 message = (
-                    f"members {taken[field]!r:.80} and {member!r:.80} would both be called {field}"
+                    f"members {owners[field]!r:.80} and {member!r:.80} would both be called {field}"
                 )
                 hint = "rename one of them in the schema"
                 yield Problem("name-collision", message, place, f"{pointer}/properties", hint)
-            taken[field] = member
+            owners[field] = member
 
 
-def _unsafe(name: str, what: str, place: str, pointer: str) -> Problem:
+def _unsafe(name: str, noun: str, place: str, pointer: str) -> Problem:
     hint = "use ASCII letters, digits and underscores"
-    return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {what}", place, pointer, hint)
+    return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {noun}", place, pointer, hint)
 
 
 def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
@@ -136,8 +136,8 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
     context = around.context
     required = frozenset(schema.get("required", ()))
     # They are part of our text about a member.
-    known: Mapping[str, tuple[str, ...]] = (
-        context.facts.open_strings if context.descriptions.ours else {}
+    open_strings: Mapping[str, tuple[str, ...]] = (
+        context.facts.open_strings if context.descriptions.has_own_texts else {}
     )
     for wire, value in schema["properties"].items():
         expr = expression(value)
@@ -150,7 +150,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
             default=_default(wire, value, around) if wire in required else None,
             nullable=nullable(expr, around.nulls),
             constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
-            known_values=known.get(f"{owner}.{wire}", ()),
+            known_values=open_strings.get(f"{owner}.{wire}", ()),
             doc=context.doc(context.descriptions.member(owner, wire), deprecated),
             deprecated=deprecated,
         )
@@ -174,11 +174,11 @@ def nullable_names(definitions: Json) -> frozenset[str]:
         for name, definition in definitions.items()
         if "properties" not in definition
     }
-    found: set[str] = set()
-    for name in targets_first(aliases):
-        if nullable(expression(aliases[name]), found):
-            found.add(name)
-    return frozenset(found)
+    names: set[str] = set()
+    for name in dependencies_first(aliases):
+        if nullable(expression(aliases[name]), names):
+            names.add(name)
+    return frozenset(names)
 
 
 def nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
@@ -197,7 +197,7 @@ def expression(schema: Json) -> TypeExpr:
     """Return the type of a schema inside a definition."""
     match schema:
         case {"$ref": str(ref)}:
-            return Ref(names.class_name(target(ref)))
+            return Ref(names.class_name(definition_name(ref)))
         case {"anyOf": arms}:
             return OneOf(tuple(expression(arm) for arm in arms))
         case {"const": value}:

@@ -170,15 +170,15 @@ def field_annotation(field: FieldIR) -> str:
 
 def markers(field: FieldIR) -> list[str]:
     """Return the markers of a member for the runtime."""
-    found: list[str] = []
+    names: list[str] = []
     # A member of any type keeps an explicit null anyway.
     if field.nullable and not field.required and not isinstance(field.type, Anything):
-        found.append("Nullable")
+        names.append("Nullable")
     if field.default is None:
-        return found
+        return names
     if isinstance(field.default, Filled) or field.type != LiteralOf((field.default,)):
-        found.append("Implied")
-    return found
+        names.append("Implied")
+    return names
 
 
 def default_text(field: FieldIR) -> str | None:
@@ -192,11 +192,11 @@ def default_text(field: FieldIR) -> str | None:
 
 def member_text(field: FieldIR) -> str:
     """Return the text about a member, with the known values of an open string."""
-    known = ", ".join(f"`{value}`" for value in field.known_values)
-    return f"{field.doc}\n\nKnown values: {known}.".strip() if known else field.doc
+    values = ", ".join(f"`{value}`" for value in field.known_values)
+    return f"{field.doc}\n\nKnown values: {values}.".strip() if values else field.doc
 
 
-def same(left: str, right: str) -> bool:
+def is_same(left: str, right: str) -> bool:
     """Return whether two annotations are the same expression, apart from layout and quotes."""
     return left == right or _normal(left) == _normal(right)
 

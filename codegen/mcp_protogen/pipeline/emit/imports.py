@@ -19,7 +19,7 @@ def _sort_block(block: str) -> str:
     if any("#" in line for line in lines):
         return block
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    found: dict[str, set[str]] = {}
+    by_module: dict[str, set[str]] = {}
     plain: set[str] = set()
     for line in lines:
         if imported := _FROM.fullmatch(line):
@@ -27,15 +27,15 @@ def _sort_block(block: str) -> str:
             for name in names:
                 # `import … as` is a separate statement.
                 key = f"{imported[2]} {name}" if _AS in name else imported[2]
-                found.setdefault(key, set()).add(name)
+                by_module.setdefault(key, set()).add(name)
         else:
             plain.add(line.strip().removeprefix("import "))
     sections: dict[int, list[str]] = {}
     for name in sorted(plain, key=_place):
         sections.setdefault(_section(name), []).append(f"{indent}import {name}")
-    for key in sorted(found, key=_place):
+    for key in sorted(by_module, key=_place):
         module = key.partition(" ")[0]
-        names = ", ".join(sorted(found[key], key=_kind))
+        names = ", ".join(sorted(by_module[key], key=_kind))
         sections.setdefault(_section(module), []).append(f"{indent}from {module} import {names}")
     text = "\n\n".join("\n".join(sections[section]) for section in sorted(sections))
     return f"{text}\n" + "\n" * block.endswith("\n\n")

@@ -168,10 +168,10 @@ def extension_modules(
         **_client_base(extension, selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
     }
-    there = {"__init__", "capabilities", "methods", *context["roles"]}
+    modules = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
     for module, template in EXTENSION_MODULES.items():
-        if module in there:
+        if module in modules:
             path = f"{folder}/{module}.py"
             source = renderer.render(template.name, context)
             trees[module] = formatting.parse_module(source, path, template.name)
@@ -232,10 +232,10 @@ def package_modules(
 ) -> Iterator[Module]:
     """Yield the package's `__init__`, which lists its revisions, and `app.py`."""
     modules = [str(revision.module) for revision in revisions]
-    found = (name for _, names in selection.exports for name in names)
-    exports = [name for name in found if not name.startswith("__")]
-    own = {"bridge": "Bridge", "translate": "translate"}
-    there = [name for module, name in own.items() if module in selection.modules]
+    exported = (name for _, names in selection.exports for name in names)
+    exports = [name for name in exported if not name.startswith("__")]
+    helpers = {"bridge": "Bridge", "translate": "translate"}
+    present = [name for module, name in helpers.items() if module in selection.modules]
     instances = {name: of for name, of in INSTANCES.items() if of in exports}
     runtime = renderer.runtime_in("__init__.py")
     context: PackageContext = {
@@ -244,7 +244,7 @@ def package_modules(
         "copied": runtime.startswith("."),
         "made_for": __version__,
         "runtime_exports": selection.exports,
-        "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
+        "package_exported": sorted(["REVISIONS", "load", *present, *exports, *instances]) + modules,
         "instances": instances,
         "parts": _parts(modules, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
@@ -287,19 +287,19 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
     Raise `ProblemError` (`bad-target`) for a path outside the folder, or with two files.
     """
     origin = f"target {target}"
-    made: dict[str, GeneratedFile] = {}
+    by_path: dict[str, GeneratedFile] = {}
     for path, text in files:
         parts = path.split("/")
-        if path in made or not all(map(_PATH_PART.fullmatch, parts)):
-            why = "has two files" if path in made else "has a file with an invalid path,"
+        if path in by_path or not all(map(_PATH_PART.fullmatch, parts)):
+            why = "has two files" if path in by_path else "has a file with an invalid path,"
             hint = "repair or update its package"
             message = f"target {target!r} {why} at {path!r:.80}"
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
             formatting.parse_module(text, path, origin)
             text = formatting.HEAD + formatting.format_module(text, ours=False)
-        made[path] = GeneratedFile(path, text.encode(), origin)
-    return tuple(made[path] for path in sorted(made))
+        by_path[path] = GeneratedFile(path, text.encode(), origin)
+    return tuple(by_path[path] for path in sorted(by_path))
 
 
 def _render_module(

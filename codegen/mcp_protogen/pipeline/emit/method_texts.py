@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from mcp_protogen.pipeline.derive.calls import CallForm, is_constant
+from mcp_protogen.pipeline.derive.calls import CallSignature, is_constant
 from mcp_protogen.pipeline.ir import (
     ConditionIR,
     FieldIR,
@@ -17,8 +17,8 @@ from mcp_protogen.pipeline.ir import (
 
 def documentation(method: MethodIR) -> str:
     """Return the text about a method and its capabilities, for tables."""
-    said = f": {method.doc}" if method.doc else "."
-    return _with_needs(f"`{method.method}`{said}", method.requires)
+    summary = f": {method.doc}" if method.doc else "."
+    return _with_needs(f"`{method.method}`{summary}", method.requires)
 
 
 def purpose(method: MethodIR) -> str:
@@ -29,25 +29,27 @@ def purpose(method: MethodIR) -> str:
 def _purpose(method: MethodIR, beside: str = "") -> str:
     if not _says_what_for(method):
         return f"Send `{method.method}`{beside}. {method.doc}".rstrip()
-    first, end, rest = method.doc.partition(".")
-    return f"{first} (`{method.method}`){beside}{end}{rest}"
+    first, end, tail = method.doc.partition(".")
+    return f"{first} (`{method.method}`){beside}{end}{tail}"
 
 
-def call_text(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
+def call_text(signature: CallSignature, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
     """Return the text of a stub with separate members, and their requirements."""
-    arm = types.get(form.params)
+    arm = types.get(signature.params)
     fixed = (
         [field for field in arm.fields if is_constant(field)] if isinstance(arm, ObjectIR) else []
     )
-    members = {field.wire: field for field in (*fixed, *form.positional, *form.keywords)}
-    of, beside, answer = dict(method.variants).get(form.name), "", ""
-    if of is not None and form.once:
+    members = {field.wire: field for field in (*fixed, *signature.positional, *signature.keywords)}
+    of, beside, answer = dict(method.variants).get(signature.name), "", ""
+    if of is not None and signature.once:
         beside = f", with `{of}`"
         others = " or ".join(f"`{name}`" for name in method.results[1:])
         answer = f"\n\nThe answer may also be a {others}."
     elif of is not None:
-        said = [f"`{wire}` {_values(field)}" for wire, field in members.items() if field in fixed]
-        beside = f", with {' and '.join(said) or f'`{of}`'}"
+        fixed_values = [
+            f"`{wire}` {_values(field)}" for wire, field in members.items() if field in fixed
+        ]
+        beside = f", with {' and '.join(fixed_values) or f'`{of}`'}"
     needs = _filter_requirements(method.requires, members)
     return _with_needs(f"{_purpose(method, beside)}{answer}", needs)
 
@@ -57,14 +59,15 @@ def _filter_requirements(
 ) -> Iterator[RequirementIR]:
     """Yield the requirements of params with these members; conditions on values stay."""
     for requirement in requires:
-        held = {
+        results = {
             condition: _evaluate_condition(condition, members) for condition in requirement.when
         }
-        if True in held.values() or not held:
+        if True in results.values() or not results:
             yield replace(requirement, when=())
-        elif None in held.values():
+        elif None in results.values():
             yield replace(
-                requirement, when=tuple(condition for condition in held if held[condition] is None)
+                requirement,
+                when=tuple(condition for condition in results if results[condition] is None),
             )
 
 
@@ -95,8 +98,8 @@ def handling(method: MethodIR) -> str:
         return _with_needs(f"{handle} {method.doc}".rstrip(), method.requires)
     if method.kind != "notification":
         return purpose(method)
-    sent = f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}"
-    return _with_needs(sent, method.requires)
+    text = f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}"
+    return _with_needs(text, method.requires)
 
 
 def _says_what_for(method: MethodIR) -> bool:
@@ -105,29 +108,29 @@ def _says_what_for(method: MethodIR) -> bool:
 
 
 def _with_needs(text: str, requires: Iterable[RequirementIR]) -> str:
-    needs = "\n".join(map(_requirement_text, _once(requires)))
+    needs = "\n".join(map(_requirement_text, _without_duplicates(requires)))
     return f"{text}\n\n{needs}" if needs else text
 
 
-def _once(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
+def _without_duplicates(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
     """Yield the requirements without duplicates that differ only in their sender."""
-    seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
+    keys: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
     for requirement in requires:
         key = (requirement.path, requirement.when)
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield requirement
 
 
 def _requirement_text(requirement: RequirementIR) -> str:
     verb = "Needs" if requirement.level == "MUST" else "Should have"
     whose = "" if requirement.sender != requirement.role else " of its sender"
-    when = " or ".join(_when(condition) for condition in requirement.when)
+    when = " or ".join(_condition_text(condition) for condition in requirement.when)
     path = ".".join(requirement.path)
     return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
 
 
-def _when(condition: ConditionIR) -> str:
+def _condition_text(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"`{condition.member}` is given"
     values = " or ".join(f"`{value}`" for value in condition.one_of)

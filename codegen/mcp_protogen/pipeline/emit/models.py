@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mcp_protogen.base.graph import Graph, targets_first
+from mcp_protogen.base.graph import Graph, dependencies_first
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.model_modules import about
 from mcp_protogen.pipeline.emit import text
@@ -110,11 +110,11 @@ def define_types(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Defin
     body = _definitions(source)
     lines = _quote_annotations(source, body)
     hints = {name: [ast.parse(alias_annotation(alias))] for name, alias in _endless(types).items()}
-    found = [(name, node) for node in body for name in _definition_names(node)]
-    starts = [node.lineno - 1 for _, node in found]
+    defined = [(name, node) for node in body for name in _definition_names(node)]
+    starts = [node.lineno - 1 for _, node in defined]
     ends = [*starts[1:], body[-1].end_lineno]
     definitions: dict[str, Definition] = {}
-    for (name, node), start, end in zip(found, starts, ends, strict=True):
+    for (name, node), start, end in zip(defined, starts, ends, strict=True):
         text = "\n".join(lines[start:end]).rstrip()
         definitions[name] = Definition(text, frozenset(_names_in([node, *hints.get(name, ())])))
     return definitions
@@ -196,20 +196,20 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     """
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
-    for name in targets_first(graph):
-        named = (target for target in graph[name] if target in places and name not in circular)
+    for name in dependencies_first(graph):
+        dependencies = [d for d in graph[name] if d in places and name not in circular]
         rounds[name] = max(
-            (rounds[target] + (places[target] > places[name]) for target in named), default=0
+            (rounds[d] + (places[d] > places[name]) for d in dependencies), default=0
         )
         if name in circular:
             rounds[name] = inf
     return rounds
 
 
-def _outline(type_: TypeIR, known: Collection[str]) -> Json:
-    """Return the outline of a type; an alias has its references to the types in `known`."""
+def _outline(type_: TypeIR, names: Collection[str]) -> Json:
+    """Return the outline of a type; an alias has its references to the types in `names`."""
     if not isinstance(type_, ObjectIR):
-        return _references(name for name in recursion.uses(type_) if name in known)
+        return _references(name for name in recursion.uses(type_) if name in names)
     return {
         "type": "object",
         "properties": {str(field.name): True for field in type_.own_fields},

@@ -5,7 +5,14 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, cast
 
 from mcp_protogen.pipeline.emit.text import literal
-from mcp_protogen.pipeline.emit.wrapping import Fixed, Group, Item, Text, UnknownForm, lines
+from mcp_protogen.pipeline.emit.wrapping import (
+    FixedText,
+    Group,
+    Item,
+    Text,
+    UnknownStatement,
+    lines,
+)
 
 
 def row(value: Any) -> str:
@@ -16,43 +23,43 @@ def row(value: Any) -> str:
 def lay_out(value: Any, before: str) -> str:
     """Return the expression on as many lines as needed, after the text `before`.
 
-    Black must break an expression of unknown form, such as one with a name that fills a line.
+    Black must break an expression of an unknown kind, such as one with a name that fills a line.
     """
     try:
-        return "\n".join(lines((Fixed(before), *_expression(value)), 0))
-    except UnknownForm:
+        return "\n".join(lines((FixedText(before), *_expression(value)), 0))
+    except UnknownStatement:
         return f"{before}{row(value)}"
 
 
 def _expression(value: Any) -> Item:
-    if isinstance(value, Fixed):
+    if isinstance(value, FixedText):
         return (value,)
     if is_dataclass(value) and not isinstance(value, type):
         return (type(value).__name__, Group("(", tuple(_arguments(value))))
     if isinstance(value, Mapping):
         entries = cast("Mapping[Any, object]", value).items()
-        items = tuple((Fixed(f"{row(key)}: "), *_expression(inner)) for key, inner in entries)
+        items = tuple((FixedText(f"{row(key)}: "), *_expression(inner)) for key, inner in entries)
         return (Group("{", items, display=True),)
     if isinstance(value, tuple):
         members = cast("tuple[object, ...]", value)
         items = tuple(map(_expression, members))
         return (Group("(", items, display=True, comma=len(items) == 1),)
-    return (Text(value) if isinstance(value, str) else Fixed(literal(value)),)
+    return (Text(value) if isinstance(value, str) else FixedText(literal(value)),)
 
 
 def _arguments(value: Any) -> Iterator[Item]:
     for field in fields(value):
-        given = getattr(value, field.name)
-        if given == _usual(field):
+        content = getattr(value, field.name)
+        if content == _usual(field):
             continue
         # A field without a default is passed by position.
         required = field.default is MISSING and field.default_factory is MISSING
         by_name = () if required and not field.kw_only else (f"{field.name}=",)
-        yield (*by_name, *_expression(given))
+        yield (*by_name, *_expression(content))
 
 
-def _usual(one: Field[Any]) -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _usual(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
 def classes_in(value: Any) -> set[str]:

@@ -33,8 +33,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         owner = getattr(obj, "__self__", None)
         of_jinja = any(type(candidate).__module__ in _OF_JINJA for candidate in (obj, owner))
         of_data = isinstance(obj, BuiltinMethodType) and isinstance(owner, _DATA)
-        known = of_data or of_jinja or any(obj is value for value in self.globals.values())
-        return known and super().is_safe_callable(obj)
+        is_known = of_data or of_jinja or any(obj is value for value in self.globals.values())
+        return is_known and super().is_safe_callable(obj)
 
 
 class _OwnFolder(FileSystemLoader):

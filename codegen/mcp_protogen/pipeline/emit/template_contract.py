@@ -192,7 +192,7 @@ NAMES: Mapping[str, str] = {
 """The output of each built-in template, by name."""
 
 
-def unknown(name: str, place: str = "") -> Problem:
+def unknown_name(name: str, place: str = "") -> Problem:
     """Return the problem of an unknown name of a template."""
     hint = did_you_mean(name, NAMES, "mcp-gen templates lists them")
     return Problem("unknown-template", f"there is no template {name!r:.80}", place, hint=hint)
@@ -207,4 +207,4 @@ def idle(folder: Path) -> Iterator[Problem]:
     }
     for name in texts.keys() - NAMES.keys():
         if not any(name in text for other_name, text in texts.items() if other_name != name):
-            yield unknown(name, str(folder / name))
+            yield unknown_name(name, str(folder / name))

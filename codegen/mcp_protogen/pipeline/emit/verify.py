@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.emit.annotations import (
     base_class,
     default_text,
     field_annotation,
-    same,
+    is_same,
 )
 from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, TypeIR, UnionIR
 
@@ -34,18 +34,18 @@ def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
     imported = set(_import_names(nodes))
     for name in names.duplicates(defined):
         yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
-    bound = {*defined, *imported}
+    all_names = {*defined, *imported}
     for name in _exported_names(tree):
-        if name not in bound:
+        if name not in all_names:
             yield Problem(
                 "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
             )
     used = {node.id for node in nodes if isinstance(node, ast.Name)}
-    for name in sorted(used - imported - set(_bound(nodes)) - _BUILT_IN):
+    for name in sorted(used - imported - set(_bound_names(nodes)) - _BUILT_IN):
         yield Problem("bad-output", f"{name} is used but not defined", path, hint="report this")
 
 
-def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names that are bound in any scope of a module, except by imports."""
     for node in nodes:
         match node:
@@ -123,8 +123,8 @@ def _exported_names(tree: ast.Module) -> list[str]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
-                listed: list[str] = ast.literal_eval(value)
-                return listed
+                names: list[str] = ast.literal_eval(value)
+                return names
             case _:
                 pass
     return []
@@ -132,19 +132,19 @@ def _exported_names(tree: ast.Module) -> list[str]:
 
 def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Problem, ...]:
     """Return a problem for each difference from the types, and each unexpected statement."""
-    written = dict(_types(tree))
+    by_name = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in types}
     bases = {base_class(type_) for type_ in expected.values() if isinstance(type_, ObjectIR)}
     return tuple(
         Problem("bad-output", message, path, hint=_REPORT)
         for message in (
             *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree, bases)),
-            *(f"type {name} is missing" for name in expected.keys() - written.keys()),
-            *(f"type {name} is in no schema" for name in written.keys() - expected.keys()),
+            *(f"type {name} is missing" for name in expected.keys() - by_name.keys()),
+            *(f"type {name} is in no schema" for name in by_name.keys() - expected.keys()),
             *(
                 message
-                for name in expected.keys() & written.keys()
-                for message in _differences(expected[name], written[name])
+                for name in expected.keys() & by_name.keys()
+                for message in _differences(expected[name], by_name[name])
             ),
         )
     )
@@ -234,36 +234,36 @@ def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
                 yield f"{type_.name} extends {ast.unparse(base)}, not {base_class(type_)}"
             yield from _members(type_, node)
         case (UnionIR() | AliasIR()), ast.expr():
-            wanted = alias_annotation(type_)
-            if not same(wanted, ast.unparse(node)):
-                yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
+            annotation = alias_annotation(type_)
+            if not is_same(annotation, ast.unparse(node)):
+                yield f"{type_.name} is {ast.unparse(node)}, not {annotation}"
         case _:
             yield f"{type_.name} is a class in place of an alias, or the reverse"
 
 
 def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
-    written: dict[str, tuple[str, str | None]] = {}
+    members: dict[str, tuple[str, str | None]] = {}
     for statement in node.body:
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=noted, value=given):
-                written[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
+                members[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
             case _:
                 pass
     rule = ("ClassVar", repr(type_.any_of_required)) if type_.any_of_required else None
-    if written.pop("ANY_OF_REQUIRED", None) != rule:
+    if members.pop("ANY_OF_REQUIRED", None) != rule:
         yield f"{type_.name}.ANY_OF_REQUIRED is not {type_.any_of_required}"
     expected: dict[str, FieldIR] = {str(field.name): field for field in type_.own_fields}
-    for name in sorted(expected.keys() ^ written.keys()):
+    for name in sorted(expected.keys() ^ members.keys()):
         yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"
-    for name in expected.keys() & written.keys():
-        hint, value = written[name]
+    for name in expected.keys() & members.keys():
+        hint, value = members[name]
         field = expected[name]
-        if not (same(field_annotation(field), hint) and _has_default(field, value)):
+        if not (is_same(field_annotation(field), hint) and _has_default(field, value)):
             yield f"{type_.name}.{name} is {hint} = {value}, not {field_annotation(field)}"
 
 
-def _has_default(field: FieldIR, written: str | None) -> bool:
-    wanted = default_text(field)
-    if wanted is None or wanted == written:  # spares most of them the parser
-        return wanted == written
-    return ast.unparse(ast.parse(wanted, mode="eval")) == written
+def _has_default(field: FieldIR, default: str | None) -> bool:
+    expected = default_text(field)
+    if expected is None or expected == default:  # spares most of them the parser
+        return expected == default
+    return ast.unparse(ast.parse(expected, mode="eval")) == default

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, cast
 
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.calls import CallForm, forms_of, is_needed, is_tool_call
+from mcp_protogen.pipeline.derive.calls import CallSignature, is_needed, is_tool_call, signatures_of
 from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.emit.template_contexts import (
     TranslationTable,
 )
 from mcp_protogen.pipeline.emit.text import literal, tuple_of, union_of
-from mcp_protogen.pipeline.emit.wrapping import Fixed
+from mcp_protogen.pipeline.emit.wrapping import FixedText
 from mcp_protogen.pipeline.ir import (
     Anything,
     ConditionIR,
@@ -58,9 +58,9 @@ def result(method: MethodIR) -> str:
 
 def plain_result(method: MethodIR) -> str:
     """Return the annotation of the final result, after all questions."""
-    found = types(method)[1:]
+    results = types(method)[1:]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
-    return union_of(found[:-1] if asks and found[1:] else found)
+    return union_of(results[:-1] if asks and results[1:] else results)
 
 
 def params_argument(method: MethodIR) -> str:
@@ -78,34 +78,40 @@ def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
     """Return the calls of a revision, by method."""
     types = {str(type_.name): type_ for type_ in ir.types}
     return {
-        method.method: tuple(_call(form, method, types) for form in forms)
-        for method, forms in zip(ir.methods, forms_of(ir), strict=True)
+        method.method: tuple(_call(signature, method, types) for signature in signatures)
+        for method, signatures in zip(ir.methods, signatures_of(ir), strict=True)
     }
 
 
-def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
-    members = (*form.positional, *form.keywords)
-    star = ("*",) if form.keywords else ()
+def _call(signature: CallSignature, method: MethodIR, types: Mapping[str, TypeIR]) -> Call:
+    members = (*signature.positional, *signature.keywords)
+    star = ("*",) if signature.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
     # If the only member is given, the params are given.
     alone = len(members) == 1 and not method.params_given
-    given = [
+    arguments = [
         f"{field.name}={field.name if alone else _argument(field)}"
         for field in members
         if field not in nullable
     ]
     if nullable:
-        given.append(f"**present({', '.join(f'{field.name}={field.name}' for field in nullable)})")
+        arguments.append(
+            f"**present({', '.join(f'{field.name}={field.name}' for field in nullable)})"
+        )
     clashes = any(field.name == "params" for field in members)
     return Call(
-        name=form.name,
-        parameters=(*map(_parameter, form.positional), *star, *map(_parameter, form.keywords)),
-        params=f"m.{form.params}({', '.join(given)})",
+        name=signature.name,
+        parameters=(
+            *map(_parameter, signature.positional),
+            *star,
+            *map(_parameter, signature.keywords),
+        ),
+        params=f"m.{signature.params}({', '.join(arguments)})",
         given="" if method.params_given or clashes else " or ".join(map(_is_given, members)),
-        once=form.once,
-        is_tool_call=not form.once and is_tool_call(method, types),
+        once=signature.once,
+        is_tool_call=not signature.once and is_tool_call(method, types),
         asks_form={"message", FORM} <= {field.wire for field in members},
-        doc=call_text(form, method, types),
+        doc=call_text(signature, method, types),
     )
 
 
@@ -168,12 +174,12 @@ def revision_messages(ir: RevisionIR) -> RevisionMessages:
     """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
     classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
-    made = _messages(ir)
+    messages = _messages(ir)
     asks_in_results = names >= {"InputRequest", "InputResponse"} and any(
-        method.kind == "embedded" for method in made["server_sends"]
+        method.kind == "embedded" for method in messages["server_sends"]
     )
     return {
-        **made,
+        **messages,
         **_self_descriptions(classes),
         "server_asks_in_results": "InputRequiredResult" in classes and asks_in_results,
     }
@@ -209,35 +215,35 @@ def _messages(ir: RevisionIR) -> Messages:
 
 def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
     """Return the messages of an extension for templates."""
-    own = extension.ir
+    ir = extension.ir
     # The params of a call may be a type of the revision.
-    made = _messages(replace(own, types=(*own.types, *extension.core.types)))
+    messages = _messages(replace(ir, types=(*ir.types, *extension.core.types)))
     prefix = pascal(extension.name)
     classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
     return {
-        **made,
+        **messages,
         "extension": extension,
         "class_name": prefix,
-        "server_answers": any(m.kind != "notification" for m in made["server_handles"]),
+        "server_answers": any(m.kind != "notification" for m in messages["server_handles"]),
         "role_classes": {role: classes[role] for role in extension.roles},
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
-            | {str(method.constant) for method in own.methods}
-            | {str(error.name) for error in own.errors}
+            | {str(method.constant) for method in ir.methods}
+            | {str(error.name) for error in ir.errors}
         ),
         "capabilities_exported": sorted(
             {
                 "CAPABILITIES",
                 "REQUIREMENTS",
-                *(str(capability.constant) for capability in own.capabilities),
+                *(str(capability.constant) for capability in ir.capabilities),
             }
         ),
         "uses_models": bool(
-            own.methods
+            ir.methods
             or extension.claims
             or extension.members
-            or any(error.data for error in own.errors)
+            or any(error.data for error in ir.errors)
         ),
     }
 
@@ -249,34 +255,37 @@ def core_modules(
 
     `core` are the modules of the revision's models.
     """
-    named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
+    core_names: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
     types = {str(type_.name): type_ for type_ in extension.ir.types}
     waiting = [name for method in extension.ir.methods for name in (method.params, *method.results)]
-    seen: set[str] = set()
+    visited: set[str] = set()
     while waiting:
         name = str(waiting.pop())
-        if name in types and name not in seen:
-            seen.add(name)
+        if name in types and name not in visited:
+            visited.add(name)
             waiting += [ClassName(inner) for inner in recursion.uses(types[name])]
-        named.add(name)
-    found = {
-        module: sorted(str(type_.name) for type_ in core[module] if str(type_.name) in named)
+        core_names.add(name)
+    modules = {
+        module: sorted(str(type_.name) for type_ in core[module] if str(type_.name) in core_names)
         for module in sorted(core)
     }
-    return {module: names for module, names in found.items() if names}
+    return {module: names for module, names in modules.items() if names}
 
 
 def _imports(
     called: Mapping[str, tuple[Call, ...]], methods: Collection[MethodIR]
 ) -> dict[str, list[str]]:
     """Return the names that the stubs of some methods need, by module."""
-    sent = [call for method in methods for call in called[method.method]]
+    calls = [call for method in methods for call in called[method.method]]
     text = " ".join(
-        (*(parameter for call in sent for parameter in call.parameters), *(c.params for c in sent))
+        (
+            *(parameter for call in calls for parameter in call.parameters),
+            *(c.params for c in calls),
+        )
     )
-    pages, tools = any(method.items for method in methods), any(call.is_tool_call for call in sent)
+    pages, tools = any(method.items for method in methods), any(call.is_tool_call for call in calls)
     asks = any(method.kind != "notification" for method in methods)
-    forms = any(call.asks_form for call in sent)
+    forms = any(call.asks_form for call in calls)
     needed = {
         "typing": ["Literal"] * (tools or "Literal[" in text)
         + ["TypeVar"] * (tools or forms)
@@ -305,11 +314,12 @@ def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
 
 def _table(name: str, direction: Direction) -> TranslationTable:
     """Return the text of one direction: its plans and the rest."""
-    whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
+    full = replace(direction, plans=cast(Any, FixedText(f"_{name}")))
+    way = f"From {direction.source} to {direction.destination}"
     return TranslationTable(
         plans=rows.lay_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
-        direction=rows.lay_out(whole, f"{name}: Final = "),
-        doc=f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
+        direction=rows.lay_out(full, f"{name}: Final = "),
+        doc=f"{way}; types without a plan stay unchanged.",
     )
 
 

@@ -1,7 +1,7 @@
 """Line breaks in long statements, as black puts them.
 
 Templates print a statement on one line, or on several where black always does so. This module knows
-only the statement forms of generated modules; a test compares them with black.
+only the kinds of statements in generated modules; a test compares them with black.
 """
 
 import re
@@ -25,12 +25,12 @@ _IMPORT = re.compile(r"(from \S+ import )(.*)")
 _OR = " | "
 
 
-class UnknownForm(Exception):
-    """Raised for a long statement of an unknown form."""
+class UnknownStatement(Exception):
+    """Raised for a long statement of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedText:
     """An expression that is printed unchanged."""
 
     text: str
@@ -79,7 +79,7 @@ class Group:
         return self.comma and self.display and self.opening == "(" and len(self.items) == 1
 
 
-Part: TypeAlias = str | Fixed | Text | Group
+Part: TypeAlias = str | FixedText | Text | Group
 Item: TypeAlias = tuple[Part, ...]
 
 
@@ -92,12 +92,12 @@ def _is_split(item: Iterable[Part]) -> bool:
 
 
 def wrap_module(source: str) -> str:
-    """Return a module with long statements on several lines; raise `UnknownForm`."""
+    """Return a module with long statements on several lines; raise `UnknownStatement`."""
     pattern = _TOO_LONG if source.isascii() else _TOO_LONG_OR_UNEVEN
     too_long = [found.start() for found in pattern.finditer(source)]
     if not too_long:
         return source
-    made: list[str] = []
+    parts: list[str] = []
     for start, end in _statements(source):
         statement = source[start:end]
         text = statement.lstrip(" ")
@@ -105,11 +105,11 @@ def wrap_module(source: str) -> str:
             del too_long[0]
         if too_long and too_long[0] < end and not text.startswith(('"""', "#")):
             if not text.isascii():
-                raise UnknownForm(text)
+                raise UnknownStatement(text)
             broken = _statement(text.rstrip("\n"), len(statement) - len(text))
             statement = "\n".join([*broken, ""])
-        made.append(statement)
-    return "".join(made)
+        parts.append(statement)
+    return "".join(parts)
 
 
 def _statements(source: str) -> Iterator[tuple[int, int]]:
@@ -137,17 +137,17 @@ def _statement(text: str, indent: int) -> Iterator[str]:
     statement = _parse_statement(text)
     if _FUNCTION.match(text):
         return _function(statement, indent)
-    left, value = _split_assignment(statement)
+    target, value = _split_assignment(statement)
     if len(list(_alternatives(statement))) > 1 or text.startswith("if "):
-        raise UnknownForm(text)
-    return _assignment(left, value, indent) if value else lines(statement, indent)
+        raise UnknownStatement(text)
+    return _assignment(target, value, indent) if value else lines(statement, indent)
 
 
 def _function(statement: Item, indent: int) -> Iterator[str]:
     """Yield the head of a function, broken at its parameters."""
     name, parameters, *result = statement
     if not isinstance(parameters, Group) or not parameters.items:
-        raise UnknownForm(_join(statement))
+        raise UnknownStatement(_join(statement))
     for parameter in parameters.items:
         _check_width(f"{' ' * (indent + 4)}{_join(parameter)},")
     if len(parameters.items) == 1:
@@ -165,25 +165,25 @@ def _split_assignment(statement: Item) -> tuple[Item, Item]:
     return statement, ()
 
 
-def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
+def _assignment(target: Item, value: Item, indent: int) -> Iterator[str]:
     """Yield an assignment: broken in its value, in its annotation, or with the value in brackets.
 
     Brackets are used if the value would otherwise not start on the first line, and only if the
     annotation has brackets.
     """
     *before, last = value
-    *head, hint, tail = ("", *left)
+    *head, hint, tail = ("", *target)
     breakable = isinstance(last, Group) and bool(last.items)
-    opening = len(_join((*left, *before))) + indent + 1
+    opening = len(_join((*target, *before))) + indent + 1
     if breakable and (not isinstance(hint, Group) or opening <= WIDTH):
-        return lines((*left, *value), indent)
-    if isinstance(hint, Group) and indent + len(_join(left)) >= WIDTH:
+        return lines((*target, *value), indent)
+    if isinstance(hint, Group) and indent + len(_join(target)) >= WIDTH:
         closing = f"{_CLOSING[hint.opening]}{tail}"
         return _around(tuple(head), hint, (closing, *value), indent)
-    annotated = ": " in _join(left)
+    annotated = ": " in _join(target)
     if not annotated and indent + 4 + len(_join(value)) > WIDTH:
-        return iter([" " * indent + _join((*left, *value))])
-    return _group_lines(left, Group("(", (value,), display=True), "", indent)
+        return iter([" " * indent + _join((*target, *value))])
+    return _group_lines(target, Group("(", (value,), display=True), "", indent)
 
 
 def _around(before: Item, group: Group, after: Item, indent: int) -> Iterator[str]:
@@ -195,9 +195,9 @@ def _around(before: Item, group: Group, after: Item, indent: int) -> Iterator[st
 
 def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
     """Yield an expression on as many lines as it needs, followed by the text `after`."""
-    whole = f"{' ' * indent}{_join(item)}{after}"
-    if len(whole) <= WIDTH and not _is_split(item):
-        yield whole
+    line = f"{' ' * indent}{_join(item)}{after}"
+    if len(line) <= WIDTH and not _is_split(item):
+        yield line
         return
     *before, last = item
     alternatives = list(_alternatives(item))
@@ -210,9 +210,9 @@ def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
     elif isinstance(last, Text):
         yield from _pieces(last.value, indent, _join(before), after)
     elif any(isinstance(part, Group) and part.items for part in item):
-        raise UnknownForm(whole)
+        raise UnknownStatement(line)
     else:
-        yield whole
+        yield line
 
 
 def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterator[str]:
@@ -222,9 +222,9 @@ def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterato
 
 
 def _check_width(line: str) -> str:
-    """Return a line; raise `UnknownForm` if it is too long."""
+    """Return a line; raise `UnknownStatement` if it is too long."""
     if len(line) > WIDTH:
-        raise UnknownForm(line)
+        raise UnknownStatement(line)
     return line
 
 
@@ -287,7 +287,7 @@ def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item
             items.append(_strip_parts(parts))
             parts = []
         else:
-            parts.append(Fixed(token) if token[0] in _QUOTES else token)
+            parts.append(FixedText(token) if token[0] in _QUOTES else token)
     last = _strip_parts(parts)
     return ([*items, last], False) if last else (items, bool(items))
 

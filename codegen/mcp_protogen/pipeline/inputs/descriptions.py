@@ -35,25 +35,29 @@ class Descriptions:
     docstrings: Docstrings = Docstrings.OURS
 
     @property
-    def ours(self) -> bool:
+    def has_own_texts(self) -> bool:
         """Return whether types and members may have our texts."""
         return self.docstrings is Docstrings.OURS
 
     def type(self, name: str) -> str:
         """Return the text about a type."""
-        return self._own(name) or (self._text("types", name) if self.ours else "")
+        return self._own_text(name) or (self._text("types", name) if self.has_own_texts else "")
 
     def member(self, owner: str, name: str) -> str:
         """Return the text about a member; `*.name` is for every type without its own entry."""
         key = f"{owner}.{name}"
-        if own := self._own(key):
-            return own
-        return (self._text("fields", key) or self._text("fields", f"*.{name}")) if self.ours else ""
+        if text := self._own_text(key):
+            return text
+        return (
+            (self._text("fields", key) or self._text("fields", f"*.{name}"))
+            if self.has_own_texts
+            else ""
+        )
 
     def method(self, name: str, *, deprecated: bool = False) -> str:
         """Return the text about a method, with its deprecation."""
-        said = deprecated and self.docstrings is not Docstrings.NONE
-        return add_deprecation(self._text("methods", name), said)
+        is_marked = deprecated and self.docstrings is not Docstrings.NONE
+        return add_deprecation(self._text("methods", name), is_marked)
 
     def capability(self, role: str, path: tuple[str, ...]) -> str:
         """Return the text about a capability."""
@@ -63,7 +67,7 @@ class Descriptions:
         """Return the text about an error code."""
         return self._text("errors", name)
 
-    def _own(self, key: str) -> str:
+    def _own_text(self, key: str) -> str:
         return "" if self.docstrings is Docstrings.NONE else self.own.get(key, "")
 
     def _text(self, kind: str, key: str) -> str:
@@ -94,11 +98,11 @@ def extract(schema: Json) -> dict[str, str]:
     Inline objects have the names of generated code: parent and property.
     """
     definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, definition in definitions.items():
         if is_object(definition):
-            found.update(_extract(name, definition))
-    return {key: _plain(text, definitions) for key, text in found.items()}
+            texts.update(_extract(name, definition))
+    return {key: _plain(text, definitions) for key, text in texts.items()}
 
 
 def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
@@ -119,14 +123,16 @@ def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
 def _plain(text: str, definitions: Json) -> str:
     """Return a text without `{@link …}` marks, and with whole URLs in other links.
 
-    A label that is joined to its target begins after the longest type name.
+    A label that is joined to its type begins after the longest type name.
     """
 
     def link_text(link: re.Match[str]) -> str:
-        target, bar, label = link[1].partition("|")
+        definition, bar, label = link[1].partition("|")
         if bar:
             return label.strip()
-        prefix = max((name for name in definitions if target.startswith(name)), key=len, default="")
-        return target[len(prefix) :].strip() or target.strip()
+        prefix = max(
+            (name for name in definitions if definition.startswith(name)), key=len, default=""
+        )
+        return definition[len(prefix) :].strip() or definition.strip()
 
     return _OF_SITE.sub(f"]({SITE}", _LINK.sub(link_text, text))

@@ -17,7 +17,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs import forms, metacheck, patches
+from mcp_protogen.pipeline.inputs import file_formats, metacheck, patches
 from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -78,21 +78,21 @@ class ExtensionSource:
             {
                 f"/{kind}/{index}": fact
                 for index, fact in enumerate(self.facts.get(kind, ()))
-                if _holds(fact, revision)
+                if _applies(fact, revision)
             }
             for kind in ("claims", "members")
         )
-        held = {method: fact for method, fact in methods.items() if _holds(fact, revision)}
-        return FactsOfRevision(held, claims, members)
+        facts = {method: fact for method, fact in methods.items() if _applies(fact, revision)}
+        return FactsOfRevision(facts, claims, members)
 
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
-        """Texts by kind and key, in the form of `schema/descriptions.json`."""
+        """Texts by kind and key, in the format of `schema/descriptions.json`."""
         texts: Mapping[str, Mapping[str, str]] = self.facts.get("descriptions", {})
         return texts
 
 
-def _holds(fact: Json, revision: str) -> bool:
+def _applies(fact: Json, revision: str) -> bool:
     return revision in fact.get("revisions", (revision,))
 
 
@@ -116,20 +116,20 @@ def _refuse_missing_texts(options: GenerationOptions, folder: Path) -> Iterator[
             yield Problem("no-published-text", message, hint=hint)
 
 
-def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
-    """Return the inputs of the extension `name`; `given` replaces its schema.
+def load(name: str, folder: Path, source: GivenFile | None = None) -> ExtensionSource:
+    """Return the inputs of the extension `name`; `source` replaces its schema.
 
     Raise `ProblemError` if a file is missing, malformed, or does not match its pin.
     """
     home, facts_place = extensions_folder(folder), extension_place(name)
     facts = _read(home / name / "facts.json", facts_place)
-    raise_errors(forms.wrong_form(facts, "extension-facts", facts_place))
-    own: Mapping[str, str] = {}
-    if given is not None:
-        schema_place = given.name
-        structure, own = parse_schema(given)
+    raise_errors(file_formats.check_format(facts, "extension-facts", facts_place))
+    descriptions: Mapping[str, str] = {}
+    if source is not None:
+        schema_place = source.name
+        structure, descriptions = parse_schema(source)
         # Generated members are sorted by name, as in snapshots.
-        schema = parse_json(pretty(structure), given.name)
+        schema = parse_json(pretty(structure), source.name)
     elif TYPES in facts:
         schema_place = facts_place
         schema = schema_in_facts(facts)
@@ -145,16 +145,16 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         place=schema_place,
         patches_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
-        own=own,
+        own=descriptions,
     )
 
 
 def schema_in_facts(facts: Json) -> Json:
     """Return the schema in the facts of an extension without a published schema."""
-    written: Mapping[str, Json] = facts[TYPES]
+    definitions: Mapping[str, Json] = facts[TYPES]
     types = {
         name: {keyword: value for keyword, value in schema.items() if keyword != "source"}
-        for name, schema in written.items()
+        for name, schema in definitions.items()
     }
     return {"$schema": DIALECT, TYPES: types}
 

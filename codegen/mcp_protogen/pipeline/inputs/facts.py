@@ -3,10 +3,9 @@
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.
 
-A schema without facts takes those of a known revision, its basis. The basis must open sessions in
-the same way, which the methods of a schema show. Among these candidates, the best one differs in
-the fewest types and methods. The name of the revision decides only between equals, because a draft
-may have any name, and for a schema without methods that open sessions.
+A schema without facts takes those of a known revision, its origin: of those of the same era, which
+the methods of a schema show, the one that differs in the fewest types and methods. The name of the
+revision decides only between equals, because a draft may have any name, and if no era fits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,23 +28,23 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Facts:
-    """The merged facts of one revision; `document` has the form of `formats/facts.schema.json`."""
+    """The merged facts of one revision, with the format of `formats/facts.schema.json`."""
 
     revision: str
     document: Json
-    basis: str
+    origin: str
     """The revision with these facts: itself, or another one if it has none."""
 
     @property
     def inherited(self) -> bool:
         """Return whether the facts are those of another revision."""
-        return self.basis != self.revision
+        return self.origin != self.revision
 
     @property
     def era(self) -> Era:
-        """The way to open sessions."""
-        stated: Era = self.document.get("lifecycle", {}).get("era", "handshake")
-        return stated
+        """The era of the revision."""
+        era: Era = self.document.get("lifecycle", {}).get("era", "handshake")
+        return era
 
     @cached_property
     def methods(self) -> Mapping[str, Json]:
@@ -134,61 +133,60 @@ def load(folder: Path, revision: str) -> Facts:
     return Facts(revision, document, revision)
 
 
-def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
+def origin_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
     """Return the revision whose facts apply to this one: itself, or another one.
 
-    `schema` is its snapshot. A newly pinned revision has no facts yet, and cannot be a basis.
+    `schema` is its snapshot. A newly pinned revision has no facts yet, and cannot be an origin.
     """
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
     eras: dict[str, Era] = {name: load(folder, name).era for name in revisions_with_facts(folder)}
-    return _best_basis(revision, schema, eras, folder, pins)
+    return _best_origin(revision, schema, eras, folder, pins)
 
 
-def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
+def facts_for(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
     """Return the facts that apply to a revision, its own or others; raise `ProblemError`."""
-    basis = basis_of(folder, revision, schema)
-    if basis is None:
+    origin = origin_of(folder, revision, schema)
+    if origin is None:
         message = f"{revision} has no facts, and no other revision has facts to use"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
-    document = load(folder, basis).document
-    if basis != revision:
+    document = load(folder, origin).document
+    if origin != revision:
         document = as_shown(folder, document, schema)
-    return Facts(revision, document, basis)
+    return Facts(revision, document, origin)
 
 
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     """Return facts of another schema, replaced where this schema itself shows them.
 
-    If results name their type, every message must, so that the basis must have a rule for it. The
-    same is true for members that senders of other revisions fill in.
+    It shows its era, whether results have a type, and which members senders may fill in.
     """
-    others = [load(folder, name).document for name in revisions_with_facts(folder)]
-    shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
+    documents = [load(folder, name).document for name in revisions_with_facts(folder)]
+    shown: Json = {"producer": dict(_filled_in_by_others(documents, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
     with suppress(NothingThere):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
-            stated = [facts.get("rules", {}) for facts in others]
-            rules = [entry["result_type"] for entry in stated if "result_type" in entry]
+            rule_sets = [facts.get("rules", {}) for facts in documents]
+            rules = [entry["result_type"] for entry in rule_sets if "result_type" in entry]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
     merged: Json = merge_patch(document, shown)
     return merged
 
 
 def _filled_in_by_others(
-    others: Iterable[Json], document: Json, schema: Mapping[str, Any]
+    documents: Iterable[Json], document: Json, schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, Json]]:
     """Yield members of the schema that other revisions fill in, and that these facts lack."""
-    said = {fact["where"] for fact in document.get("producer", {}).values()}
-    for facts in others:
+    places = {fact["where"] for fact in document.get("producer", {}).values()}
+    for facts in documents:
         for key, fact in facts.get("producer", {}).items():
             owner, _, member = fact["where"].partition(".")
             with suppress(NothingThere):
                 jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
-                if fact["rule"] == "filled_in" and fact["where"] not in said:
+                if fact["rule"] == "filled_in" and fact["where"] not in places:
                     yield key, fact
 
 
@@ -216,10 +214,10 @@ def era_of(schema: Mapping[str, Any]) -> Era | None:
     return eras.pop() if len(eras) == 1 else None
 
 
-def _best_basis(
+def _best_origin(
     revision: str, schema: Mapping[str, Any], eras: Mapping[str, Era], folder: Path, pins: Pins
 ) -> str | None:
-    """Return the best basis for a schema called `revision`; None without candidates.
+    """Return the best origin for a schema called `revision`; None without candidates.
 
     `eras` has the era of each candidate.
     """
@@ -227,8 +225,8 @@ def _best_basis(
     alike = [name for name, known_era in eras.items() if known_era == era]
     if not alike:
         return nearest_revision(revision, {name: pins[name] for name in eras})
-    named = set(_names(schema))
-    apart = {name: len(named ^ set(_names(pinned_structure(name, folder)))) for name in alike}
+    names = set(_names(schema))
+    apart = {name: len(names ^ set(_names(pinned_structure(name, folder)))) for name in alike}
     closest = min(apart.values())
     return nearest_revision(revision, {n: pins[n] for n in alike if apart[n] == closest})
 
@@ -247,8 +245,8 @@ def _methods(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _definitions(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = _inside(schema, "$defs")
-    return found if is_object(found) else {}
+    definitions = _inside(schema, "$defs")
+    return definitions if is_object(definitions) else {}
 
 
 def _inside(value: Any, member: str) -> Any:

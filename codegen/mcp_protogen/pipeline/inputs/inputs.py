@@ -87,9 +87,9 @@ class _SchemaFolder:
 
     def inputs(self, revision: str, options: GenerationOptions) -> RevisionInputs:
         """Return the digests of one generated revision."""
-        given = options.schemas.get(revision)
+        file = options.schemas.get(revision)
         source, published, commit, snapshot = (
-            _user_schema(given) if given else self._pinned_schema(revision)
+            _user_schema(file) if file else self._pinned_schema(revision)
         )
         facts, patches = self._facts_and_patches(revision, snapshot)
         return RevisionInputs(
@@ -100,55 +100,59 @@ class _SchemaFolder:
             patches=_patches_digest(patches, options.patches_of(revision)),
             facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
-            rules=digest(rules) if (rules := self._rules(revision, options)) is not None else "",
+            rules=(
+                digest(translation)
+                if (translation := self._translation(revision, options)) is not None
+                else ""
+            ),
             era=facts["lifecycle"]["era"] if facts is not None else "",
         )
 
     def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
         """Return the digests of one generated extension."""
         pinned, given = pinned_extension(name, self._folder), options.extensions[name]
-        made: tuple[str, str, str | None, bytes]
+        entry: tuple[str, str, str | None, bytes]
         if given is not None:
-            made = _user_schema(given)
+            entry = _user_schema(given)
         elif pinned.pin is not None:
             published = pinned.pin.published
             snapshot = read_snapshot(name, extensions_folder(self._folder), kind=EXTENSION)
-            made = PINNED, published.sha256, published.spec_commit, snapshot
+            entry = PINNED, published.sha256, published.spec_commit, snapshot
         else:  # its facts have its types
-            made = PINNED, "", None, b""
+            entry = PINNED, "", None, b""
         patches, facts = (
             self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
         )
-        here = {*options.revisions, *options.kept}
+        revisions = {*options.revisions, *options.kept}
         return ExtensionInputs(
-            source=made[0],
-            published=made[1],
-            spec_commit=made[2],
-            schema=sha256(made[3]) if made[3] else "",
+            source=entry[0],
+            published=entry[1],
+            spec_commit=entry[2],
+            schema=sha256(entry[3]) if entry[3] else "",
             patches=digest(patches) if patches is not None else "",
             facts=digest(facts) if facts is not None else "",
-            revisions=tuple(revision for revision in pinned.revisions if revision in here),
+            revisions=tuple(revision for revision in pinned.revisions if revision in revisions),
         )
 
     def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
-        """Return the facts and patches that apply to a revision: its own, or its basis's."""
-        own = self._json(revision, "patches.json")
+        """Return the facts and patches of a revision: its own, or those of its origin."""
+        document = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():
-            return self._merged_facts(revision), own
+            return self._merged_facts(revision), document
         # Only a schema from the user has no facts.
-        from mcp_protogen.pipeline.inputs.facts import basis_of, holding
+        from mcp_protogen.pipeline.inputs.facts import facts_for, origin_of
 
         structure: dict[str, Any] = parse_json(snapshot, revision)
-        if basis_of(self._folder, revision, structure) is None:
-            return None, own
-        facts = holding(self._folder, revision, structure)
-        patches = own if own is not None else self._json(facts.basis, "patches.json")
+        if origin_of(self._folder, revision, structure) is None:
+            return None, document
+        facts = facts_for(self._folder, revision, structure)
+        patches = document if document is not None else self._json(facts.origin, "patches.json")
         return facts.document, patches
 
-    def _rules(self, revision: str, options: GenerationOptions) -> Any:
-        given = options.rules.get(revision)
-        if given is not None:
-            return parse_json(given.content, given.name)
+    def _translation(self, revision: str, options: GenerationOptions) -> Any:
+        file = options.rules.get(revision)
+        if file is not None:
+            return parse_json(file.content, file.name)
         return self._json(revision, "translation.json")
 
     def _pinned_schema(self, revision: str) -> tuple[str, str, str | None, bytes]:
@@ -161,9 +165,11 @@ class _SchemaFolder:
             return None
         if revision not in self._facts:
             self._facts[revision] = None  # ends a circular chain
-            own = self._json(revision, "facts.json")
-            if own is not None:
-                self._facts[revision] = merge_patch(self._merged_facts(own.get("inherits")), own)
+            document = self._json(revision, "facts.json")
+            if document is not None:
+                self._facts[revision] = merge_patch(
+                    self._merged_facts(document.get("inherits")), document
+                )
         return self._facts[revision]
 
     def _descriptions_digest(self, revision: str) -> str:
@@ -181,18 +187,18 @@ class _SchemaFolder:
         return parse_json(content, str(file))
 
 
-def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
-    further = [patch.entries for patch in own if patch.entries]
+def _patches_digest(document: Any, files: Iterable[GivenPatches]) -> str:
+    further = [patch.entries for patch in files if patch.entries]
     if further:
-        return digest([ours, *further])
-    return digest(ours) if ours is not None else ""
+        return digest([document, *further])
+    return digest(document) if document is not None else ""
 
 
-def _user_schema(given: GivenFile) -> tuple[str, str, str | None, bytes]:
+def _user_schema(file: GivenFile) -> tuple[str, str, str | None, bytes]:
     from mcp_protogen.pipeline.inputs.snapshot import structure_in
 
-    structure = structure_in(given.content, given.name)
-    return given.name, sha256(given.content), None, pretty(structure)
+    structure = structure_in(file.content, file.name)
+    return file.name, sha256(file.content), None, pretty(structure)
 
 
 def _code_digest() -> str:
@@ -208,14 +214,16 @@ def _runtime_digest() -> str:
 
 def _templates_digest(override: Path | None) -> str:
     built_in = templates_folder()
-    files = (file for part in _TEMPLATES for file in _below(built_in / part))
+    files = (file for part in _TEMPLATES for file in _files_below(built_in / part))
     digests = [digest_files(built_in, files)]
     if override is not None:
         # Links out of the folder are not templates.
-        inside = (p for p in _below(override) if p.resolve().is_relative_to(override.resolve()))
+        inside = (
+            p for p in _files_below(override) if p.resolve().is_relative_to(override.resolve())
+        )
         digests.append(digest_files(override, inside))
     return digests[0] if len(digests) == 1 else digest(digests)
 
 
-def _below(folder: Path) -> Iterable[Path]:
+def _files_below(folder: Path) -> Iterable[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())

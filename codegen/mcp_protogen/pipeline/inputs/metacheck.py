@@ -24,7 +24,7 @@ def check(schema: dict[str, Any], place: str) -> None:
     dialect = validator_for(schema)
     errors = dialect(dialect.META_SCHEMA).iter_errors(schema)
     # jsonschema walks through sets, whose order changes from run to run.
-    found = sorted((jsonpointer.join(*error.absolute_path), error.message) for error in errors)
+    faults = sorted((jsonpointer.join(*error.absolute_path), error.message) for error in errors)
     raise_errors(
         Problem(
             "not-a-schema",
@@ -33,7 +33,7 @@ def check(schema: dict[str, Any], place: str) -> None:
             pointer,
             f"the file says that it follows {schema.get('$schema', 'no dialect')}",
         )
-        for pointer, message in found[:_SHOWN]
+        for pointer, message in faults[:_SHOWN]
     )
 
 

@@ -9,16 +9,16 @@ from mcp_protogen.pipeline.inputs.pins import extension_place
 from mcp_protogen.pipeline.parts import ALL, NONE
 
 
-def parse_extension_names(said: Iterable[str]) -> dict[str, str | None]:
+def parse_extension_names(texts: Iterable[str]) -> dict[str, str | None]:
     """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; `all`, `none`.
 
     Raise `ProblemError` (`conflicting-options`) for `none` with others, for a name with two files,
     for a missing file after `=`, and for a file of `all` or `none`.
     """
-    found: dict[str, str | None] = {}
+    sources: dict[str, str | None] = {}
     problems: list[Problem] = []
-    for name, source in _split(said):
-        if found.get(name, source) != source:
+    for name, source in _split(texts):
+        if sources.get(name, source) != source:
             message = f"extension {name!r:.80} is named with two different sources"
             problems.append(Problem("conflicting-options", message))
         if source is not None and name in (ALL, NONE):
@@ -28,30 +28,30 @@ def parse_extension_names(said: Iterable[str]) -> dict[str, str | None]:
             message = f"the file or URL after {name:.80}= is missing"
             hint = f"leave out the = to generate it from its pin: --extension {name:.80}"
             problems.append(Problem("conflicting-options", message, hint=hint))
-        found[name] = source
-    if NONE in found and found.pop(NONE) is None and found:
-        message = f"none cannot be combined with other extensions: {', '.join(found)}"
+        sources[name] = source
+    if NONE in sources and sources.pop(NONE) is None and sources:
+        message = f"none cannot be combined with other extensions: {', '.join(sources)}"
         problems.append(Problem("conflicting-options", message))
     raise_errors(problems)
-    return found
+    return sources
 
 
 def choose_extensions(
-    said: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Collection[str]
+    texts: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Collection[str]
 ) -> dict[str, str | None]:
     """Return the files or URLs of extensions; `all` becomes all extensions of the revisions.
 
     Raise `ProblemError` with all problems.
     """
-    named = parse_extension_names(said)
-    if ALL in named:
-        del named[ALL]
+    sources = parse_extension_names(texts)
+    if ALL in sources:
+        del sources[ALL]
         fitting = (
             extension.name for extension in pinned.values() if {*extension.revisions} & {*revisions}
         )
-        named = {**dict.fromkeys(fitting), **named}
-    _refuse_unfit(named, pinned, revisions)
-    return named
+        sources = {**dict.fromkeys(fitting), **sources}
+    _refuse_unfit(sources, pinned, revisions)
+    return sources
 
 
 def extended_revision(name: str, revision: str | None = None) -> str:
@@ -60,9 +60,9 @@ def extended_revision(name: str, revision: str | None = None) -> str:
     Raise `ProblemError` for an unknown extension or another revision.
     """
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    known = pinned[name].revisions if name in pinned else ()
-    _refuse_unfit([name], pinned, [revision] if revision else known)
-    return revision or max(known)
+    revisions = pinned[name].revisions if name in pinned else ()
+    _refuse_unfit([name], pinned, [revision] if revision else revisions)
+    return revision or max(revisions)
 
 
 @raising
@@ -70,7 +70,7 @@ def _refuse_unfit(
     names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for each name that is not an extension of one of the revisions."""
-    here = ", ".join(sorted(revisions))
+    revision_names = ", ".join(sorted(revisions))
     for name in names:
         extension = pinned.get(name)
         if name in (ALL, NONE):
@@ -88,13 +88,15 @@ def _refuse_unfit(
             place, hint = extension_place(name), "docs/extensions.md describes them"
             yield Problem("missing-facts", message, place, hint=hint)
         elif not {*extension.revisions} & {*revisions}:
-            message = f"extension {name!r} extends none of these revisions: {here or 'none'}"
+            message = (
+                f"extension {name!r} extends none of these revisions: {revision_names or 'none'}"
+            )
             hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"
             yield Problem("unbound-extension", message, hint=hint)
 
 
-def _split(said: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    for text in said:
+def _split(texts: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    for text in texts:
         name, equals, source = text.partition("=")
         if equals:  # a file or URL may have commas
             yield name.strip(), source

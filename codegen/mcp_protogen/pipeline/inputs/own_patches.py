@@ -1,6 +1,6 @@
 """The user's patches from files and pyproject.toml, read and checked.
 
-They have the form of `schema/<revision>/patches.json`; `reason` and `source` are optional.
+They have the format of `schema/<revision>/patches.json`; `reason` and `source` are optional.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,33 +18,33 @@ _HINT = 'an entry is { "pointer": "/$defs/…", "was": …, "now": … }; see do
 
 
 def read_patches(
-    said: Iterable[FileOf | GivenPatches], read: Callable[[str], GivenFile]
+    sources: Iterable[FileOf | GivenPatches], read: Callable[[str], GivenFile]
 ) -> tuple[GivenPatches, ...]:
     """Return all patches of the user; `read` reads a file or URL.
 
     Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
     """
-    given = tuple(
-        source if isinstance(source, GivenPatches) else _of_file(source, read) for source in said
+    user_patches = tuple(
+        source if isinstance(source, GivenPatches) else _of_file(source, read) for source in sources
     )
-    _refuse_misshapen(given)
-    return given
+    _refuse_misshapen(user_patches)
+    return user_patches
 
 
-def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
-    file = read(named.source)
-    place = file.name if "://" in named.source else named.source
+def _of_file(source: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
+    file = read(source.source)
+    place = file.name if "://" in source.source else source.source
     document: Any = parse_json(file.content, place)
     entries: Any = document.get("patches") if is_object(document) else None
     if not is_array(entries):
         message = 'this must be an object with a list of "patches"'
         raise ProblemError(Problem("bad-form", message, place, hint=_HINT))
-    return GivenPatches(named.revision, tuple(entries), place, "/patches")
+    return GivenPatches(source.revision, tuple(entries), place, "/patches")
 
 
 @raising
-def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
-    for patches in given:
+def _refuse_misshapen(user_patches: Iterable[GivenPatches]) -> Iterator[Problem]:
+    for patches in user_patches:
         for number, entry in enumerate(patches.entries):
             pointer = patches.pointer + jsonpointer.join(number)
             for message in _faults(entry):

@@ -45,20 +45,20 @@ def read_statement(folder: Path) -> Statement:
     import tomllib  # most folders have no statement
 
     try:
-        said = _statement(tomllib.loads(file.read_text(encoding="utf-8")))
+        statement = _statement(tomllib.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         hint = f"write: contract = {TEMPLATE_CONTRACT}; or export the templates again"
         problem = Problem(
             "template-contract", f"this cannot be read: {error}", str(file), hint=hint
         )
         raise ProblemError(problem) from error
-    return _require_contract(said, file)
+    return _require_contract(statement, file)
 
 
-def _require_contract(said: Statement, place: Path) -> Statement:
-    if said.contract != TEMPLATE_CONTRACT:
-        raise ProblemError(_other_contract(said.contract, place))
-    return said
+def _require_contract(statement: Statement, place: Path) -> Statement:
+    if statement.contract != TEMPLATE_CONTRACT:
+        raise ProblemError(_other_contract(statement.contract, place))
+    return statement
 
 
 def _statement(document: dict[str, Any]) -> Statement:

@@ -1,6 +1,6 @@
 """The fit of our patches to another schema than they were written for.
 
-The schema has changed since, or has no patches and takes those of its basis.
+The schema has changed since, or has no patches and takes those of its origin.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,24 +62,24 @@ def apply_fitting(
     fits: list[PatchFit] = []
     notes: list[Problem] = []
     for number, entry in enumerate(entries):
-        where = f"{place}#/patches/{number}"
+        pointer = f"{place}#/patches/{number}"
         fit = Fit.FITS
         try:
             patched = patches.apply(schema, [entry], place)
-            known = {**(beside or {}), **patched.get("$defs", {})}
-            _refuse_dangling(entry, {**patched, "$defs": known}, where)
+            definitions = {**(beside or {}), **patched.get("$defs", {})}
+            _refuse_dangling(entry, {**patched, "$defs": definitions}, pointer)
             schema = patched
             applied.append(entry)
         except ProblemError as error:
             fit = Fit.DONE if patches.is_done(schema, entry) else Fit.STALE
-            notes += (_note(problem, where, entry["pointer"]) for problem in error.problems)
-        fits.append(PatchFit(where, entry["pointer"], fit, entry.get("reason", "")))
+            notes += (_note(problem, pointer, entry["pointer"]) for problem in error.problems)
+        fits.append(PatchFit(pointer, entry["pointer"], fit, entry.get("reason", "")))
     return PatchedSchema(schema, tuple(applied), tuple(fits), tuple(notes))
 
 
 @raising
 def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """Raise `ProblemError` for each reference of an entry without a target."""
+    """Raise `ProblemError` for each reference of an entry that leads nowhere."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:
@@ -88,28 +88,30 @@ def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem
             yield Problem("stale-patch", f"{ref} leads nowhere in this schema", place)
 
 
-def apply_inherited(schema: Json, folder: Path, revision: str, basis: str) -> PatchedSchema:
-    """Return `schema`, called `revision`, with the patches of its basis that fit it.
+def apply_inherited(schema: Json, folder: Path, revision: str, origin: str) -> PatchedSchema:
+    """Return `schema`, called `revision`, with the patches of its origin that fit it.
 
     `notes` warn of each patch that is applied or no longer fits, at the place for the revision's
     own patches. A correction that the schema has already needs no note.
     """
-    tried = apply_fitting(
-        schema, patches.load_patches(folder, basis), f"schema/{basis}/patches.json"
+    outcome = apply_fitting(
+        schema, patches.load_patches(folder, origin), f"schema/{origin}/patches.json"
     )
     place = f"schema/{revision}/patches.json"
     notes = tuple(
-        _inherited_note(fit, place, basis) for fit in tried.fits if fit.fit is not Fit.DONE
+        _inherited_note(fit, place, origin) for fit in outcome.fits if fit.fit is not Fit.DONE
     )
-    return replace(tried, notes=notes)
+    return replace(outcome, notes=notes)
 
 
-def _inherited_note(inherited: PatchFit, place: str, basis: str) -> Problem:
+def _inherited_note(inherited: PatchFit, place: str, origin: str) -> Problem:
     if inherited.fit is Fit.FITS:
-        message = f"{inherited.pointer} is corrected as in {basis}"
-        hint = f"copy the entry from schema/{basis}/patches.json if it is right for this schema too"
+        message = f"{inherited.pointer} is corrected as in {origin}"
+        hint = (
+            f"copy the entry from schema/{origin}/patches.json if it is right for this schema too"
+        )
         return Problem("inherited-patch", message, place, hint=hint, level=Level.WARNING)
-    message = f"{inherited.pointer} is unchanged: the patch of {basis} does not fit"
+    message = f"{inherited.pointer} is unchanged: the patch of {origin} does not fit"
     hint = "if the schema is still wrong there, write an entry for it"
     return Problem("stale-patch", message, place, hint=hint, level=Level.WARNING)
 

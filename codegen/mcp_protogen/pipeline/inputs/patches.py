@@ -46,7 +46,7 @@ def apply(
 
 def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
     """Return whether the schema has the corrected value of an entry already."""
-    return _same(_value_at(schema, entry["pointer"]), entry.get("now", _ABSENT))
+    return _is_equal(_value_at(schema, entry["pointer"]), entry.get("now", _ABSENT))
 
 
 def _value_at(schema: Json, pointer: str) -> object:
@@ -60,14 +60,14 @@ def _value_at(schema: Json, pointer: str) -> object:
 def _apply(schema: Json, entries: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
     for number, entry in enumerate(entries):
         for pointer in _matching_pointers(schema, entry) or (entry["pointer"],):
-            found = _value_at(schema, pointer)
-            if not _same(found, entry.get("was", _ABSENT)):
-                yield _stale(f"{place}/{number}", pointer, found, entry)
+            value = _value_at(schema, pointer)
+            if not _is_equal(value, entry.get("was", _ABSENT)):
+                yield _stale(f"{place}/{number}", pointer, value, entry)
                 continue
             try:
                 _write(schema, pointer, entry)
             except jsonpointer.NothingThere:
-                yield _stale(f"{place}/{number}", pointer, found, entry)
+                yield _stale(f"{place}/{number}", pointer, value, entry)
 
 
 def _matching_pointers(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
@@ -76,15 +76,17 @@ def _matching_pointers(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
     *above, last = jsonpointer.split(pointer)
     if _ANY not in (*above, last):
         return (pointer,)
-    holders: Iterable[tuple[str, Any]] = [("", schema)]
+    parents: Iterable[tuple[str, Any]] = [("", schema)]
     for token in above:
-        holders = [inner for place, value in holders for inner in _inner(place, value, token)]
+        parents = [
+            inner for place, value in parents for inner in _inner_values(place, value, token)
+        ]
     if "was" in entry:
-        return [place for holder in holders for place, _ in _inner(*holder, last)]
-    return [place + jsonpointer.join(last) for place, value in holders if is_object(value)]
+        return [place for parent in parents for place, _ in _inner_values(*parent, last)]
+    return [place + jsonpointer.join(last) for place, value in parents if is_object(value)]
 
 
-def _inner(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
+def _inner_values(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
     """Yield the value at a token, or all values if it is `*`, each with its pointer."""
     members = value.items() if is_object(value) else enumerate(value) if is_array(value) else ()
     for key, inner in members:
@@ -95,32 +97,32 @@ def _inner(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
 def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
     """Write the value of the entry at its place; raise `NothingThere` if that does not exist."""
     *parents, last = jsonpointer.split(pointer)
-    holder = jsonpointer.get(schema, jsonpointer.join(*parents))
+    parent = jsonpointer.get(schema, jsonpointer.join(*parents))
     try:
-        key: Any = int(last) if is_array(holder) else last
+        key: Any = int(last) if is_array(parent) else last
         if "now" in entry:
-            holder[key] = copy.deepcopy(entry["now"])
+            parent[key] = copy.deepcopy(entry["now"])
         else:
-            del holder[key]
+            del parent[key]
     except (IndexError, TypeError, ValueError):
         raise jsonpointer.NothingThere(pointer) from None
 
 
-def _same(left: object, right: object) -> bool:
+def _is_equal(left: object, right: object) -> bool:
     """Return whether two values are equal as JSON, where true is not 1."""
     if left is _ABSENT or right is _ABSENT:
         return left is right
     return canonical(left) == canonical(right)
 
 
-def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) -> Problem:
-    if _same(found, entry.get("now", _ABSENT)):
+def _stale(place: str, pointer: str, value: object, entry: Mapping[str, Any]) -> Problem:
+    if _is_equal(value, entry.get("now", _ABSENT)):
         hint = "the schema has the correction already: drop this entry"
-        if found is _ABSENT:
+        if value is _ABSENT:
             hint = f"either the pointer is wrong, or {hint}"
     else:
         hint = "compare it with the schema, and write the entry again or drop it"
-    seen = "nothing is there" if found is _ABSENT else f"found {found!r:.120}"
+    what_is = "nothing is there" if value is _ABSENT else f"found {value!r:.120}"
     return Problem(
-        "stale-patch", f"{pointer} is not what the patch replaces; {seen}", place, hint=hint
+        "stale-patch", f"{pointer} is not what the patch replaces; {what_is}", place, hint=hint
     )

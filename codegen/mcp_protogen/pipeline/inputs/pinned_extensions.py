@@ -50,9 +50,9 @@ def pinned_extensions() -> Iterator[PinnedExtension]:
 
 def extension_names(folder: Path | None = None) -> list[str]:
     """Return the names of all extensions of a schema folder, sorted."""
-    written = (file.parent.name for file in extensions_folder(folder).glob("*/facts.json"))
+    names = (file.parent.name for file in extensions_folder(folder).glob("*/facts.json"))
     pinned = load_extension_pins(folder)
-    return sorted({*pinned, *(name for name in written if TYPES in _facts(name, folder))})
+    return sorted({*pinned, *(name for name in names if TYPES in _facts(name, folder))})
 
 
 def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
@@ -65,7 +65,7 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     identifier, revisions = facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension must have its identifier and the revisions that it extends"
-        hint = "schema/formats/extension-facts.schema.json describes the form"
+        hint = "schema/formats/extension-facts.schema.json describes the format"
         raise ProblemError(Problem("bad-form", message, place, hint=hint))
     if pin is not None and TYPES in facts:
         message = f"the schema of {name} is pinned, so its facts must not have types"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
-from mcp_protogen.base.file_set import FileSet, finish, holding
+from mcp_protogen.base.file_set import FileSet, finish, hold_files
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.base.resources import schema_folder
@@ -160,12 +160,12 @@ def read_snapshot(
         return content
     hint = f"restore it, or make it again: mcp-gen schema add {kind.option}{revision} --from FILE"
     try:
-        found = sha256(path.read_bytes())
+        digest = sha256(path.read_bytes())
     except OSError as error:
         message = f"the snapshot of {revision} cannot be read: {error.strerror}"
         raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
     pinned = pin_of(revision, load_pins(folder, kind), kind).snapshot_sha256
-    message = f"the snapshot of {revision} has the sha256 {found[:12]}, its pin {pinned[:12]}"
+    message = f"the snapshot of {revision} has the sha256 {digest[:12]}, its pin {pinned[:12]}"
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 
@@ -193,7 +193,7 @@ def changing(folder: Path | None = None) -> Generator[FileSet, None, None]:
 
     First finish the change of a killed run. Raise `ProblemError`: `folder-busy`, or `cannot-write`.
     """
-    with writing(folder or schema_folder()), holding(pins_file(folder)) as files:
+    with writing(folder or schema_folder()), hold_files(pins_file(folder)) as files:
         yield files
 
 
@@ -204,16 +204,16 @@ def save(
     folder = files.folder
     pins: dict[str, Pin] = dict(load_pins(folder, kind)) if pins_file(folder).exists() else {}
     pins[revision] = pin
-    entries = {name: _plain(kept) for name, kept in pins.items()}
+    entries = {name: _plain(entry) for name, entry in pins.items()}
     data = pretty({"format": FORMAT, kind.member: entries})
     files.write({snapshot_file(revision, folder): snapshot, pins_file(folder): data})
 
 
 def _pin(data: Mapping[str, Any]) -> Pin:
-    own = dict(data)
-    history = tuple(_publication(earlier) for earlier in own.pop("history"))
-    published = _publication({name: own.pop(name) for name in tuple(_members(own))})
-    return Pin(published=published, history=history, **own)
+    members = dict(data)
+    history = tuple(_publication(earlier) for earlier in members.pop("history"))
+    published = _publication({name: members.pop(name) for name in tuple(_members(members))})
+    return Pin(published=published, history=history, **members)
 
 
 def _members(data: Mapping[str, Any]) -> Iterator[str]:

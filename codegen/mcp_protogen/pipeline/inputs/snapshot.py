@@ -58,7 +58,7 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
         message = "its schemas are nested too deeply to be read"
         raise ProblemError(Problem("not-a-schema", message, place)) from None
     except TypeError as error:
-        message = f"a keyword holds something that is not a schema: {error}"
+        message = f"a keyword has a value that is not a schema: {error}"
         raise ProblemError(Problem("not-a-schema", message, place)) from error
     if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
         snapshot["$schema"] = DIALECT
@@ -87,10 +87,10 @@ def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
 class _Misshapen(Exception):
     """Raised for a malformed keyword; the metaschema finds all other faults."""
 
-    def __init__(self, pointer: str, wanted: str, found: Any) -> None:
+    def __init__(self, pointer: str, expected: str, actual: Any) -> None:
         super().__init__(pointer)
         self.pointer = pointer
-        self.message = f"expected {wanted}, found {json.dumps(found):.80}"
+        self.message = f"expected {expected}, found {json.dumps(actual):.80}"
 
 
 def _structure(schema: Any, pointer: str) -> Any:
@@ -132,13 +132,13 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
 
 def _new_steps(steps: Iterable[str]) -> Iterator[str]:
     """Yield the steps of a pointer, with `$defs` for each keyword `definitions`."""
-    left = iter(steps)
-    for step in left:
+    remaining = iter(steps)
+    for step in remaining:
         yield "$defs" if step == "definitions" else step
         if step in _MAPS | _LISTS:
-            yield from islice(left, 1)
+            yield from islice(remaining, 1)
         elif not (step in _SINGLE or step == "#" or step.isdigit()):
-            yield from left  # into the value of another keyword
+            yield from remaining  # into the value of another keyword
 
 
 def _uses_changed_keywords(schema: Any) -> bool:
@@ -148,11 +148,11 @@ def _uses_changed_keywords(schema: Any) -> bool:
         bool(_CHANGED & schema.keys())
         or ("$ref" in schema and len(schema) > 1)  # siblings were ignored up to draft-07
         or is_array(schema.get("items"))
-        or any(map(_uses_changed_keywords, _inner(schema)))
+        or any(map(_uses_changed_keywords, _subschemas(schema)))
     )
 
 
-def _inner(schema: Mapping[str, Any]) -> Iterator[Any]:
+def _subschemas(schema: Mapping[str, Any]) -> Iterator[Any]:
     for keyword, value in schema.items():
         if keyword in _MAPS:
             yield from value.values()

@@ -41,8 +41,10 @@ class RevisionSource:
     def apply_patches(self) -> Json:
         """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
         schema = patches.apply(self.schema, self.patches, self.patches_place)
-        for given in self.own_patches:
-            schema = patches.apply(schema, given.entries, given.place, given.pointer)
+        for user_patches in self.own_patches:
+            schema = patches.apply(
+                schema, user_patches.entries, user_patches.place, user_patches.pointer
+            )
         return schema
 
     def as_published(self) -> "RevisionSource":
@@ -62,14 +64,16 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
 
 
 def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:
-    given = options.schemas.get(revision)
-    if given is None:
+    file = options.schemas.get(revision)
+    if file is None:
         if options.docstrings is Docstrings.SCHEMA:
             raise ProblemError(_without_texts(revision))
         return load_pinned(revision, schema_folder())
-    schema, own = parse_schema(given)
+    schema, texts = parse_schema(file)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
-    return replace(of_snapshot(revision, schema_folder(), schema, given.name, own), facts_hint=hint)
+    return replace(
+        of_snapshot(revision, schema_folder(), schema, file.name, texts), facts_hint=hint
+    )
 
 
 def _without_texts(revision: str) -> Problem:
@@ -104,16 +108,16 @@ def _todo_warnings(revision: str, folder: Path) -> Iterator[Problem]:
 
 
 def of_snapshot(
-    revision: str, folder: Path, schema: Json, place: str, own: Mapping[str, str]
+    revision: str, folder: Path, schema: Json, place: str, texts: Mapping[str, str]
 ) -> RevisionSource:
-    """Return the inputs of a revision with this schema and its descriptions `own`."""
-    merged = facts.holding(folder, revision, schema)
+    """Return the inputs of a revision with this schema and its descriptions `texts`."""
+    merged = facts.facts_for(folder, revision, schema)
     entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(
         schema=schema,
         patches=entries,
         facts=merged,
-        descriptions=descriptions.load(folder / "descriptions.json", revision, own),
+        descriptions=descriptions.load(folder / "descriptions.json", revision, texts),
         place=place,
         patches_place=f"schema/{revision}/patches.json",
         facts_place=f"schema/{revision}/facts.json",
@@ -125,25 +129,25 @@ def _applicable_patches(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
     """Return the patches that apply, with notes about inherited ones."""
-    own = patches.load_patches(folder, merged.revision)
-    if own or not merged.inherited:
-        return own, ()
-    tried = patch_fit.apply_inherited(schema, folder, merged.revision, merged.basis)
-    return tried.entries, tried.notes
+    own_patches = patches.load_patches(folder, merged.revision)
+    if own_patches or not merged.inherited:
+        return own_patches, ()
+    outcome = patch_fit.apply_inherited(schema, folder, merged.revision, merged.origin)
+    return outcome.entries, outcome.notes
 
 
-def parse_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
+def parse_schema(file: GivenFile) -> tuple[Json, dict[str, str]]:
     """Return the structure and descriptions of a published schema; raise `ProblemError`."""
-    published = parse_json(given.content, given.name)
-    structure = snapshot_of(published, given.name)
-    metacheck.check(structure, given.name)
+    published = parse_json(file.content, file.name)
+    structure = snapshot_of(published, file.name)
+    metacheck.check(structure, file.name)
     return structure, descriptions.extract(published)
 
 
 def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
     """Yield a warning for a revision without its own facts."""
-    known, place, hint = source.facts, source.facts_place, source.facts_hint
-    if known.inherited:
-        borrowed = f"required capabilities and error codes are those of {known.basis}"
-        message = f"{known.revision} has no facts: {borrowed}"
+    facts, place, hint = source.facts, source.facts_place, source.facts_hint
+    if facts.inherited:
+        borrowed = f"required capabilities and error codes are those of {facts.origin}"
+        message = f"{facts.revision} has no facts: {borrowed}"
         yield Problem("derived-facts", message, place, hint=hint, level=Level.WARNING)

@@ -1,4 +1,4 @@
-"""Normalisation of a patched schema into the few forms that the other stages understand.
+"""Normalisation of a patched schema to the few shapes that the other stages understand.
 
 `$defs` of the result, sorted by name, has only objects with `properties` (`x-any-of-required` lists
 members if at least one of them is required); unions `{"anyOf": […]}` of named types, with an
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 def normalise(
     schema: Json, facts: Facts, place: str, keep: Iterable[str] = (), *, marks: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
-    """Return the normal form of a patched snapshot, with a warning for each loss.
+    """Return a normalised snapshot, with a warning for each loss.
 
     `place` names its file in problems. Aliases stay aliases if the facts or `keep` name them.
     """

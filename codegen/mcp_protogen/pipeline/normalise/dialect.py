@@ -14,7 +14,7 @@ from mcp_protogen.base.jsonpointer import escape
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.base.problems import Level, Problem, raise_errors
-from mcp_protogen.pipeline.normalise.intersection import NOTHING, of_type, same
+from mcp_protogen.pipeline.normalise.intersection import NOTHING, is_equal, of_type
 from mcp_protogen.pipeline.normalise.references import PREFIX, circles
 
 Json = dict[str, Any]
@@ -77,45 +77,52 @@ class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
     def __init__(
-        self, json_schemas: Container[str], place: str, targets: Container[str], *, exclusive: bool
+        self,
+        json_schemas: Container[str],
+        place: str,
+        references: Container[str],
+        *,
+        exclusive: bool,
     ) -> None:
         self.exclusive = exclusive
         self.json_schemas = json_schemas
         self.place = place
-        self.targets = targets
+        self.references = references
         self.is_old = False
         self.problems: list[Problem] = []
 
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
-        """Return one schema in plain form; only a `member` may have bounds."""
+        """Return one schema, normalised; only a `member` may have bounds."""
         if not is_object(value):
             if value is False:
                 self._refuse("no value is valid here", pointer, "remove the definition or member")
             elif value is not True:
                 self._refuse("this is not a schema", pointer, "write an object or a boolean")
             return {}
-        if "$ref" in value and value["$ref"] not in self.targets:
+        if "$ref" in value and value["$ref"] not in self.references:
             self._refuse_reference(value["$ref"], pointer)
         if "$ref" in value and self.is_old:
             return {"$ref": value["$ref"]}
-        done: Json = {key: value[key] for key in value if key in _PLAIN}
+        result: Json = {key: value[key] for key in value if key in _PLAIN}
         self._report_unread(value, pointer)
-        self._alternatives(value, done, pointer, name, member=member)
-        self._containers(value, done, pointer, name)
-        self._values(value, done, pointer)
-        most = _most_items(value)
-        if most is not None and member:
-            value = {**value, "maxItems": most}
-        elif most is not None:
+        self._alternatives(value, result, pointer, name, member=member)
+        self._containers(value, result, pointer, name)
+        self._values(value, result, pointer)
+        limit = _most_items(value)
+        if limit is not None and member:
+            value = {**value, "maxItems": limit}
+        elif limit is not None:
             self._leave_out(["items"], pointer)
         if member:
-            done |= {key: value[key] for key in value if key in self._bounds(value, done)}
-        self._leave_out((key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
-        return _reference(done)
+            result |= {key: value[key] for key in value if key in self._bounds(value, result)}
+        self._leave_out((key for key in value if key in _ALL_BOUNDS - result.keys()), pointer)
+        return _reference(result)
 
-    def _bounds(self, value: Json, done: Json) -> Collection[str]:
+    def _bounds(self, value: Json, result: Json) -> Collection[str]:
         """Return the bounds for the annotation of a type."""
-        bounds = _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
+        bounds = (
+            _BOUNDS.get(result["type"], frozenset()) if _is_single(result) else frozenset[str]()
+        )
         if not self.exclusive or "minimum" not in bounds:
             return bounds
         # In draft 4, these are booleans.
@@ -127,29 +134,29 @@ class _PlainSchemas:
         self._leave_out(sorted(value.keys() & _UNCHECKED), pointer)
 
     def _alternatives(
-        self, value: Json, done: Json, pointer: str, name: str, *, member: bool
+        self, value: Json, result: Json, pointer: str, name: str, *, member: bool
     ) -> None:
         for keyword in sorted(value.keys() & _LISTS):
             within = member and keyword == "allOf"
-            done[keyword] = [
+            result[keyword] = [
                 self.schema(arm, f"{pointer}/{keyword}/{index}", name, member=within)
                 for index, arm in enumerate(value[keyword])
                 if arm is not False or keyword == "allOf"
             ]
-            if not done[keyword]:
+            if not result[keyword]:
                 self._refuse("no value is valid here", pointer, "remove it")
-        if "oneOf" in done:
+        if "oneOf" in result:
             message = "oneOf is read as anyOf: several alternatives may match"
             self._warn(message, f"{pointer}/oneOf")
-            arms = done.pop("oneOf")
-            if "anyOf" in done:
-                done["allOf"] = [*done.get("allOf", ()), {"anyOf": arms}]
+            arms = result.pop("oneOf")
+            if "anyOf" in result:
+                result["allOf"] = [*result.get("allOf", ()), {"anyOf": arms}]
             else:
-                done["anyOf"] = arms
+                result["anyOf"] = arms
 
-    def _containers(self, value: Json, done: Json, pointer: str, name: str) -> None:
+    def _containers(self, value: Json, result: Json, pointer: str, name: str) -> None:
         if "properties" in value:
-            done["properties"] = {
+            result["properties"] = {
                 member: self._member(schema, f"{pointer}/properties/{escape(member)}", name, member)
                 for member, schema in value["properties"].items()
             }
@@ -158,14 +165,14 @@ class _PlainSchemas:
             self._leave_out(["items"], pointer)
         elif items is not None and "prefixItems" not in value:
             inner = NOTHING if items is False else self.schema(items, f"{pointer}/items", name)
-            done["items"] = inner
+            result["items"] = inner
         extra = value.get("additionalProperties")
         if extra is False and not any(map(value.get, _OF_MEMBERS)):
-            done["additionalProperties"] = NOTHING
+            result["additionalProperties"] = NOTHING
         elif extra is False or (extra not in (None, True, {}) and value.get("properties")):
             self._leave_out(["additionalProperties"], pointer)
         elif extra is not None:
-            done["additionalProperties"] = self.schema(
+            result["additionalProperties"] = self.schema(
                 extra, f"{pointer}/additionalProperties", name
             )
 
@@ -175,7 +182,7 @@ class _PlainSchemas:
             return dict(_OBJECT)
         return self.schema(value, pointer, owner + pascal(member), member=True)
 
-    def _values(self, value: Json, done: Json, pointer: str) -> None:
+    def _values(self, value: Json, result: Json, pointer: str) -> None:
         """Read types, constants and enumerations; `Literal` takes strings and whole numbers."""
         kinds = value.get("type")
         if kinds is not None:
@@ -184,7 +191,7 @@ class _PlainSchemas:
             ):
                 hint = f"types are {', '.join(_TYPES)}"
                 self._refuse("this is not a type", f"{pointer}/type", hint)
-            done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
+            result["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
         keyword = "const" if "const" in value else "enum"
         if keyword not in value:
             return
@@ -199,12 +206,12 @@ class _PlainSchemas:
             values = [
                 constant
                 for constant in values
-                if any(same(constant, candidate) for candidate in value["enum"])
+                if any(is_equal(constant, candidate) for candidate in value["enum"])
             ]
         if not values:
             self._refuse("the enumeration is empty", f"{pointer}/{keyword}", "list its values")
         else:
-            _allow(values, keyword, done)
+            _allow(values, keyword, result)
 
     def _leave_out(self, keywords: Any, pointer: str) -> None:
         for keyword in keywords:
@@ -247,20 +254,20 @@ def _is_single(schema: Json) -> bool:
     return isinstance(schema.get("type"), str) and not {"$ref", "const", "enum"} & schema.keys()
 
 
-def _allow(values: list[Any], keyword: str, done: Json) -> None:
+def _allow(values: list[Any], keyword: str, result: Json) -> None:
     """Restrict a schema to `values`; null becomes a separate type."""
     literals = [value for value in values if value is not None]
     if not literals:
-        done["type"] = "null"
+        result["type"] = "null"
     elif len(literals) < len(values):
-        done.pop("type", None)
+        result.pop("type", None)
         choice = {"anyOf": [{"enum": literals}, {"type": "null"}]}
-        if "anyOf" in done:
-            done["allOf"] = [*done.get("allOf", ()), choice]
+        if "anyOf" in result:
+            result["allOf"] = [*result.get("allOf", ()), choice]
         else:
-            done |= choice
+            result |= choice
     else:
-        done[keyword] = values[0] if keyword == "const" else values
+        result[keyword] = values[0] if keyword == "const" else values
 
 
 def _is_literal(value: object) -> bool:

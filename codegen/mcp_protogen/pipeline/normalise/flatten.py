@@ -1,4 +1,4 @@
-"""Intersections as single schemas, and rules about required members as data."""
+"""Intersections as single schemas, and conditions on required members as data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.normalise.intersection import (
     either,
     only_required,
 )
-from mcp_protogen.pipeline.normalise.references import targets_first
+from mcp_protogen.pipeline.normalise.references import dependencies_first
 
 Json = dict[str, Any]
 
@@ -46,24 +46,24 @@ def flatten_definitions(definitions: Json, place: str) -> tuple[Json, tuple[Prob
     problems: dict[Problem, None] = {}
     impossible: list[Problem] = []
     sizes: dict[str, int] = {}
-    written = sum(1 for _ in subschemas([*definitions.values()]))
-    left = _MOST_SCHEMAS + _MOST_FOR_EACH * written
-    done: Json = {}
-    # The targets of a definition come first, so that they are joined already.
+    count = sum(1 for _ in subschemas([*definitions.values()]))
+    room = _MOST_SCHEMAS + _MOST_FOR_EACH * count
+    flat: Json = {}
+    # The definitions that one refers to come first, so that they are joined already.
     joined = dict(definitions)
-    for name in targets_first(definitions):
+    for name in dependencies_first(definitions):
         schema = definitions[name]
         pointer = jsonpointer.join("$defs", name)
         flattening = _Flattening(joined, place, pointer, problems)
         try:
-            done[name] = flattening.flat(schema)
-            if done[name] == NOTHING:
+            flat[name] = flattening.flat(schema)
+            if flat[name] == NOTHING:
                 impossible.append(flattening.impossible())
             elif "allOf" in schema:
                 joined[name] = flattening.intersection.join(schema)
             sizes[name] = flattening.intersection.schemas
-            left -= sizes[name]
-            if left < 0:
+            room -= sizes[name]
+            if room < 0:
                 pointer = jsonpointer.join("$defs", max(sizes, key=sizes.__getitem__))
                 raise TooLarge
         except (RecursionError, TooLarge) as error:
@@ -72,7 +72,7 @@ def flatten_definitions(definitions: Json, place: str) -> tuple[Json, tuple[Prob
             impossible.append(Problem("unsupported-schema", message, place, pointer, hint))
             break
     raise_errors(impossible)
-    return {name: done[name] for name in definitions}, tuple(problems)
+    return {name: flat[name] for name in definitions}, tuple(problems)
 
 
 class _Flattening:
@@ -96,7 +96,7 @@ class _Flattening:
         return Problem("bad-intersection", message, self.place, pointer, hint)
 
     def flat(self, schema: Json, steps: str = "") -> Json:
-        """Return a schema and its inner schemas in flat form; `steps` lead to it."""
+        """Return a schema, flattened with its inner schemas; `steps` lead to it."""
         self.intersection.count()
         if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
             return self._flat(schema, steps)
@@ -115,10 +115,10 @@ class _Flattening:
         if flat == NOTHING:
             self._nowhere.append(steps)
             return NOTHING
-        done = _declare_required(_mark_any_required(self._add_type(flat, steps)))
-        if "properties" in done and done.get("additionalProperties"):
+        result = _declare_required(_mark_any_required(self._add_type(flat, steps)))
+        if "properties" in result and result.get("additionalProperties"):
             self._note("additionalProperties is not checked by the models", steps)
-        return done
+        return result
 
     def _inside(self, flat: Json, steps: str) -> Json:
         """Return a schema whose inner schemas are flat."""
@@ -138,10 +138,12 @@ class _Flattening:
                 self._note(f"the models do not check that {name} is always absent", steps)
         for keyword in ("items", "additionalProperties"):
             if is_object(flat.get(keyword)):
-                flat[keyword] = self._inner(flat[keyword], f"{steps}/{keyword}")
+                flat[keyword] = self._flatten_inner(flat[keyword], f"{steps}/{keyword}")
         if "anyOf" in flat and not only_required(flat["anyOf"]):
             arms = enumerate(flat.pop("anyOf"))
-            choice = either(self._inner(arm, f"{steps}/anyOf/{index}") for index, arm in arms)
+            choice = either(
+                self._flatten_inner(arm, f"{steps}/anyOf/{index}") for index, arm in arms
+            )
             return {**flat, **choice}
         return flat
 
@@ -158,7 +160,7 @@ class _Flattening:
         self.problems[problem] = None
         return {"type": kind, **schema}
 
-    def _inner(self, schema: Json, steps: str) -> Json:
+    def _flatten_inner(self, schema: Json, steps: str) -> Json:
         """Return a flat schema for a place without bounds in its annotation."""
         flat = self.flat(schema, steps)
         for keyword in sorted(flat.keys() & _BOUNDS):
@@ -187,8 +189,8 @@ def _mark_any_required(schema: Json) -> Json:
     arms: list[Json] = schema.get("anyOf", [])
     if not only_required(arms):
         return schema
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
+    others = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**others, "x-any-of-required": [arm["required"][0] for arm in arms]}
 
 
 def _declare_required(schema: Json) -> Json:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.pipeline.normalise.references import target
+from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
 
@@ -59,14 +59,14 @@ class Intersection:
         rest = {key: value for key, value in schema.items() if key != "allOf"}
         merged: Json = {}
         for part in (*schema["allOf"], rest):
-            merged = self.both(merged, part)
+            merged = self.intersect(merged, part)
         return merged
 
-    def both(self, left: Json, right: Json) -> Json:
+    def intersect(self, left: Json, right: Json) -> Json:
         """Return a schema for the values that both accept."""
         self.count()
         left, right = self.join(left), self.join(right)
-        if not left or not right or same(left, right):
+        if not left or not right or is_equal(left, right):
             return left or right
         if "$ref" in left or "$ref" in right:
             return self._join_references(left, right)
@@ -86,47 +86,47 @@ class Intersection:
         return self._contents(left, right, drop_unfit_keywords(kind, merged))
 
     def _in_order(self, is_left: bool, arm: Json, other: Json) -> Json:
-        return self.both(arm, other) if is_left else self.both(other, arm)
+        return self.intersect(arm, other) if is_left else self.intersect(other, arm)
 
     def _join_references(self, left: Json, right: Json) -> Json:
         """Return the intersection with a named type: its reference, if it is not restricted."""
         key = canonical([left, right])
         if key in self._done:
-            found, schemas = self._done[key]
+            name, schemas = self._done[key]
             self.count(schemas)  # it is written out once more
-            return found
+            return name
         if key in self._open or len(self._open) > _DEEPEST:
             self._note("an intersection refers to itself")
             return left
         self._open.add(key)
         before = self.schemas
-        found = self._join_resolved(left, right)
-        self._done[key] = found, self.schemas - before
+        name = self._join_resolved(left, right)
+        self._done[key] = name, self.schemas - before
         self._open.discard(key)
-        return found
+        return name
 
     def _join_resolved(self, left: Json, right: Json) -> Json:
-        ours, theirs = self._resolve(left), self._resolve(right)
-        merged = self.both(ours, theirs)
-        for schema, content in ((left, ours), (right, theirs)):
-            if "$ref" in schema and same(merged, content):
+        left_object, right_object = self._resolve(left), self._resolve(right)
+        merged = self.intersect(left_object, right_object)
+        for schema, content in ((left, left_object), (right, right_object)):
+            if "$ref" in schema and is_equal(merged, content):
                 return schema
         return merged
 
     def _resolve(self, schema: Json) -> Json:
         while "$ref" in schema:
-            schema = self.join(self._definitions[target(schema["$ref"])])
+            schema = self.join(self._definitions[definition_name(schema["$ref"])])
         return schema
 
     def _contents(self, left: Json, right: Json, merged: Json) -> Json:
         if "required" in merged:
             merged["required"] = sorted({*left.get("required", ()), *right.get("required", ())})
         for keyword in (left.keys() & right.keys() & merged.keys()) - _JOINED:
-            choose = _BOUNDS.get(keyword, _first)
+            choose = _BOUNDS.get(keyword, _take_left)
             merged[keyword] = choose(left[keyword], right[keyword])
         for keyword in ("items", "additionalProperties"):
             if keyword in merged and is_object(left.get(keyword)) and is_object(right.get(keyword)):
-                merged[keyword] = self.both(left[keyword], right[keyword])
+                merged[keyword] = self.intersect(left[keyword], right[keyword])
         if merged.get("items") == NOTHING and merged.get("minItems"):
             return NOTHING
         if any(merged[low] > merged[high] for low, high in _RANGES if {low, high} <= merged.keys()):
@@ -139,7 +139,7 @@ class Intersection:
         for name in dict.fromkeys(
             name for schema in schemas for name in schema.get("properties", {})
         ):
-            member = self.both(*(_member(schema, name) for schema in schemas))
+            member = self.intersect(*(_member(schema, name) for schema in schemas))
             if member != NOTHING:
                 members[name] = member
             elif name in merged.get("required", ()):
@@ -162,12 +162,12 @@ def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
 
 def either(arms: Iterable[Json]) -> Json:
     """Return the choice between schemas, without repeated and unsatisfiable ones."""
-    found: dict[bytes, Json] = {}
+    arms_by_key: dict[bytes, Json] = {}
     for arm in arms:
         for inner in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
             if inner != NOTHING:
-                found.setdefault(canonical(inner), inner)
-    different = [*found.values()]
+                arms_by_key.setdefault(canonical(inner), inner)
+    different = [*arms_by_key.values()]
     if len(different) < 2:
         return different[0] if different else NOTHING
     return {"anyOf": different}
@@ -201,12 +201,12 @@ def of_type(value: object, kind: object) -> bool:
             return kind in ("integer", "number")
 
 
-def same(one: Any, other: Any) -> bool:
+def is_equal(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal, where true differs from 1."""
     return bool(one == other) and canonical(one) == canonical(other)
 
 
-def _first(left: Any, _: Any) -> Any:
+def _take_left(left: Any, _: Any) -> Any:
     return left
 
 
@@ -229,19 +229,19 @@ def _values(left: Json, right: Json) -> Json:
     """Return the constants that the other side accepts."""
     one, other = (left, right) if {"const", "enum"} & left.keys() else (right, left)
     allowed: Sequence[Any] = [one["const"]] if "const" in one else one["enum"]
-    found = [value for value in allowed if _accepts(other, value)]
-    if len(found) == len(allowed):
+    shared = [value for value in allowed if _accepts(other, value)]
+    if len(shared) == len(allowed):
         return one
-    if not found:
+    if not shared:
         return NOTHING
-    rest = {key: value for key, value in one.items() if key not in ("const", "enum")}
-    return {**rest, "const": found[0]} if len(found) == 1 else {**rest, "enum": found}
+    others = {key: value for key, value in one.items() if key not in ("const", "enum")}
+    return {**others, "const": shared[0]} if len(shared) == 1 else {**others, "enum": shared}
 
 
 def _accepts(schema: Json, value: Any) -> bool:
     if "const" in schema or "enum" in schema:
         values: Sequence[Any] = schema.get("enum", [schema.get("const")])
-        return any(same(value, allowed) for allowed in values)
+        return any(is_equal(value, allowed) for allowed in values)
     if "type" in schema and not of_type(value, schema["type"]):
         return False
     size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])

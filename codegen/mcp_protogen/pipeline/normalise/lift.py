@@ -11,7 +11,7 @@ from typing import Any
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.normalise import references
-from mcp_protogen.pipeline.normalise.intersection import same
+from mcp_protogen.pipeline.normalise.intersection import is_equal
 
 Json = dict[str, Any]
 
@@ -87,11 +87,11 @@ class _Lifting:
 
     def _add(self, name: str, kind: str, schema: Json) -> str:
         """Make an inline object a type, and return its name."""
-        wanted = names.type_name(name)
-        called = wanted
+        type_name = names.type_name(name)
+        called = type_name
         number = 1
         while not self._is_free(called, schema):
-            called = f"{wanted}{kind}{number if number > 1 else ''}"
+            called = f"{type_name}{kind}{number if number > 1 else ''}"
             number += 1
         if called not in self._contents:
             self._contents[called] = schema
@@ -100,7 +100,7 @@ class _Lifting:
 
     def _is_free(self, name: str, schema: Json) -> bool:
         if name in self._contents:
-            return same(self._contents[name], schema)
+            return is_equal(self._contents[name], schema)
         return name not in self.definitions
 
 

@@ -1,4 +1,4 @@
-"""Targets of `$ref`s: inner schemas, cycles, and aliases."""
+"""Definitions of `$ref`s: inner schemas, cycles, and aliases."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 PREFIX = "#/$defs/"
 
 
-def target(ref: str) -> str:
+def definition_name(ref: str) -> str:
     """Return the name of the definition that `ref` leads to."""
     return ref.removeprefix(PREFIX)
 
@@ -25,10 +25,10 @@ def to(name: str) -> Json:
 
 
 def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
-    """Return `schema` with only definitions as targets, and the origins of new definitions.
+    """Return `schema` with references only to definitions, and the origins of new definitions.
 
-    A target inside a definition becomes a definition, named after its path; the reference may be
-    escaped as in a URI. References without a target stay.
+    A schema inside a definition that is referred to becomes a definition, named after its path; the
+    reference may be escaped as in a URI. References that lead nowhere stay.
     """
     hoisting = _Hoisting(schema)
     return hoisting.document(), hoisting.origins
@@ -40,7 +40,7 @@ _OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
 
 
 class _Hoisting:
-    """The names of the targets of references, by pointers into the schema."""
+    """The names of the definitions of references, by pointers into the schema."""
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
@@ -54,10 +54,10 @@ class _Hoisting:
 
     def document(self) -> Json:
         """Return the schema with all definitions."""
-        done: Json = {}
-        while left := [pointer for pointer, name in self._named.items() if name not in done]:
-            done |= {self._named[pointer]: self._content(pointer) for pointer in left}
-        return {**self._schema, "$defs": done}
+        result: Json = {}
+        while pointers := [pointer for pointer, name in self._named.items() if name not in result]:
+            result |= {self._named[pointer]: self._content(pointer) for pointer in pointers}
+        return {**self._schema, "$defs": result}
 
     def _content(self, pointer: str) -> Any:
         value = jsonpointer.get(self._schema, pointer)
@@ -71,27 +71,27 @@ class _Hoisting:
             return [self._refer(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         if not is_object(value):
             return value
-        done: Json = {}
+        result: Json = {}
         for key, inner in value.items():
-            here = f"{pointer}/{jsonpointer.escape(key)}"
+            place = f"{pointer}/{jsonpointer.escape(key)}"
             if key in NAMED and is_object(inner):
-                done[key] = {
-                    name: self._refer(item, here + jsonpointer.join(name))
+                result[key] = {
+                    name: self._refer(item, place + jsonpointer.join(name))
                     for name, item in inner.items()
                 }
             elif key == "$ref" and isinstance(inner, str):
                 name = self._name(inner)
-                done[key] = inner if name is None else PREFIX + name
+                result[key] = inner if name is None else PREFIX + name
             else:
-                done[key] = inner if key in VALUES else self._refer(inner, here)
-        return done
+                result[key] = inner if key in VALUES else self._refer(inner, place)
+        return result
 
     def _refer(self, value: Any, pointer: str) -> Any:
         name = self._named.get(pointer)
         return self._inside(value, pointer) if name is None else to(name)
 
     def _name(self, ref: str) -> str | None:
-        """Return the name of the target of a reference, or None; chains are followed."""
+        """Return the name of the definition of a reference, or None; chains are followed."""
         pointers: dict[str, None] = {}
         while (ref == "#" or ref.startswith("#/")) and unquote(ref[1:]) not in pointers:
             pointer = unquote(ref[1:])
@@ -143,16 +143,18 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
         )
 
 
-def targets_first(definitions: Json) -> list[str]:
-    """Return all names, each after the targets of its definition; see `direct`."""
-    return graph.targets_first(direct(definitions))
+def dependencies_first(definitions: Json) -> list[str]:
+    """Return all names, each after those that its definition refers to; see `direct`."""
+    return graph.dependencies_first(direct(definitions))
 
 
 def direct(definitions: Json) -> Graph:
-    """Return the graph of definitions and their targets without an array or object in between."""
+    """Return the graph of references between definitions, without those in arrays or objects."""
     return {
         name: [
-            target(part["$ref"]) for part in _direct(schema) if isinstance(part.get("$ref"), str)
+            definition_name(part["$ref"])
+            for part in _direct(schema)
+            if isinstance(part.get("$ref"), str)
         ]
         for name, schema in definitions.items()
     }
@@ -163,16 +165,16 @@ def arms_within(name: str, definitions: Json) -> list[str]:
 
     An object has no arms; an unknown name is left out.
     """
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     waiting = [name]
     while waiting:
-        here = waiting.pop()
-        if here in definitions and here not in found:
-            found[here] = None
-            schema: Json = definitions[here]
+        current = waiting.pop()
+        if current in definitions and current not in result:
+            result[current] = None
+            schema: Json = definitions[current]
             arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
-            waiting += [target(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
-    return list(found)
+            waiting += [definition_name(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
+    return list(result)
 
 
 def _direct(schema: Json) -> Iterator[Json]:
@@ -190,8 +192,8 @@ def rename_definitions(definitions: Json, called: Mapping[str, str]) -> Json:
 
     def rename(value: Any) -> Any:
         if is_object(value):
-            if isinstance(value.get("$ref"), str) and target(value["$ref"]) in called:
-                return to(called[target(value["$ref"])])
+            if isinstance(value.get("$ref"), str) and definition_name(value["$ref"]) in called:
+                return to(called[definition_name(value["$ref"])])
             return {key: rename(item) for key, item in value.items()}
         return [rename(item) for item in value] if is_array(value) else value
 
@@ -204,12 +206,18 @@ def expand_aliases(definitions: Json, keep: Container[str]) -> Json:
     An alias cannot be called, but people write `EmptyResult()`.
     """
 
-    meant: Json = {}
-    for name in targets_first(definitions):
+    replacements: Json = {}
+    for name in dependencies_first(definitions):
         schema: Json = definitions[name]
-        meant[name] = meant[target(schema["$ref"])] if set(schema) == {"$ref"} else schema
+        replacements[name] = (
+            replacements[definition_name(schema["$ref"])] if set(schema) == {"$ref"} else schema
+        )
     return {
-        name: meant[name] if name not in keep and "properties" in meant[name] else schema
+        name: (
+            replacements[name]
+            if name not in keep and "properties" in replacements[name]
+            else schema
+        )
         for name, schema in definitions.items()
     }
 
@@ -221,7 +229,7 @@ def simplify_any_values(definitions: Json, *, marks: bool = False) -> Json:
     null. The structure decides. With `marks`, `x-value` has the name of the definition.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
-    order = [name for name in targets_first(definitions) if name in kinds]
+    order = [name for name in dependencies_first(definitions) if name in kinds]
     before: Mapping[str, frozenset[str]] = {}
     while kinds != before:
         # The last round may have used definitions that changed later.
@@ -234,7 +242,7 @@ def simplify_any_values(definitions: Json, *, marks: bool = False) -> Json:
         if found >= _KINDS
     }
     return {
-        name: anything[name] if name in anything else _without(schema, anything)
+        name: anything[name] if name in anything else _replace_any(schema, anything)
         for name, schema in definitions.items()
     }
 
@@ -247,7 +255,7 @@ def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     if not schema:
         return _KINDS
     if "$ref" in schema:
-        return known.get(target(schema["$ref"]), frozenset())
+        return known.get(definition_name(schema["$ref"]), frozenset())
     arms: list[Json] = schema.get("anyOf", ())
     if is_array(schema.get("type")):
         arms = [{**schema, "type": kind} for kind in schema["type"]]
@@ -261,11 +269,11 @@ def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset({schema.get("type", "")})
 
 
-def _without(schema: Any, anything: Mapping[str, Json]) -> Any:
+def _replace_any(schema: Any, anything: Mapping[str, Json]) -> Any:
     if is_object(schema):
-        if isinstance(schema.get("$ref"), str) and target(schema["$ref"]) in anything:
-            return anything[target(schema["$ref"])]
-        return {key: _without(value, anything) for key, value in schema.items()}
+        if isinstance(schema.get("$ref"), str) and definition_name(schema["$ref"]) in anything:
+            return anything[definition_name(schema["$ref"])]
+        return {key: _replace_any(value, anything) for key, value in schema.items()}
     if is_array(schema):
-        return [_without(value, anything) for value in schema]
+        return [_replace_any(value, anything) for value in schema]
     return schema

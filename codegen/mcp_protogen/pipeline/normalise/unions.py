@@ -8,7 +8,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import pascal
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.normalise.references import arms_within, target, to
+from mcp_protogen.pipeline.normalise.references import arms_within, definition_name, to
 
 Json = dict[str, Any]
 
@@ -20,31 +20,31 @@ def order_arms(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Jso
     schema decides the arms of a union: new arms come last, and removed arms are dropped. Names in
     `keep` are unions even without a fact.
     """
-    done = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
-    while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
-        done |= {name: {"anyOf": [to(arm) for arm in facts.unions[name]]} for name in missing}
+    ordered = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
+    while missing := [name for name in facts.unions if _is_complete(name, ordered, facts)]:
+        ordered |= {name: {"anyOf": [to(arm) for arm in facts.unions[name]]} for name in missing}
     stated = {
-        name: _in_order(name, arms, done)
+        name: _in_order(name, arms, ordered)
         for name, arms in facts.unions.items()
-        if name in definitions and _is_union(done[name])
+        if name in definitions and _is_union(ordered[name])
     }
-    done |= stated
-    named = {
-        frozenset(_leaves(name, done)): name
+    ordered |= stated
+    union_names = {
+        frozenset(_leaves(name, ordered)): name
         for name in facts.unions
-        if name in done and _tag(list(_leaves(name, done)), definitions)
+        if name in ordered and _tag(list(_leaves(name, ordered)), definitions)
     }
-    within = {union: frozenset(arms_within(union, done)) for union in named.values()}
-    for name, schema in done.items():
+    within = {union: frozenset(arms_within(union, ordered)) for union in union_names.values()}
+    for name, schema in ordered.items():
         if name not in facts.unions:
             # A union cannot have the name of a union that contains it.
             usable = {
                 arms: union
-                for arms, union in named.items()
+                for arms, union in union_names.items()
                 if "properties" in schema or name not in within[union]
             }
-            done[name] = _rewrite(schema, name, _Renaming(usable, facts))
-    return done
+            ordered[name] = _rewrite(schema, name, _Renaming(usable, facts))
+    return ordered
 
 
 def deduplicate_arms(definitions: Json) -> Json:
@@ -52,19 +52,23 @@ def deduplicate_arms(definitions: Json) -> Json:
 
     Models try each way for a value, and nested unions double their number.
     """
-    done = dict(definitions)
+    result = dict(definitions)
     arms = {name: _arms(schema) for name, schema in definitions.items()}
-    within = {name: [target(arm["$ref"]) for arm in arms[name] if "$ref" in arm] for name in arms}
+    within = {
+        name: [definition_name(arm["$ref"]) for arm in arms[name] if "$ref" in arm] for name in arms
+    }
     ways: dict[str, int] = {}
-    for name in graph.targets_first(within):
+    for name in graph.dependencies_first(within):
         found = arms_within(name, definitions)
         leaves = {canonical(leaf): leaf for inner in found for leaf in arms[inner] or [to(inner)]}
-        different = [leaf for leaf in leaves.values() if not arms.get(target(leaf.get("$ref", "")))]
+        different = [
+            leaf for leaf in leaves.values() if not arms.get(definition_name(leaf.get("$ref", "")))
+        ]
         ways[name] = len(different)
         inline = len(arms[name]) - len(within[name])
         if inline + sum(map(ways.__getitem__, within[name])) > len(different):
-            done[name] = {"anyOf": different} if different[1:] else different[0]
-    return done
+            result[name] = {"anyOf": different} if different[1:] else different[0]
+    return result
 
 
 def _arms(schema: Json) -> list[Json]:
@@ -74,16 +78,16 @@ def _arms(schema: Json) -> list[Json]:
 
 def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
     """Restore unions of a single arm: published files replace the arm's name by its content."""
-    done = dict(definitions)
+    result = dict(definitions)
     for name, stated in unions.items():
         content = definitions.get(name, {})
         if "properties" not in content:
             continue
         for arm in (*stated, *definitions):
             if arm != name and definitions.get(arm) == content:
-                done[name] = {"anyOf": [to(arm)]}
+                result[name] = {"anyOf": [to(arm)]}
                 break
-    return done
+    return result
 
 
 def _is_complete(name: str, definitions: Json, facts: Facts) -> bool:
@@ -98,9 +102,9 @@ def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
     """
     arms: list[Json] = definitions[name].get("anyOf", [definitions[name]])
     inline = [arm for arm in arms if "$ref" not in arm]
-    seen = frozenset(_leaves(name, definitions))
+    found_leaves = frozenset(_leaves(name, definitions))
     known = [arm for arm in stated if arm in definitions]
-    wanted = frozenset(leaf for arm in known for leaf in _leaves(arm, definitions))
+    listed_leaves = frozenset(leaf for arm in known for leaf in _leaves(arm, definitions))
 
     def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
         content = definitions[leaf]
@@ -109,18 +113,18 @@ def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
         )
 
     def is_kept(leaf: str) -> bool:
-        return same(leaf, seen, wanted) or definitions[leaf] in inline
+        return same(leaf, found_leaves, listed_leaves) or definitions[leaf] in inline
 
-    kept = [arm for arm in known if any(map(is_kept, _leaves(arm, definitions)))]
-    covered = frozenset(leaf for arm in kept for leaf in _leaves(arm, definitions))
+    present = [arm for arm in known if any(map(is_kept, _leaves(arm, definitions)))]
+    covered = frozenset(leaf for arm in present for leaf in _leaves(arm, definitions))
 
     def is_new(arm: Json) -> bool:
         if "$ref" not in arm:
             return all(arm != definitions[leaf] for leaf in covered)
-        leaves = _leaves(target(arm["$ref"]), definitions)
-        return not all(same(leaf, covered, seen) for leaf in leaves)
+        leaves = _leaves(definition_name(arm["$ref"]), definitions)
+        return not all(same(leaf, covered, found_leaves) for leaf in leaves)
 
-    return {"anyOf": [*map(to, kept), *filter(is_new, arms)]}
+    return {"anyOf": [*map(to, present), *filter(is_new, arms)]}
 
 
 def _is_union(schema: Json) -> bool:
@@ -167,7 +171,7 @@ def _position(order: Sequence[str]) -> Callable[[str], int]:
 
 def _collapse_arms(arms: list[Json], renaming: _Renaming) -> list[Json]:
     """Return the arms, or the name of the union that they make up."""
-    refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
+    refs = [definition_name(arm["$ref"]) for arm in arms if "$ref" in arm]
     name = renaming.named.get(frozenset(refs))
     if name is None:
         return arms
@@ -205,7 +209,7 @@ class _Tagging:
         arms = schema.get("anyOf", [])
         if not arms or not all("$ref" in arm for arm in arms):
             return schema
-        kinds = [target(arm["$ref"]) for arm in arms]
+        kinds = [definition_name(arm["$ref"]) for arm in arms]
         tag = _tag(kinds, self.definitions)
         if tag is None:
             return schema

@@ -68,25 +68,25 @@ def drift(
     lock: Lock | None,
     inputs: GenerationInputs,
     tree: Tree,
-    own: tuple[str, ...] = (),
-    made: Mapping[str, LockedFile] | None = None,
+    patterns: tuple[str, ...] = (),
+    lock_files: Mapping[str, LockedFile] | None = None,
 ) -> tuple[Cause, ...]:
     """Return all causes, inputs before files; empty if the package is up to date.
 
-    `own` are patterns of the user's files. `made` are newly generated files from `inputs`, in place
-    of those in the lock.
+    `patterns` are those of the user's files. `lock_files` are newly generated files from `inputs`,
+    in place of those in the lock.
     """
     if lock is None:
         message = "the folder has no lock: nothing was generated here"
         return (Cause(DriftKind.NOT_GENERATED, LOCK_NAME, message),)
-    files = lock.files if made is None else made
+    files = lock.files if lock_files is None else lock_files
     return (
         *_revisions(lock.inputs.revisions, inputs.revisions),
         *_extensions(lock.inputs.extensions, inputs.extensions),
         *_tool(lock.inputs, inputs),
         *_lock(lock, files),
         *_files(files, tree),
-        *(() if inputs.beside_others else _foreign(files, tree, own)),
+        *(() if inputs.beside_others else _foreign(files, tree, patterns)),
     )
 
 
@@ -126,7 +126,7 @@ def _extensions(
 
 
 def _moves(
-    subject: str, was: _Inputs, now: _Inputs, others: tuple[tuple[DriftKind, str, str], ...]
+    subject: str, was: _Inputs, now: _Inputs, changes: tuple[tuple[DriftKind, str, str], ...]
 ) -> Iterator[Cause]:
     before, after = (was.source, was.published, was.schema), (now.source, now.published, now.schema)
     if before != after:
@@ -134,7 +134,7 @@ def _moves(
         place = f" ({was.source} → {now.source})" if was.source != now.source else ""
         message = f"its published schema changed{structure}{place}"
         yield _digest_cause(DriftKind.SCHEMA, subject, message, was.published, now.published)
-    for kind, name, message in others:
+    for kind, name, message in changes:
         earlier, later = getattr(was, name), getattr(now, name)
         if earlier != later:
             yield _digest_cause(kind, subject, message, earlier, later)
@@ -192,17 +192,17 @@ def _files(files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Cause]:
         yield Cause(DriftKind.EDITED, path, message)
     converted: list[str] = []
     for path, entry in files.items():
-        found = tree.files.get(path)
-        if found is None:
+        digest = tree.files.get(path)
+        if digest is None:
             if occupied.isdisjoint(parents(path)):
                 yield _absent(path, tree)
-        elif found == NOT_A_FILE:
+        elif digest == NOT_A_FILE:
             message = "a link or a special file is in place of this generated file"
             yield Cause(DriftKind.EDITED, path, message)
         elif not tree.is_written(path, entry.sha256):
             message = "this generated file was edited by hand"
-            yield _digest_cause(DriftKind.EDITED, path, message, entry.sha256, found)
-        elif found != entry.sha256:
+            yield _digest_cause(DriftKind.EDITED, path, message, entry.sha256, digest)
+        elif digest != entry.sha256:
             converted.append(path)
     if converted:
         more = f"this file and {len(converted) - 1} more have" if converted[1:] else "this file has"
@@ -216,10 +216,12 @@ def _absent(path: str, tree: Tree) -> Cause:
     return Cause(DriftKind.MISSING, path, "this generated file is missing")
 
 
-def _foreign(files: Mapping[str, LockedFile], tree: Tree, own: tuple[str, ...]) -> Iterator[Cause]:
-    known = {LOCK_NAME, *files, *(folder for path in files for folder in parents(path))}
-    for path in sorted(tree.files.keys() - known):
-        if not any(fnmatchcase(path, pattern) for pattern in own):
+def _foreign(
+    files: Mapping[str, LockedFile], tree: Tree, patterns: tuple[str, ...]
+) -> Iterator[Cause]:
+    expected = {LOCK_NAME, *files, *(folder for path in files for folder in parents(path))}
+    for path in sorted(tree.files.keys() - expected):
+        if not any(fnmatchcase(path, pattern) for pattern in patterns):
             yield Cause(DriftKind.FOREIGN, path, "mcp-gen did not write this file")
 
 

@@ -23,7 +23,7 @@ from typing import Any
 _PACKAGE = "generated package"  # a name that no module of a runtime can have
 
 
-class _Generated(MetaPathFinder, InspectLoader):
+class _GeneratedModules(MetaPathFinder, InspectLoader):
     """A finder and loader for modules as text, by their paths in the package."""
 
     def __init__(self, runtime: str, name: str) -> None:
@@ -72,20 +72,20 @@ class _Generated(MetaPathFinder, InspectLoader):
             with self._noting(name):
                 module = importlib.import_module(name)
                 if name != _PACKAGE:
-                    offered = _exported_values(module)
-                    for model in offered if name.endswith(".models") else ():
+                    exported = _exported_values(module)
+                    for model in exported if name.endswith(".models") else ():
                         # A class builds itself; an adapter of it would be built as well.
                         build = getattr(model, "model_rebuild", None)
                         (build or TypeAdapter(model).rebuild)()
 
-    def failures(self, kept: list[str]) -> dict[str, str]:
+    def failures(self, names: list[str]) -> dict[str, str]:
         """Return the error of each module that cannot be imported, by path.
 
-        The package also exports `kept` revisions, which are not here.
+        The package also exports the revisions in `names`, which are not here.
         """
         if package := sys.modules.get(_PACKAGE):
             with self._noting(_PACKAGE):
-                _exported_values(package, kept)
+                _exported_values(package, names)
         return dict(sorted(self._wrong.items()))
 
     @contextmanager
@@ -96,9 +96,9 @@ class _Generated(MetaPathFinder, InspectLoader):
             self._wrong[self._paths[module]] = f"{type(error).__name__}: {error}"
 
 
-def _exported_values(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
+def _exported_values(module: ModuleType, names: Container[str] = ()) -> list[Any]:
     """Return the exported values of a module; some are loaded on first access."""
-    return [getattr(module, name) for name in getattr(module, "__all__", ()) if name not in kept]
+    return [getattr(module, name) for name in getattr(module, "__all__", ()) if name not in names]
 
 
 def _module_name(path: str) -> str:
@@ -110,7 +110,7 @@ def _main() -> None:
     gc.disable()  # this process lives for a second and keeps most of its objects
     first = json.loads(sys.stdin.readline())
     sys.path += first["path"]
-    finder = _Generated(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
+    finder = _GeneratedModules(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
     sys.meta_path.insert(0, finder)
     # Modules may print while they are imported.
     out, sys.stdout = sys.stdout, sys.stderr

@@ -44,10 +44,10 @@ class Lock(NamedTuple):
     files: Mapping[str, LockedFile]
 
 
-def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
-    """Return the lock of a package, with the `kept` files of other revisions."""
-    made = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
-    return Lock(package.inputs, dict(sorted({**kept, **made}.items())))
+def lock_of(package: Package, kept_files: Mapping[str, LockedFile]) -> Lock:
+    """Return the lock of a package, with the `kept_files` of other revisions."""
+    files = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
+    return Lock(package.inputs, dict(sorted({**kept_files, **files}.items())))
 
 
 def lock_file(lock: Lock) -> GeneratedFile:
@@ -92,10 +92,10 @@ def _parse(path: Path, content: bytes) -> Any:
 
 
 def _lock(path: Path, data: Any) -> Lock:
-    form = data["format"]
-    if form != FORMAT:
-        reason = f"its format is {form!r}, but {GENERATOR} reads {FORMAT}"
-        if isinstance(form, int) and form > FORMAT:
+    version = data["format"]
+    if version != FORMAT:
+        reason = f"its format is {version!r}, but {GENERATOR} reads {FORMAT}"
+        if isinstance(version, int) and version > FORMAT:
             raise _newer(path, str(data.get("generator", "a later mcp-gen")), reason)
         raise ValueError(reason)
     inputs = GenerationInputs(
@@ -171,13 +171,13 @@ def folders_with_locks(start: Path) -> Iterator[Path]:
 
     Links are not followed.
     """
-    for where, folders, files in os.walk(start):
+    for folder, folders, files in os.walk(start):
         folders[:] = sorted(
             name
             for name in folders
             if not name.startswith(".")
             and name not in _FOREIGN
-            and not os.path.isfile(os.path.join(where, name, "pyvenv.cfg"))
+            and not os.path.isfile(os.path.join(folder, name, "pyvenv.cfg"))
         )
         if LOCK_NAME in files:
-            yield Path(where)
+            yield Path(folder)

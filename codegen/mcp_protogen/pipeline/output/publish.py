@@ -1,15 +1,15 @@
 """Publication of a generated package into a folder, completely or not at all.
 
-`plan` decides, and `workspace` acts; it describes the replacement in one step, and the repair after
-a kill.
+`changes` decides, and `workspace` acts: it replaces the folder in one step, and repairs it after a
+kill.
 """
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.output.changes import OutputChanges, find_changes
 from mcp_protogen.pipeline.output.lock import read_lock
-from mcp_protogen.pipeline.output.plan import Plan, plan
 from mcp_protogen.pipeline.output.tree import Tree, read_tree
 from mcp_protogen.pipeline.output.workspace import Workspace
 from mcp_protogen.pipeline.package import Package
@@ -27,55 +27,58 @@ class PublishResult:
 
 
 def publish(package: Package, space: Workspace, *, force: bool = False) -> PublishResult:
-    """Put `package` into the held folder; the user's own files stay.
+    """Put `package` into the locked folder; the user's own files stay.
 
     `force` overwrites edited files and files in the way. Raise `ProblemError` with all obstacles;
     then nothing has changed.
     """
-    tree = read_tree(space.target)
-    work = _locate_problems(plan(package, read_lock(space.target), tree, force=force), space.named)
-    raise_errors(work.problems)
-    if not work.changes:
-        return _outcome(work, tree)
-    _refuse_inside(space.target)
+    tree = read_tree(space.output)
+    changes = _locate_problems(
+        find_changes(package, read_lock(space.output), tree, force=force), space.named
+    )
+    raise_errors(changes.problems)
+    if not changes.has_changes:
+        return _result_of(changes, tree)
+    _refuse_inside(space.output)
     with space.changing():
-        space.stage(work.written, (*work.unchanged, *work.carried), work.folders)
+        space.stage(changes.written, (*changes.unchanged, *changes.carried), changes.folders)
         old = space.swap()
     try:
-        space.rescue(old, {*work.written, *work.unchanged, *work.removed})
+        space.rescue(old, {*changes.written, *changes.unchanged, *changes.removed})
         space.recover()
     except OSError as error:
         message = f"the package is in place, but leftovers could not be removed: {error}"
         leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
-        return _outcome(work, tree, leftover)
-    return _outcome(work, tree)
+        return _result_of(changes, tree, leftover)
+    return _result_of(changes, tree)
 
 
-def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
-    """Return the plan of `publish` for `folder`, with the current tree."""
+def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[OutputChanges, Tree]:
+    """Return the changes of `publish` in `folder`, with the current tree."""
     tree = read_tree(folder)
-    return _locate_problems(plan(package, read_lock(folder), tree, force=force), folder), tree
+    changes = find_changes(package, read_lock(folder), tree, force=force)
+    return _locate_problems(changes, folder), tree
 
 
-def _locate_problems(work: Plan, folder: Path) -> Plan:
-    """Return the plan with the places of its problems as paths of the user."""
-    problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
-    return replace(work, problems=tuple(problems))
+def _locate_problems(changes: OutputChanges, folder: Path) -> OutputChanges:
+    """Return the changes with the places of their problems as paths of the user."""
+    problems = (problem._replace(place=str(folder / problem.place)) for problem in changes.problems)
+    return replace(changes, problems=tuple(problems))
 
 
-def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:
-    written = tuple(sorted(work.written))
-    created = tuple(path for path in written if path not in tree.files)
-    warnings = (*work.problems, *warnings)
-    return PublishResult(written, created, work.removed, len(work.unchanged), warnings)
+def _result_of(changes: OutputChanges, tree: Tree, *warnings: Problem) -> PublishResult:
+    paths = tuple(sorted(changes.written))
+    created = tuple(path for path in paths if path not in tree.files)
+    warnings = (*changes.problems, *warnings)
+    return PublishResult(paths, created, changes.removed, len(changes.unchanged), warnings)
 
 
-def _refuse_inside(target: Path) -> None:
-    """Raise `ProblemError` if the working directory is inside the target.
+def _refuse_inside(folder: Path) -> None:
+    """Raise `ProblemError` if the working directory is inside the folder.
 
-    The target is replaced as a whole, and a process inside it would be in a removed folder.
+    The folder is replaced as a whole, and a process inside it would be in a removed folder.
     """
-    if Path.cwd().is_relative_to(target):
+    if Path.cwd().is_relative_to(folder):
         message = "the working directory is in the output folder, which is replaced as a whole"
-        hint = f"change to another folder and name this one: --out {target.name}"
-        raise ProblemError(Problem("inside-output", message, str(target), hint=hint))
+        hint = f"change to another folder and name this one: --out {folder.name}"
+        raise ProblemError(Problem("inside-output", message, str(folder), hint=hint))

@@ -63,7 +63,7 @@ def scan(folder: Path) -> Tree:
         if entry.is_dir(follow_symlinks=False):
             folders.add(path)
             continue
-        content = _read(entry.path) if entry.is_file(follow_symlinks=False) else None
+        content = _read_bytes(entry.path) if entry.is_file(follow_symlinks=False) else None
         files[path] = NOT_A_FILE if content is None else sha256(content)
         if content and b"\r" in content:
             unified[path] = sha256(content.replace(b"\r\n", b"\n"))
@@ -72,10 +72,10 @@ def scan(folder: Path) -> Tree:
 
 def file_digest(path: Path) -> str:
     """Return the digest of a regular file, `NOT_A_FILE` for anything else."""
-    return sha256(_read(path)) if stat.S_ISREG(path.lstat().st_mode) else NOT_A_FILE
+    return sha256(_read_bytes(path)) if stat.S_ISREG(path.lstat().st_mode) else NOT_A_FILE
 
 
-def _read(path: str | Path) -> bytes:
+def _read_bytes(path: str | Path) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
@@ -88,8 +88,8 @@ def parents(path: str) -> Iterator[str]:
 
 def _entries(folder: Path, prefix: str = "") -> Iterator[tuple["os.DirEntry[str]", str]]:
     try:
-        with os.scandir(folder / prefix) as found:
-            entries = [entry for entry in found if entry.name != _BYTECODE]
+        with os.scandir(folder / prefix) as scan:
+            entries = [entry for entry in scan if entry.name != _BYTECODE]
     except FileNotFoundError:
         return
     for entry in entries:

@@ -53,13 +53,13 @@ class _Import(Trial):
 
     def tell(self, files: Iterable[GeneratedFile]) -> None:
         """Send modules, as far as possible without waiting."""
-        made = {
+        modules = {
             file.path: file.content.decode()
             for file in files
             if file.path not in self._told and _is_made(file.path)
         }
-        self._told |= made.keys()
-        self._unsent += _line({"files": made})
+        self._told |= modules.keys()
+        self._unsent += _line({"files": modules})
         assert self._process.stdin is not None
         # Failures of the other process are reported when it does not answer.
         with suppress(BlockingIOError, BrokenPipeError):
@@ -69,16 +69,16 @@ class _Import(Trial):
     def require(self, package: Package) -> None:
         """Send the remaining modules, and wait for the answer."""
         self.tell(package.files)
-        listed = {str(module_name(revision)) for revision in package.inputs.revisions}
-        there = {file.path.partition("/")[0] for file in package.files}
-        line = self._unsent + _line({"kept": sorted(listed - there)})
+        revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
+        present = {file.path.partition("/")[0] for file in package.files}
+        line = self._unsent + _line({"kept": sorted(revisions - present)})
         try:
-            out, said = self._process.communicate(line, timeout=_PATIENCE)
+            out, errors = self._process.communicate(line, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _trial_error(f"{type(error).__name__}: {error}") from error
         wrong = _answer(out)
         if wrong is None:
-            last = said.decode(errors="replace").strip().rpartition("\n")[2]
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             ended = f"its interpreter ended with {self._process.returncode} before it answered"
             raise _trial_error(f"{ended}: {last:.300}" if last else ended)
         raise_errors(

@@ -1,18 +1,18 @@
 """The replacement of a whole folder: all or nothing, one process at a time.
 
-The complete new tree is staged in a work folder beside the target (`.NAME.mcp-gen`), flushed to
-the disk, and takes the place of the old one in a single step. A process killed at any moment
-leaves the old tree or the new one.
+The complete new tree is staged in a work folder beside the output folder (`.NAME.mcp-gen`),
+flushed to the disk, and takes the place of the old one in a single step. A process killed at any
+moment leaves the old tree or the new one.
 
 1. `lock` is held through the operating system: a second run waits, and a kill releases it.
 2. `new/` is filled. Files that stay are hard links, so they keep their identity and times. Until
    step 3 a failure or a kill costs nothing but this folder.
-3. Target and `new/` are exchanged atomically. Systems without that (Windows, some network file
-   systems) need two renames, target to `old/` and `new/` to target; a kill between them leaves no
-   target, and the next run finishes the step. A target that cannot be renamed, such as a mount
-   point, is refused.
+3. The output folder and `new/` are exchanged atomically. Systems without that (Windows, some
+   network file systems) need two renames, the folder to `old/` and `new/` to the folder; a kill
+   between them leaves no folder, and the next run finishes the step. A folder that cannot be
+   renamed, such as a mount point, is refused.
 4. A user's file that was saved during step 3 is moved across; the rest of the old tree is dropped.
-   A kill here leaves only rubbish, which the next run on the target clears.
+   A kill here leaves only rubbish, which the next run in the folder clears.
 """
 
 import os
@@ -34,9 +34,9 @@ _HINT = "the folder around the output folder must be writable, and on the same d
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Exclusive hold of `target`, which the user calls `named`; `folder` is the work folder."""
+    """The folder `output` locked for a run; the user calls it `named`; `folder` is for the work."""
 
-    target: Path
+    output: Path
     named: Path
     folder: Path
 
@@ -55,41 +55,41 @@ class Workspace:
             yield
 
     def stage(
-        self, written: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
+        self, contents: Mapping[str, bytes], linked: Collection[str], folders: Collection[str]
     ) -> None:
-        """Build the new tree: `written` files anew, `linked` ones and `folders` from the target."""
-        needed = {parent for path in (*written, *linked, *folders) for parent in parents(path)}
+        """Build the new tree: `contents` anew, `linked` files and `folders` from the old tree."""
+        needed = {parent for path in (*contents, *linked, *folders) for parent in parents(path)}
         everything = sorted(needed | {""} | set(folders))
         for path in everything:
             (self._new / path).mkdir()
         for path in linked:
-            link_or_copy(self.target / path, self._new / path)
+            link_or_copy(self.output / path, self._new / path)
         # A disk takes many small files at once in little more time than one.
         with ThreadPoolExecutor() as pool:
-            list(pool.map(write_new, map(self._new.joinpath, written), written.values()))
+            list(pool.map(write_new, map(self._new.joinpath, contents), contents.values()))
         for path in reversed(everything):  # rights last: they may forbid writing
-            if (self.target / path).is_dir():
-                shutil.copymode(self.target / path, self._new / path)
+            if (self.output / path).is_dir():
+                shutil.copymode(self.output / path, self._new / path)
             sync_folder(self._new / path)
 
     def swap(self) -> Path:
         """Put the staged tree in place, and return the new path of the old one."""
         old = self._new
-        if not self.target.exists():
-            os.rename(self._new, self.target)
-        elif not exchange(self._new, self.target):
+        if not self.output.exists():
+            os.rename(self._new, self.output)
+        elif not exchange(self._new, self.output):
             old = self._old
             self._rename_twice()
-        sync_folder(self.target.parent)
+        sync_folder(self.output.parent)
         return old
 
     def rescue(self, old: Path, dropped: Collection[str]) -> None:
         """Move files that were saved in the old tree after staging, except those in `dropped`."""
         for path in scan(old).files:
-            source, target = old / path, self.target / path
-            if path not in dropped and not _same(source, target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(source, target)
+            source, destination = old / path, self.output / path
+            if path not in dropped and not _is_same(source, destination):
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, destination)
 
     def recover(self) -> None:
         """Finish or drop the leftovers of an earlier run, except the lock.
@@ -97,10 +97,10 @@ class Workspace:
         If trees differ, the one in place is newer.
         """
         for leftover in (self._new, self._old):
-            if leftover.is_symlink():  # not ours: this program must not move its target
+            if leftover.is_symlink():  # not ours: this program must not move the linked folder
                 leftover.unlink()
-        if self._old.exists() and self._new.exists() and not self.target.exists():
-            os.rename(self._new, self.target)  # killed between the two renames
+        if self._old.exists() and self._new.exists() and not self.output.exists():
+            os.rename(self._new, self.output)  # killed between the two renames
         for leftover in (self._new, self._old):
             remove_tree(leftover)
 
@@ -110,42 +110,42 @@ class Workspace:
             self.recover()
 
     def _rename_twice(self) -> None:
-        os.rename(self.target, self._old)
+        os.rename(self.output, self._old)
         try:
-            os.rename(self._new, self.target)
+            os.rename(self._new, self.output)
         except OSError:
-            os.rename(self._old, self.target)
+            os.rename(self._old, self.output)
             raise
 
 
 @contextmanager
-def exclusive(target: Path) -> Generator[Workspace, None, None]:
-    """Hold `target` for this process: wait for other runs, and repair after a killed one.
+def exclusive(output: Path) -> Generator[Workspace, None, None]:
+    """Lock `output` for this process: wait for other runs, and repair after a killed one.
 
     Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """
-    named, target = target, Path(os.path.realpath(target))
-    if target.exists() and not target.is_dir():
-        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(named)))
+    link, output = output, Path(os.path.realpath(output))
+    if output.exists() and not output.is_dir():
+        raise ProblemError(Problem("not-a-folder", "this is not a folder", str(link)))
     with ExitStack() as leaving:
-        with writing(named, _HINT):
-            space = Workspace(target, named, leaving.enter_context(working(target)))
+        with writing(link, _HINT):
+            space = Workspace(output, link, leaving.enter_context(working(output)))
             space.recover()
         leaving.callback(space.clean_up)
         yield space
 
 
-def repair(target: Path) -> None:
+def repair(output: Path) -> None:
     """Repair the leftovers of a killed run, if any; raise `ProblemError`."""
-    if os.path.lexists(work_folder(Path(os.path.realpath(target)))):
-        with exclusive(target):
+    if os.path.lexists(work_folder(Path(os.path.realpath(output)))):
+        with exclusive(output):
             pass
 
 
-def _same(source: Path, target: Path) -> bool:
-    if not os.path.lexists(target):
+def _is_same(source: Path, destination: Path) -> bool:
+    if not os.path.lexists(destination):
         return False
-    if source.is_symlink() or target.is_symlink():
-        both = source.is_symlink() and target.is_symlink()
-        return both and os.readlink(source) == os.readlink(target)
-    return source.samefile(target) or file_digest(source) == file_digest(target)
+    if source.is_symlink() or destination.is_symlink():
+        both = source.is_symlink() and destination.is_symlink()
+        return both and os.readlink(source) == os.readlink(destination)
+    return source.samefile(destination) or file_digest(source) == file_digest(destination)

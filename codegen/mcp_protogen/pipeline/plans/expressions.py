@@ -33,16 +33,16 @@ class ByKind:
 
 def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
     """Return alternatives by kind, including nested ones."""
-    found = ByKind()
+    kinds = ByKind()
     for arm in flat(arms, types):
         match arm:
             case Ref() | MapOf():
-                found.objects.append(arm)
+                kinds.objects.append(arm)
             case ListOf():
-                found.arrays.append(arm)
+                kinds.arrays.append(arm)
             case _:
-                found.scalars.append(arm)
-    return found
+                kinds.scalars.append(arm)
+    return kinds
 
 
 def constants(type_: TypeIR | None) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def constants(type_: TypeIR | None) -> dict[str, Any]:
 def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
     """Return the type that an alias stands for."""
     while isinstance(expression, Ref):
-        named = types.get(str(expression.name))
-        if not isinstance(named, AliasIR):
+        type_ = types.get(str(expression.name))
+        if not isinstance(type_, AliasIR):
             break
-        expression = named.type
+        expression = type_.type
     return expression
 
 
@@ -75,31 +75,31 @@ def resolve_alias(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr
 
 def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str]:
     """Return the names that an alias leads to without entering an object."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(names_in(expression))
     while waiting:
-        named = types.get(waiting.pop())
-        if named is not None and not isinstance(named, ObjectIR):
-            new = set(uses(named)) - found
-            found |= new
+        type_ = types.get(waiting.pop())
+        if type_ is not None and not isinstance(type_, ObjectIR):
+            new = set(uses(type_)) - names
+            names |= new
             waiting += new
-    return found
+    return names
 
 
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
     """Yield alternatives, with aliases and unions resolved; unions with a tag are kept."""
-    seen: set[TypeExpr] = set()
-    left = [*arms][::-1]
-    while left:
-        taken = plain(left.pop(), types)
-        named = types.get(str(taken.name)) if isinstance(taken, Ref) else None
-        if isinstance(taken, OneOf):
-            left += reversed(taken.arms)
-        elif not isinstance(named, UnionIR) or named.tag is not None:
-            yield taken
-        elif taken not in seen:
-            seen.add(taken)
-            left += reversed(named.arms)
+    names: set[TypeExpr] = set()
+    stack = [*arms][::-1]
+    while stack:
+        expression = plain(stack.pop(), types)
+        type_ = types.get(str(expression.name)) if isinstance(expression, Ref) else None
+        if isinstance(expression, OneOf):
+            stack += reversed(expression.arms)
+        elif not isinstance(type_, UnionIR) or type_.tag is not None:
+            yield expression
+        elif expression not in names:
+            names.add(expression)
+            stack += reversed(type_.arms)
 
 
 def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:
@@ -112,9 +112,9 @@ def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:
     return expression.arms if isinstance(expression, OneOf) else (expression,)
 
 
-def accepts(target: TypeExpr, source: TypeExpr) -> bool:
-    """Return whether the target accepts every value of a scalar source."""
-    match source, target:
+def accepts(destination: TypeExpr, source: TypeExpr) -> bool:
+    """Return whether the destination accepts every value of a scalar source."""
+    match source, destination:
         case LiteralOf(ours), LiteralOf(theirs):
             return set(ours) <= set(theirs)
         case LiteralOf(ours), Scalar("string"):
@@ -122,7 +122,7 @@ def accepts(target: TypeExpr, source: TypeExpr) -> bool:
         case Scalar("integer"), Scalar("number"):
             return True
         case _:
-            return source == target
+            return source == destination
 
 
 def describe(expression: TypeExpr) -> str:
@@ -163,7 +163,7 @@ def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
     return {inner.wire: usual(inner, types) for inner in members if inner.required}
 
 
-def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
+def goes_when_empty(source: FieldIR, destination: FieldIR | None) -> bool:
     """Return whether a member may be dropped once all members inside it are dropped."""
-    beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
-    return beside and theirs is not None and not theirs.required
+    beside = source.wire == "_meta" or isinstance(source.default, Filled)
+    return beside and destination is not None and not destination.required

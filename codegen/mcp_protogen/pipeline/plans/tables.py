@@ -9,15 +9,15 @@ from typing import Any
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.inputs.rules import (
+from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
     Translation,
-    TranslationRule,
-    between,
+    TranslationAction,
     place_of,
+    rules_between,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
-from mcp_protogen.pipeline.plans.ruling import Ruling
+from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.walk import Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
@@ -55,19 +55,19 @@ def all_tables(
 ) -> tuple[PairTables, ...]:
     """Return the tables of each pair of revisions, adjacent or not.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor rules
-    decide.
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor
+    translation rules decide.
     """
-    made: list[PairTables] = []
+    tables: list[PairTables] = []
     problems: list[Problem] = []
     for older, newer in combinations(sorted(revisions), 2):
-        steps = between(schema_folder(), older, newer, options)
+        steps = rules_between(schema_folder(), older, newer, options)
         try:
-            made.append(pair_tables(revisions[older], revisions[newer], steps))
+            tables.append(pair_tables(revisions[older], revisions[newer], steps))
         except ProblemError as error:
             problems += error.problems
     raise_errors(problems)
-    return tuple(made)
+    return tuple(tables)
 
 
 def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
@@ -83,16 +83,16 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 def find_unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
 ) -> Mapping[tuple[StepDirection, str], str]:
-    """Return the places that no rule decides, and those of rules without effect.
+    """Return the places that no action decides, and those of actions without effect.
 
-    The keys are the direction and a place for a rule; the values are reasons.
+    The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
     for walk, _ in (_walk(older, newer, "up", steps), _walk(newer, older, "down", steps)):
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
-        for rule in walk.ruling.idle():
-            found.setdefault((walk.direction, rule.at), "this place does not exist")
+        for action in walk.actions.idle():
+            found.setdefault((walk.direction, action.at), "this place does not exist")
     return found
 
 
@@ -102,36 +102,42 @@ def place_in(at: str) -> str:
 
 
 def _walk(
-    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
+    source: RevisionIR,
+    destination: RevisionIR,
+    direction: StepDirection,
+    steps: tuple[Translation, ...],
 ) -> tuple[Walk, Mapping[str, Method]]:
-    walk = Walk(source, target, direction, Ruling(steps, direction))
+    walk = Walk(source, destination, direction, StepActions(steps, direction))
     methods = dict(_methods(walk))
     for name in _BESIDE:
-        if _has(source, name) and _has(target, name):
-            walk.between(Ref(name), Ref(name), name)
+        if _has(source, name) and _has(destination, name):
+            walk.find_step(Ref(name), Ref(name), name)
     return walk, methods
 
 
 def _direction(
-    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
+    source: RevisionIR,
+    destination: RevisionIR,
+    direction: StepDirection,
+    steps: tuple[Translation, ...],
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walk(source, target, direction, steps)
-    plans, named = _cut(walk.plans)
+    walk, methods = _walk(source, destination, direction, steps)
+    plans, named = _keep_working(walk.plans)
     table = Direction(
         source.id,
-        target.id,
+        destination.id,
         methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
-        same=dict(sorted(_same(walk.plans, plans, named))),
-        errors=_errors(walk.ruling),
+        same=dict(sorted(_equal_pairs(walk.plans, plans, named))),
+        errors=_errors(walk.actions),
     )
-    newer = target.id if direction == "up" else source.id
+    newer = destination.id if direction == "up" else source.id
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
     if [step.newer for step in steps] == [newer]:
-        # Between distant revisions, the place of a rule may exist only in between.
-        problems += [_idle(rule) for rule in walk.ruling.idle()]
+        # Between distant revisions, the place of an action may exist only in between.
+        problems += [_idle(action) for action in walk.actions.idle()]
     return table, problems
 
 
@@ -139,66 +145,67 @@ def _has(revision: RevisionIR, name: str) -> bool:
     return any(str(type_.name) == name for type_ in revision.types)
 
 
-def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
+def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     choices = {
         (choice.direction, choice.at): choice.place
-        for step in walk.ruling.steps
+        for step in walk.actions.steps
         for choice in step.choices
     }
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
-    hint = "write a rule that decides it: here, or in a file given with --rules"
+    hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
-        f"from {walk.source.id} to {walk.target.id}, {at}: {what}",
+        f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}",
         place or place_of(newer),
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,
     )
 
 
-def _idle(rule: TranslationRule) -> Problem:
-    place, _, pointer = rule.place.partition("#")
+def _idle(action: TranslationAction) -> Problem:
+    place, _, pointer = action.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    message = f"this rule has no effect: in direction {rule.direction}, {rule.at} does not exist"
+    why = f"in direction {action.direction}, {action.at} does not exist"
+    message = f"this translation rule has no effect: {why}"
     return Problem("bad-rule", message, place, pointer, hint)
 
 
 def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
-    theirs = {method.method: method for method in walk.target.methods}
+    destinations = {method.method: method for method in walk.destination.methods}
     for method in walk.source.methods:
-        other = theirs.get(method.method)
+        other = destinations.get(method.method)
         if other is not None:
             yield method.method, Method(
-                walk.between(Ref(method.params), Ref(other.params), method.method),
+                walk.find_step(Ref(method.params), Ref(other.params), method.method),
                 _result(walk, method, other),
             )
 
 
-def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
-    if not ours.results or not theirs.results:
+def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
+    if not source.results or not destination.results:
         return None
-    for kind in ours.results[1:]:
-        for name in walk.ruling.other_names(str(kind), walk.direction):
-            if name in theirs.results[1:]:
-                walk.between(Ref(kind), Ref(name), ours.method)
-    return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
+    for kind in source.results[1:]:
+        for name in walk.actions.other_names(str(kind), walk.direction):
+            if name in destination.results[1:]:
+                walk.find_step(Ref(kind), Ref(name), source.method)
+    return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
 
 
-def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {(code.method, code.was): (code.becomes, code.reason) for code in ruling.codes}
+def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
+    return {(code.method, code.was): (code.becomes, code.reason) for code in actions.codes}
 
 
 # Cutting: a plan without effect is dropped, with all references to it.
 
 
-def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
+def _keep_working(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
     """Return the plans with an effect, by final name, and the final name of each key."""
     every = {key_of(pair) for pair in walked}
     idle = {key for key in every if not works(To(key), walked)}
     working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
-    named = dict(_names(working))
-    plans = {named[key_of(pair)]: _rewrite(plan, named) for pair, plan in working.items()}
-    return plans, named
+    names = dict(_names(working))
+    plans = {names[key_of(pair)]: _rewrite(plan, names) for pair, plan in working.items()}
+    return plans, names
 
 
 def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
@@ -213,42 +220,44 @@ def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
         yield key_of(pair), pair.source if alike else key_of(pair)
 
 
-def _same(
-    walked: Mapping[TypePair, Plan], plans: Mapping[str, Plan], named: Mapping[str, str]
+def _equal_pairs(
+    walked: Mapping[TypePair, Plan], plans: Mapping[str, Plan], names: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for pair, plan in walked.items():
-        if key_of(pair) not in named and plan.becomes and pair.source not in plans:
-            yield pair.source, pair.target
+        if key_of(pair) not in names and plan.becomes and pair.source not in plans:
+            yield pair.source, pair.destination
 
 
-def _rewrite(part: Any, named: Mapping[str, str]) -> Any:
+def _rewrite(part: Any, names: Mapping[str, str]) -> Any:
     """Return `part` with the final names of plans, and without steps that have no effect."""
     match part:
         case To(key):
-            return To(named[key]) if key in named else None
+            return To(names[key]) if key in names else None
         case Each(step):
-            inner = _rewrite(step, named)
+            inner = _rewrite(step, names)
             return None if inner is None else Each(inner)
         case Either(of_object, of_array):
-            made = Either(_rewrite(of_object, named), _rewrite(of_array, named))
+            made = Either(_rewrite(of_object, names), _rewrite(of_array, names))
             return None if made == Either() else made
         case When(cases, otherwise):
-            kept = tuple((member, value, _rewrite(step, named)) for member, value, step in cases)
-            last = _rewrite(otherwise, named)
-            idle = last is None and all(step is None for _, _, step in kept)
-            return None if idle else When(kept, last)
+            new_cases = tuple(
+                (member, value, _rewrite(step, names)) for member, value, step in cases
+            )
+            last = _rewrite(otherwise, names)
+            idle = last is None and all(step is None for _, _, step in new_cases)
+            return None if idle else When(new_cases, last)
         case Method(params, result):
-            return Method(_rewrite(params, named), _rewrite(result, named))
+            return Method(_rewrite(params, names), _rewrite(result, names))
         case Members():
-            return replace(part, inside=_rewrite_steps(part.inside, named))
+            return replace(part, inside=_rewrite_steps(part.inside, names))
         case Arms():
-            return replace(part, arms=_rewrite_steps(part.arms, named))
+            return replace(part, arms=_rewrite_steps(part.arms, names))
         case Whole():
-            return replace(part, step=_rewrite(part.step, named))
+            return replace(part, step=_rewrite(part.step, names))
         case _:
             return part
 
 
-def _rewrite_steps(steps: Mapping[str, Step], named: Mapping[str, str]) -> dict[str, Step]:
-    made = {name: _rewrite(step, named) for name, step in steps.items()}
-    return {name: step for name, step in made.items() if step is not None}
+def _rewrite_steps(steps: Mapping[str, Step], names: Mapping[str, str]) -> dict[str, Step]:
+    result = {name: _rewrite(step, names) for name, step in steps.items()}
+    return {name: step for name, step in result.items() if step is not None}

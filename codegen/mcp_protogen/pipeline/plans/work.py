@@ -9,25 +9,25 @@ from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To
 
 @dataclass(frozen=True, slots=True)
 class TypePair:
-    """A source type and the target type of its values."""
+    """A source type and the destination type of its values."""
 
     source: str
-    target: str
+    destination: str
 
 
 def key_of(pair: TypePair) -> str:
     """Return the key of the plan for a pair; it is unique even if pairs share a source."""
-    return f"{pair.source} as {pair.target or 'an object'}"
+    return f"{pair.source} as {pair.destination or 'an object'}"
 
 
 def works(step: Step | None, plans: Mapping[TypePair, Plan]) -> bool:
     """Return whether a step has an effect, by the plans it leads to."""
     by_key = {key_of(pair): plan for pair, plan in plans.items()}
-    waiting, seen = list(plans_in(step)), set[str]()
+    waiting, names = list(plans_in(step)), set[str]()
     while waiting:
         key = waiting.pop()
-        if key not in seen:
-            seen.add(key)
+        if key not in names:
+            names.add(key)
             if acts(by_key[key]):
                 return True
             waiting += plans_in(by_key[key])
@@ -39,7 +39,7 @@ def acts(plan: Plan) -> bool:
     match plan:
         case Members():
             # `emptied` has an effect only if other members are dropped.
-            parts = (plan.apply, plan.drop, plan.move, plan.target_only, plan.add, plan.finish)
+            parts = (plan.apply, plan.drop, plan.move, plan.undefined, plan.add, plan.finish)
             return any(parts)
         case Arms() | Whole():
             return bool(plan.apply)

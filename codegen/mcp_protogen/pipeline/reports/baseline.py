@@ -5,7 +5,7 @@ entry for each of them, so that it stays known when some are fixed. If several f
 same code and item, the file has their number: with one more, all of them are shown, because the new
 one cannot be identified. The file is sorted, so that it can be reviewed line by line. An entry may
 have a note, which is kept when the file is written again. `schema/formats/baseline.schema.json`
-describes the form.
+describes the format.
 """
 
 import re
@@ -47,7 +47,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class IgnoreRule:
+class IgnoreEntry:
     """A code and an item of findings that the user ignores; `*` stands for any text."""
 
     code: str
@@ -59,10 +59,10 @@ class IgnoreRule:
         return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
 
 
-def ignore_rule(text: str) -> IgnoreRule:
+def parse_ignore_entry(text: str) -> IgnoreEntry:
     """Return the meaning of `CODE` or `CODE:ITEM`."""
     code, _, item = text.partition(":")
-    return IgnoreRule(code, item or "*")
+    return IgnoreEntry(code, item or "*")
 
 
 def _any(pattern: str) -> str:
@@ -90,11 +90,11 @@ def keys_of(change: ReportedChange) -> Iterator[Key]:
 
 
 def sort(
-    changes: Sequence[ReportedChange], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
+    changes: Sequence[ReportedChange], baseline: Baseline, ignore: Iterable[IgnoreEntry] = ()
 ) -> SortedFindings:
-    """Sort findings by a baseline and rules to ignore some."""
-    rules = tuple(ignore)
-    covered = [any(rule.covers(change) for rule in rules) for change in changes]
+    """Sort findings by a baseline and entries that ignore some."""
+    ignored = tuple(ignore)
+    covered = [any(pattern.covers(change) for pattern in ignored) for change in changes]
     left = tuple(compress(changes, map(not_, covered)))
     found = _count_keys(changes)
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})

@@ -37,26 +37,30 @@ class FindingOptions:
         if self.write and self.baseline is None:
             message = "--write-baseline needs --baseline FILE"
             raise ProblemError(Problem("conflicting-options", message))
-        for rule in self.ignore:
-            code = rule.partition(":")[0]
+        for entry in self.ignore:
+            code = entry.partition(":")[0]
             if "*" not in code and code not in codes:
                 message = f"--ignore names {code!r}, but no {self.noun} has this code"
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
                 raise ProblemError(Problem("unknown-code", message, hint=hint))
 
-    def sort(self, found: Comparison) -> "Findings":
+    def sort(self, comparison: Comparison) -> "Findings":
         """Return the findings, compared with the baseline."""
         from mcp_protogen.pipeline.reports.baseline import (
             Baseline,
-            ignore_rule,
+            parse_ignore_entry,
             read_baseline,
             sort,
         )
 
-        known = Baseline(found.before, {})
+        baseline = Baseline(comparison.before, {})
         if self.baseline is not None and not self.write:
-            known = read_baseline(self.baseline, found.before)
-        return Findings(self, found, sort(found.changes, known, map(ignore_rule, self.ignore)))
+            baseline = read_baseline(self.baseline, comparison.before)
+        return Findings(
+            self,
+            comparison,
+            sort(comparison.changes, baseline, map(parse_ignore_entry, self.ignore)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Findings:
         return replace(self.found, changes=self.sorted.new, left_out=left_out)
 
     @property
-    def shown(self) -> Comparison:
+    def shown_findings(self) -> Comparison:
         """The new findings that the user has chosen."""
         return self.new.narrow(self.options.reader, self.options.least)
 
@@ -106,14 +110,14 @@ class Findings:
         For people it ends with `lines`. As JSON, it is a member of a document that begins with
         `head`, if given.
         """
-        shown, form = self.shown, PageFormat(view.form)
+        shown, format = self.shown_findings, PageFormat(view.format)
         text = render(
-            form, shown, matrix, reader=self.options.reader, colour=view.colour, width=view.width
+            format, shown, matrix, reader=self.options.reader, colour=view.colour, width=view.width
         )
-        notes = shown.notes if form in (PageFormat.TEXT, PageFormat.HTML) else ()
-        if form is PageFormat.JSON:
+        notes = shown.notes if format in (PageFormat.TEXT, PageFormat.HTML) else ()
+        if format is PageFormat.JSON:
             text = self._document(text, head)
-        return FindingsPage(self.close(text, form, *lines), bool(shown.changes), notes)
+        return FindingsPage(self.close(text, format, *lines), bool(shown.changes), notes)
 
     def _document(self, comparison: str, head: Any) -> str:
         if head is not None:
@@ -124,12 +128,12 @@ class Findings:
             return comparison
         return as_document(document)
 
-    def close(self, page: str, form: PageFormat, *lines: str) -> str:
+    def close(self, page: str, format: PageFormat, *lines: str) -> str:
         """Return a page for people with fixed findings, `lines`, and the number of omissions."""
         closing = [*self._fixed_lines(), *lines, *self._omitted_lines()]
-        if form in (PageFormat.TEXT, PageFormat.GITHUB):
+        if format in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
-        if form is PageFormat.MARKDOWN and closing:
+        if format is PageFormat.MARKDOWN and closing:
             from mcp_protogen.pipeline.reports.pages.markdown import prose
 
             return page + "\n" + "".join(f"- {prose(line)}\n" for line in closing)

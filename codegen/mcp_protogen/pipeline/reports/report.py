@@ -1,6 +1,6 @@
 """The report of a run: as text, as JSON, or as annotations of GitHub Actions.
 
-The JSON form is public; `schema/formats/report.schema.json` describes it.
+The JSON format is public; `schema/formats/report.schema.json` describes it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -78,20 +78,20 @@ def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Ru
     return RunReport(command, RunStatus.FAILED, folder=folder, problems=problems)
 
 
-def render(report: RunReport, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
+def render(report: RunReport, format: Format, *, colour: bool = False, quiet: bool = False) -> str:
     """Return the report as text to print, with a final newline unless it is empty.
 
-    The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
+    The text format leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
-    if form is Format.JSON:
+    if format is Format.JSON:
         return as_document(as_json(report))
     shown = report._replace(summary="") if quiet else report
-    lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
+    lines = _github(shown) if format is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)
 
 
 def as_json(report: RunReport) -> dict[str, Any]:
-    """Return the report as a JSON value in the public form."""
+    """Return the report as a JSON value in the public format."""
     data = report._asdict()
     kinds = {name: data.pop(name) for name in ("extensions", "templates")}
     about = {name: [dict(row) for row in rows] for name, rows in kinds.items() if rows is not None}
@@ -126,7 +126,7 @@ def _colour_line(line: str) -> str:
 
 
 def _github(report: RunReport) -> Iterator[str]:
-    # Slow to import, and not needed for other forms.
+    # Slow to import, and not needed for other formats.
     from mcp_protogen.pipeline.reports.pages.workflow_commands import (
         Annotation,
         page_lines,

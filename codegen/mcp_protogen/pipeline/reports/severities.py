@@ -1,7 +1,7 @@
 """The severity of each kind of change for each reader, from the table in `severities.md`.
 
 The author of a client is sender or receiver of a changed message, or both, depending on its
-direction. Audits and test vectors have tables of the same form.
+direction. Audits and test vectors have tables of the same format.
 """
 
 import re

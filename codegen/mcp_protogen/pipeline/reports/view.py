@@ -7,9 +7,9 @@ from mcp_protogen.base.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The form of a page; for text, also its colours and columns."""
+    """The format of a page; for text, also its colours and columns."""
 
-    form: str
+    format: str
     colour: bool = False
     width: int = 100
 

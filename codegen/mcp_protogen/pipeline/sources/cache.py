@@ -20,13 +20,13 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
     for the cache.
     """
     entry = None if cache is None else cache / sha256(url.encode())
-    kept = None if entry is None else _read_entry(entry)
+    cached = None if entry is None else _read_entry(entry)
     try:
-        answer = ask(Question(url, kept.etag if kept else "", token))
+        answer = ask(Question(url, cached.etag if cached else "", token))
     except NotThere:
         return None
     if answer.content is None:
-        return kept.content if kept else None
+        return cached.content if cached else None
     if entry and _is_sendable(answer.etag):
         _write_entry(entry, answer.etag.encode() + b"\n" + answer.content)
     return answer.content

@@ -12,7 +12,12 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import upstream
-from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of, revision_at
+from mcp_protogen.pipeline.sources.source import (
+    PublishedFile,
+    SourceListing,
+    listing_of,
+    revision_at,
+)
 
 _SECONDS = 60.0
 _FILE_MODES = frozenset({"100644", "100755"})
@@ -54,7 +59,7 @@ class CloneSource:
         paths = listed.decode("utf-8", "replace").split("\0")
         return listing_of([name for path in paths if (name := revision_at(path))], self.name)
 
-    def read(self, path: str) -> Published | None:
+    def read(self, path: str) -> PublishedFile | None:
         """Return the committed bytes of a file, with its last commit and day."""
         entry = self._git("ls-tree", "-z", self.commit, "--", path).decode("utf-8", "replace")
         if not entry:
@@ -68,17 +73,17 @@ class CloneSource:
                 place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB"
             )
         commit, date = self._last_change(path)
-        return Published(self._git("cat-file", "blob", blob), commit, date)
+        return PublishedFile(self._git("cat-file", "blob", blob), commit, date)
 
     def _last_change(self, path: str) -> tuple[str, str | None]:
         """Return the commit that last changed the file, and its day."""
-        form = "--format=%H %cI %P"
+        option = "--format=%H %cI %P"
         try:
-            said = self._git("rev-list", "-1", form, self.commit, "--", path).decode()
+            output = self._git("rev-list", "-1", option, self.commit, "--", path).decode()
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == b"true"
-        except _Refused:  # a clone without older trees; the current commit is also right
+        except _GitError:  # a clone without older trees; the current commit is also right
             return self.commit, None
-        commit, moment, *parents = said.splitlines()[-1].split(" ")
+        commit, moment, *parents = output.splitlines()[-1].split(" ")
         # At the end of a shallow clone, git reports every file as new.
         return (self.commit, None) if shallow and not any(parents) else (commit, moment[:10])
 
@@ -101,15 +106,15 @@ def git_dir_of(folder: Path) -> Path | None:
 def open_clone(folder: Path, git_dir: Path, ref: str) -> CloneSource:
     """Return a clone at the commit that `ref` names; raise `ProblemError` (`unknown-ref`)."""
     place = str(folder)
-    wanted = f"{ref}^{{commit}}"
+    spec = f"{ref}^{{commit}}"
     try:
-        found = git(git_dir, place, "rev-parse", "--verify", "--end-of-options", wanted)
-    except _Refused:
+        commit = git(git_dir, place, "rev-parse", "--verify", "--end-of-options", spec)
+    except _GitError:
         git(git_dir, place, "rev-parse", "--git-dir")  # raises for a folder without a clone
         hint = "name a branch, a tag or a commit that has been fetched"
         message = f"the clone has no commit {ref!r}"
         raise ProblemError(Problem("unknown-ref", message, place, hint=hint)) from None
-    return CloneSource(folder, git_dir, found.decode().strip())
+    return CloneSource(folder, git_dir, commit.decode().strip())
 
 
 def git(git_dir: Path, place: str, *arguments: str) -> bytes:
@@ -121,7 +126,7 @@ def git(git_dir: Path, place: str, *arguments: str) -> bytes:
     # A partial clone fetches missing objects on first use, which a reader must not cause.
     command = ["git", "-c", "protocol.allow=never", f"--git-dir={git_dir}", *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -135,11 +140,11 @@ def git(git_dir: Path, place: str, *arguments: str) -> bytes:
         raise ProblemError(Problem("no-git", message, place, hint=hint)) from None
     except subprocess.TimeoutExpired:
         raise upstream.unreadable(place, f"git took longer than {_SECONDS:.0f} seconds") from None
-    if done.returncode:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise _Refused(*upstream.unreadable(place, f"git says: {said:.300}").problems)
-    return done.stdout
+    if process.returncode:
+        errors = " ".join(process.stderr.decode("utf-8", "replace").split())
+        raise _GitError(*upstream.unreadable(place, f"git says: {errors:.300}").problems)
+    return process.stdout
 
 
-class _Refused(ProblemError):
+class _GitError(ProblemError):
     """Raised if git ended with an error."""

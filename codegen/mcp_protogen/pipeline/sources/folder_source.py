@@ -5,7 +5,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of, path_of
+from mcp_protogen.pipeline.sources.source import PublishedFile, SourceListing, listing_of, path_of
 from mcp_protogen.pipeline.sources.upstream import read_source, unreadable
 
 
@@ -33,7 +33,7 @@ class FolderSource:
             raise ProblemError(Problem("unreadable-source", message, self.name)) from error
         return listing_of(found, self.name)
 
-    def read(self, path: str) -> Published | None:
+    def read(self, path: str) -> PublishedFile | None:
         """Return the bytes of a file, without a day: file times are not publication dates."""
         file = self.folder / path
         try:
@@ -44,4 +44,4 @@ class FolderSource:
             raise unreadable(str(file), error.strerror or str(error)) from error
         if not S_ISREG(mode):  # reading from a pipe would wait for a writer
             raise unreadable(str(file), "it is not a file")
-        return Published(read_source(str(file)))
+        return PublishedFile(read_source(str(file)))

@@ -13,7 +13,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import cache as cached
-from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of
+from mcp_protogen.pipeline.sources.source import PublishedFile, SourceListing, listing_of
 
 PAGES = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
@@ -59,11 +59,11 @@ class GitHubSource:
             reason = error.problems[0].message
             return SourceListing((), f"{url} did not answer with a list of folders: {reason}")
 
-    def read(self, path: str) -> Published | None:
+    def read(self, path: str) -> PublishedFile | None:
         """Return the raw bytes of a file."""
         url = f"{RAW}/{self.owner}/{self.repo}/{quote(self.ref)}/{quote(path)}"
         content = cached.read(url, self.cache)
-        return None if content is None else Published(content)
+        return None if content is None else PublishedFile(content)
 
 
 def github_source(url: str, ref: str | None, cache: Path | None) -> GitHubSource | None:

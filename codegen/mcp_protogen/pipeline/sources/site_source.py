@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.sources import cache as cached
-from mcp_protogen.pipeline.sources.source import Published, SourceListing, listing_of
+from mcp_protogen.pipeline.sources.source import PublishedFile, SourceListing, listing_of
 from mcp_protogen.pipeline.sources.upstream import without_secrets
 
 INDEX = "schema/index.json"
@@ -47,10 +47,10 @@ class SiteSource:
             (), f"{self.name} offers neither {INDEX} nor a page that lists schema/"
         )
 
-    def read(self, path: str) -> Published | None:
+    def read(self, path: str) -> PublishedFile | None:
         """Return the bytes under a path; commit and day are unknown."""
         content = cached.read(self._url(path), self.cache)
-        return None if content is None else Published(content)
+        return None if content is None else PublishedFile(content)
 
     def _page(self) -> bytes | None:
         try:
@@ -69,7 +69,7 @@ def _read_index(content: bytes, place: str) -> list[str]:
     revisions = index.get("revisions") if is_object(index) else None
     if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
         message = f"this is not an index of revisions of format {_FORMAT}"
-        hint = "schema/formats/index.schema.json in the project describes the form"
+        hint = "schema/formats/index.schema.json in the project describes the format"
         raise ProblemError(Problem("bad-index", message, place, hint=hint))
     return [name if isinstance(name, str) else str(name) for name in revisions]
 
@@ -81,9 +81,9 @@ def _linked_folders(page: bytes, base: str) -> list[str]:
     folder = urlsplit(base)
     names: list[str] = []
     for link in links.found:
-        target = urlsplit(urljoin(urlunsplit(folder._replace(query="")), link))
-        inside = target.path.startswith(folder.path) and target.netloc == folder.netloc
-        path = unquote(target.path.removeprefix(folder.path)) if inside else ""
+        link_url = urlsplit(urljoin(urlunsplit(folder._replace(query="")), link))
+        inside = link_url.path.startswith(folder.path) and link_url.netloc == folder.netloc
+        path = unquote(link_url.path.removeprefix(folder.path)) if inside else ""
         name, slash, below = path.partition("/")
         if slash and not below and name.strip("."):
             names.append(name)
@@ -96,6 +96,6 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the target of a link."""
+        """Remember the URL of a link."""
         if tag == "a":
             self.found += [value for name, value in attrs if name == "href" and value]

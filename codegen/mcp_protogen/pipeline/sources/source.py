@@ -16,7 +16,7 @@ _PATH = re.compile(r"schema/([^/]+)/schema\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFile:
     """A published file, with the commit and day (YYYY-MM-DD) of its last change, if known."""
 
     content: bytes
@@ -60,7 +60,7 @@ class SchemaSource(Protocol):
         """Return the revisions of the source."""
         ...
 
-    def read(self, path: str) -> Published | None:
+    def read(self, path: str) -> PublishedFile | None:
         """Return a file such as `schema/2025-11-25/schema.json`, or None if it is missing.
 
         Raise `ProblemError` if it cannot be read.

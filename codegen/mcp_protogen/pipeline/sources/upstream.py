@@ -88,7 +88,7 @@ def source_name(source: str) -> str:
 
 
 def without_secrets(source: str) -> str:
-    """Return a source in a form that may be shown: a URL has no user, query or fragment."""
+    """Return a source that may be shown: a URL has no user, query or fragment."""
     return _SECRETS.sub("", source) if "://" in source else source
 
 

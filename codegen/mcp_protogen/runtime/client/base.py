@@ -35,7 +35,7 @@ from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
-from ..transports.base import Held, Received, Unanswered
+from ..transports.base import Paused, Received, Unanswered
 
 if TYPE_CHECKING:
     from ..core.losses import LossReport
@@ -103,8 +103,8 @@ class ClientConnection:
         endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
-        elif isinstance(received, Held):
-            endpoint.set_paused(received.id, received.held)
+        elif isinstance(received, Paused):
+            endpoint.set_paused(received.id, received.paused)
         messages = messages_in(received, endpoint.log)
         if self.repairs is not None and isinstance(received, bytes):
             from ..messages.lenient_results import mend_messages
@@ -127,11 +127,10 @@ class ClientConnection:
     async def complete(
         self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Answer the questions in `result`, and repeat the request (2026-07-28,
-        basic/patterns/mrtr).
+        """Answer the questions in `result`, and repeat the request.
 
-        Raise `InvalidAnswer` after too many rounds, or for a question that needs an undeclared
-        capability.
+        Raise `InvalidAnswer` after too many rounds, or for a question whose capability is not
+        declared (2026-07-28, basic/patterns/mrtr).
         """
         asking_type: type[Any] = spec.results[-1]
         answers: dict[str, Any]
@@ -212,10 +211,8 @@ def asks(spec: AnyRequest, answer: object) -> bool:
     return "may_require_input" in spec.traits and isinstance(answer, spec.results[-1])
 
 
-def unfit_question(key: str, problem: str) -> InvalidAnswer:
-    return InvalidAnswer(
-        "Invalid question", [(f"/result/inputRequests/{escape_step(key)}", problem)]
-    )
+def unfit_question(key: str, text: str) -> InvalidAnswer:
+    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escape_step(key)}", text)])
 
 
 class Caller(Protocol):
@@ -251,8 +248,8 @@ class ClientRuntime(HandlerSet):
         if middleware := self.middleware():
             self._request = partial(self._through, middleware, connection.request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
-            own = connection.endpoint.connection
-            own.ids = note_ids(own.ids)
+            core = connection.endpoint.connection
+            core.ids = note_ids(core.ids)
 
     async def _refuse_unconnected(self, *_: object) -> Any:
         raise LocalError("not connected")
@@ -353,8 +350,8 @@ class ClientRuntime(HandlerSet):
             return result
         params = spec.params.from_wire({}) if params is None else params
 
-        async def repeat(answered: Any) -> Any:
-            return await request(spec, answered, options)
+        async def repeat(answers: Any) -> Any:
+            return await request(spec, answers, options)
 
         return await self.connection.complete(spec, params, result, repeat)
 
@@ -367,8 +364,8 @@ class ClientRuntime(HandlerSet):
             return answer
         from ..core.forms import fit_answer
 
-        asked: JSONObject = params.to_wire()
-        return type(answer).from_wire(fit_answer(answer.to_wire(), asked, asked))
+        wire: JSONObject = params.to_wire()
+        return type(answer).from_wire(fit_answer(answer.to_wire(), wire, wire))
 
 
 class ClientBase(Peer, Handlers):

@@ -44,8 +44,7 @@ class Cache:
     """Fresh results, for `client.cache`; the oldest make room for new ones.
 
     Clients of one server may share a cache: they share results that the server calls public. A
-    private result is only for the connection that asked for it. `max_bytes` is the size of all
-    results.
+    private result is only for the connection that asked for it. `max_bytes` is for all results.
     """
 
     def __init__(self, max_bytes: int = _LARGEST) -> None:
@@ -60,21 +59,21 @@ class Cache:
         result: Any = spec.results[0]
         if "ttl_ms" not in result.__pydantic_fields__:
             return await request()
-        given: JSONObject = {} if params is None else params.to_wire()
-        if _ANSWERS & given.keys():
+        wire: JSONObject = {} if params is None else params.to_wire()
+        if _ANSWERS & wire.keys():
             return await request()
-        public = _Key(spec.method, result, json_text(given), given.get("uri"), None)
+        public = _Key(spec.method, result, json_text(wire), wire.get("uri"), None)
         private = public._replace(owner=owner)
         for key in (public, private):
-            kept = self._kept.get(key)
-            if kept is not None and monotonic() < kept.until:
-                return result.from_json(kept.result)
+            entry = self._kept.get(key)
+            if entry is not None and monotonic() < entry.until:
+                return result.from_json(entry.result)
         changes = self._changes
         try:
             received = await request()
         except McpError:
             # A refused cursor belongs to a list that no longer exists.
-            if "cursor" in given:
+            if "cursor" in wire:
                 self.clear(spec.method)
             raise
         seconds = min(declared_member(received, "ttl_ms") or 0, _LONGEST) / 1000
@@ -84,17 +83,17 @@ class Cache:
             self._keep(key, _Entry(monotonic() + seconds, received.to_json()))
         return received
 
-    def _keep(self, key: _Key, kept: _Entry) -> None:
+    def _keep(self, key: _Key, entry: _Entry) -> None:
         self._drop(key)
-        self._kept[key] = kept
-        self._size += _size(key, kept)
+        self._kept[key] = entry
+        self._size += _size(key, entry)
         while self._size > self._max_bytes:
             self._drop(next(iter(self._kept)))
 
     def _drop(self, key: _Key) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._size -= _size(key, kept)
+        entry = self._kept.pop(key, None)
+        if entry is not None:
+            self._size -= _size(key, entry)
 
     def remove_stale(self, notification: str, uri: str | None) -> None:
         for method in _STALE.get(notification, ()):
@@ -108,5 +107,5 @@ class Cache:
                 self._drop(key)
 
 
-def _size(key: _Key, kept: _Entry) -> int:
-    return len(key.params) + len(kept.result)
+def _size(key: _Key, entry: _Entry) -> int:
+    return len(key.params) + len(entry.result)

@@ -43,7 +43,7 @@ class KnownTools:
             self.checks, self._changes = RecentNames(), runtime.tool_list_changes
         spec = self._client.TABLE.requests[_CALL]
         patience = runtime.endpoint.options.patience(spec, options)
-        call = Pending(spec, patience, progress=False, now=_now())
+        call = Pending(spec, patience, progress=False, now=_time())
         is_new = name not in self.checks
         if is_new:
             await self.is_listed(name, call)
@@ -56,7 +56,7 @@ class KnownTools:
         except InvalidAnswer as unfit:
             if call is None:
                 raise
-            call.renew(_now())
+            call.renew(_time())
             if self._client.cache is not None:
                 self._client.cache.clear(_LIST)
             try:
@@ -98,16 +98,16 @@ class KnownTools:
                 "requires",
                 [(at, "Field required")],
             )
-        found = check(result.data)
-        if found:
-            problems = [(at + pointer, message) for pointer, message in found]
+        faults = check(result.data)
+        if faults:
+            problems = [(at + pointer, message) for pointer, message in faults]
             raise InvalidAnswer(f"the result of {name} does not fit its output schema", problems)
 
 
 def find_known_tools(client: object) -> KnownTools:
     # A user's __init__ need not call ours.
-    known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
-    return known
+    tools: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
+    return tools
 
 
 class CheckedResults:
@@ -124,25 +124,25 @@ class CheckedResults:
         self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
         client = cast(ClientBase, super())
-        known = find_known_tools(self)
+        tools = find_known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
-                known.learn(result)
+                tools.learn(result)
             return result
         name: str = cast(Any, params).name
-        call, is_new = await known.begin(name, options)
+        call, is_new = await tools.begin(name, options)
         if is_new:
-            if name not in known.checks:
-                known.checks.learn(name, None, None)
-            options = {**options, **call.remaining_options(_now())}
+            if name not in tools.checks:
+                tools.checks.learn(name, None, None)
+            options = {**options, **call.remaining_options(_time())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.check_result(name, result, None if is_new else call)
+            await tools.check_result(name, result, None if is_new else call)
         return result
 
 
-def _now() -> float:
+def _time() -> float:
     return get_running_loop().time()
 
 
@@ -150,8 +150,8 @@ def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
     try:
         if is_too_large(schema):
             raise ValueError(f"the output schema of {name[:100]} is too large")
-        what = f"the output schema of {name}"
-        return checker(schema, what, of_objects=False, report=partial(_log.warning, "%s: %s", what))
+        noun = f"the output schema of {name}"
+        return checker(schema, noun, of_objects=False, report=partial(_log.warning, "%s: %s", noun))
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None

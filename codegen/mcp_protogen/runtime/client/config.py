@@ -26,17 +26,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError, escape_step
-from ..core.json import is_array, is_object
+from ..core.json import is_array, is_object, read_json
 from ..core.models.validation_errors import problems
-from ..core.options import CallOptions, Options
+from ..core.options import USUAL, CallOptions, Options
 from ..core.tasks import together
 from ..transports.base import Opener, StandardError
 from .base import ClientBase
-from .config_text import read_commented, read_variables
-from .connect import USUAL, Connector
+from .connect import C, C_co, Connector
 
-C = TypeVar("C", bound=ClientBase)
-C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
 ToolT = TypeVar("ToolT", covariant=True)
 ResultT = TypeVar("ResultT", covariant=True)
 
@@ -54,6 +51,21 @@ _PLACEHOLDER: Final = re.compile(
     r"\$\{(?:input:(?P<input>[^}]+)|(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?"
     r"|[^}]*)\}"
 )
+# Texts are matched too, or text that looks like a comment would be removed from them.
+_TEXT: Final = r'(?P<text>"(?:[^"\\]|\\.)*")'
+_COMMENT: Final = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA: Final = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])", re.DOTALL)
+
+_VARIABLE: Final = re.compile(
+    r"""(?:export\s+)? (?P<name>[A-Za-z_][\w.-]*) \s*=\s*
+        (?: '(?P<plain>[^']*)' | "(?P<quoted>(?:[^"\\]|\\.)*)"
+        | (?P<bare>(?:[^\s'"\#]\S*(?:\s+[^\s\#]\S*)*)?) )
+        (?:\s+\#.*)?""",
+    re.VERBOSE,
+)
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
 _EDITOR_FOLDERS: Final = (".vscode", ".cursor")
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
@@ -194,7 +206,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         Each gets its own client, made by `client` or the plain one of the package's newest
         revision, and speaks its own revision. `skip_failed` logs a server that does not start, and
         leaves it out. `inputs` are for values that hosts ask their users, `${input:…}`. `auth`
-        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raises
+        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raise
         `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
         cannot be read.
         """
@@ -216,7 +228,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
     ) -> Opener:
         """Return an opener of connections to one server of a file, or of its decoded JSON.
 
-        `stderr` is that of `stdio_client`, for a server that is a program. Raises `ConfigError` and
+        `stderr` is that of `stdio_client`, for a server that is a program. Raise `ConfigError` and
         `OSError` like `connect_config`, also for an unknown name.
         """
         source = _Source(config, inputs)
@@ -298,10 +310,10 @@ class _Source:
             raise ConfigError(
                 f"{self.name}: add an object {' or '.join(_MEMBERS)} with the servers"
             )
-        for name, given in config[members[0]].items():
+        for name, value in config[members[0]].items():
             at = f"{self.name}#/{members[0]}/{escape_step(name)}"
-            if is_object(given) and (
-                given.get("disabled") is True or given.get("enabled") is False
+            if is_object(value) and (
+                value.get("disabled") is True or value.get("enabled") is False
             ):
                 self.disabled[name] = at
                 continue
@@ -309,18 +321,16 @@ class _Source:
                 self.others.append(name)
                 continue
             try:
-                entry = _Entry.model_validate(_without_nulls(given))
+                entry = _Entry.model_validate(_without_nulls(value))
             except ValidationError as error:
-                pointer, message = problems(error, given)[0]
+                pointer, message = problems(error, value)[0]
                 raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
             # In Zed, an entry with only settings belongs to an extension, which starts the server.
             if members[0] == _ZED_MEMBER and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either `command` or `url`")
-            filled = _Entry.model_construct(
-                **self._fill_in(entry.model_dump(by_alias=True), at, name)
-            )
+            filled = _Entry.model_construct(**self._fill(entry.model_dump(by_alias=True), at, name))
             if filled.env_file is not None:
                 filled.env = {**self._read_env_file(filled.env_file, at, name), **filled.env}
             yield name, _LocatedEntry(at, filled)
@@ -332,7 +342,7 @@ class _Source:
             problem = getattr(error, "strerror", None) or error
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
-    def _fill_in(self, value: Any, at: str, server: str) -> Any:
+    def _fill(self, value: Any, at: str, server: str) -> Any:
         def replace(placeholder: re.Match[str]) -> str:
             text = self._values.get(placeholder[0][2:-1])
             if text is None:
@@ -345,13 +355,11 @@ class _Source:
             return _PLACEHOLDER.sub(replace, value)
         if is_object(value):
             return {
-                key: self._fill_in(member, f"{at}/{escape_step(key)}", server)
+                key: self._fill(member, f"{at}/{escape_step(key)}", server)
                 for key, member in value.items()
             }
         if is_array(value):
-            return [
-                self._fill_in(item, f"{at}/{place}", server) for place, item in enumerate(value)
-            ]
+            return [self._fill(item, f"{at}/{place}", server) for place, item in enumerate(value)]
         return value
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
@@ -388,3 +396,30 @@ def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
                 f"{source}: tools of the servers {name} and {other_name} could have the same name;"
                 f" give another separator than {separator!r}"
             )
+
+
+def read_commented(text: str) -> Any:
+    """Read JSON that may have comments and trailing commas; raise `ValueError`."""
+
+    def blank(found: re.Match[str]) -> str:
+        # Blanks keep the places of later errors.
+        return found["text"] or re.sub(r"[^\n]", " ", found[0])
+
+    return read_json(_LAST_COMMA.sub(blank, _COMMENT.sub(blank, text)))
+
+
+def read_variables(text: str) -> dict[str, str]:
+    """Read lines of `NAME=value`, as in `.env` files; raise `ValueError` with the line."""
+    variables: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        found = _VARIABLE.fullmatch(stripped)
+        if found is None:
+            raise ValueError(f"line {number} is not NAME=value")
+        value = found["plain"] if found["bare"] is None else found["bare"]
+        if found["quoted"] is not None:
+            value = _ESCAPE.sub(lambda one: _ESCAPED.get(one[1], one[0]), found["quoted"])
+        variables[found["name"]] = value
+    return variables

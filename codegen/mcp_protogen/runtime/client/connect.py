@@ -24,7 +24,7 @@ from ..core.connection_errors import (
 )
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
 from ..messages import jsonrpc, reading
@@ -32,16 +32,23 @@ from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Call, Malformed, Parsed, Response
 from ..messages.reading import Batch, messages_in
 from ..rpc.send_queue import MessageSink, SendQueue
-from ..rules import client_negotiation as rules
-from ..rules.client_negotiation import NegotiatedRevision, Outcome
+from ..rules.client_negotiation import (
+    Adopt,
+    Answered,
+    Ask,
+    NegotiatedRevision,
+    Negotiation,
+    Outcome,
+    Restart,
+)
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..transports.base import (
     ExchangingTransport,
-    Held,
     NamingTransport,
     Opener,
+    Paused,
     Received,
     RestartableTransport,
     Transport,
@@ -66,7 +73,6 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 _log: Final = getLogger(__name__)
 # The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
-USUAL: Final = Options()
 
 # The time for a replaced server to end before it gets a signal, in seconds.
 _ENDING: Final = 0.5
@@ -115,7 +121,7 @@ class Connector(Generic[Newest]):
                 revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients after the target must be objects, got {client!r}")
+                raise TypeError(f"clients after the server must be objects, got {client!r}")
         by_revision = {client.TABLE.revision: client for client in clients}
         if len(by_revision) < len(clients):
             raise ValueError("connect takes at most one client for each revision")
@@ -185,34 +191,34 @@ class Negotiator:
         assert self._transport is not None
         return self._transport
 
-    async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
+    async def run(self, prior: NegotiatedRevision | None) -> Adopt:
         transport = await self._connect()
-        negotiation = rules.Negotiation(
+        negotiation = Negotiation(
             self._views.offer,
-            known,
+            prior,
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )
         step = negotiation.start()
-        while not isinstance(step, rules.Adopt):
+        while not isinstance(step, Adopt):
             match step:
                 case Exception():
                     raise step
-                case rules.Restart(then):
+                case Restart(then):
                     await self._reconnect()
                     step = then
-                case rules.Ask(method, version) if method == DISCOVER:
+                case Ask(method, version) if method == DISCOVER:
                     outcome = await self._discover(version, negotiation.silence_means_old)
                     step = negotiation.next(outcome)
-                case rules.Ask(_, version):
+                case Ask(_, version):
                     view = self._views[version]
                     params = {
                         "protocolVersion": version,
                         "capabilities": view.declared,
                         "clientInfo": view.identity,
                     }
-                    within = self._options.initialize_timeout
-                    step = negotiation.next(await self._ask(INITIALIZE, params, within))
+                    timeout = self._options.initialize_timeout
+                    step = negotiation.next(await self._ask(INITIALIZE, params, timeout))
         return step
 
     async def _connect(self) -> Transport:
@@ -241,17 +247,17 @@ class Negotiator:
             await transport.close()
 
     async def _discover(self, version: str, silence_means_old: bool) -> Outcome:
-        view, within = self._views[version], self._options.probe_timeout
+        view, timeout = self._views[version], self._options.probe_timeout
         if not silence_means_old:
             # The server may start slowly, and no other request could help.
             usual = self._options.patience(view.table.requests[DISCOVER], {})
-            within = min(usual.timeout, usual.max_timeout)
+            timeout = min(usual.timeout, usual.max_timeout)
         params = {"_meta": client_envelope(version, view.declared, view.identity)}
-        return await self._ask(DISCOVER, params, within)
+        return await self._ask(DISCOVER, params, timeout)
 
-    async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
+    async def _ask(self, method: str, params: Mapping[str, Any], timeout: float) -> Outcome:
         id = next(self.ids)
-        self._limit, self._within = asyncio.timeout(within), within
+        self._limit, self._within = asyncio.timeout(timeout), timeout
         self._method = method
         try:
             async with self._limit:
@@ -260,7 +266,7 @@ class Negotiator:
                 return await self._answer(id)
         except TimeoutError:
             self._unanswered += 1
-            return RequestTimeout(method, within, self._strays, id)
+            return RequestTimeout(method, timeout, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
             with suppress(OSError, TimeoutError):
@@ -282,9 +288,9 @@ class Negotiator:
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
             return explain_error(received.error, self._strays, id) if received.id == id else None
-        if isinstance(received, Held):
+        if isinstance(received, Paused):
             if received.id == id:
-                self._set_paused(received.held)
+                self._set_paused(received.paused)
             return None
         messages = messages_in(received, self._log)
         if self.repairs is not None and isinstance(received, bytes):
@@ -308,7 +314,7 @@ class Negotiator:
     def _outcome(self, message: Parsed | Batch, id: int) -> Outcome | None:
         match message:
             case Response(answered, result, None) if answered == id:
-                return rules.Answered(result)
+                return Answered(result)
             case Response(answered, _, dict(refused)):
                 if answered == id or (answered is None and self._answers_current()):
                     return McpError(refused["code"], refused["message"], refused.get("data"))
@@ -318,9 +324,8 @@ class Negotiator:
             case Malformed(error):
                 return self._fault(error, id)
             case Batch(values=values):
-                array = InvalidAnswer(
-                    "an array cannot answer before a revision is agreed on", id=id
-                )
+                text = "an array cannot answer before a revision is agreed on"
+                array = InvalidAnswer(text, id=id)
                 return self._fault(array, id) if id in map(reading.answered_id, values) else None
             case _:
                 self._log.info("ignored a message before a revision was agreed on")
@@ -347,9 +352,9 @@ class Negotiator:
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
 
-    def _set_paused(self, held: bool) -> None:
+    def _set_paused(self, paused: bool) -> None:
         now = asyncio.get_running_loop().time()
-        self._limit.reschedule(None if held else now + self._within)
+        self._limit.reschedule(None if paused else now + self._within)
 
 
 def _loss_report(options: Options) -> "LossReport | None":
@@ -362,7 +367,7 @@ def _loss_report(options: Options) -> "LossReport | None":
 
 def _build_connection(
     view: RevisionView[ClientBase],
-    adopted: rules.Adopt,
+    adopted: Adopt,
     ids: Iterator[int],
     sink: MessageSink,
     options: Options,
@@ -415,11 +420,11 @@ async def _run_connection(
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
     reader = asyncio.create_task(_read(client, negotiator))
-    begun = monotonic()
+    start = monotonic()
     try:
         yield
     finally:
-        client.report_end(monotonic() - begun)
+        client.report_end(monotonic() - start)
         endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):

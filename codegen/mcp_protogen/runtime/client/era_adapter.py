@@ -82,24 +82,24 @@ class ToHandshake(ClientConnection):
 
     def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
-        given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
+        extra: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
-            given["meta"] = {SERVER_INFO: dict(info)}
+            extra["meta"] = {SERVER_INFO: dict(info)}
         return spec.results[0](
             supported_versions=[self.negotiated.revision],
             capabilities=dict(self._declared),
-            **given,
+            **extra,
         )
 
     async def _listen(self, params: Any) -> Any:
-        asked = Filter.of(params.notifications.to_wire())
-        wanted = asked.supported_by(self._declared)
+        full = Filter.of(params.notifications.to_wire())
+        filter = full.supported_by(self._declared)
         id = next(self._ids)
         # Some servers report changed lists without declaring it.
-        self._streams[id] = wanted._replace(lists=asked.lists)
+        self._streams[id] = filter._replace(lists=full.lists)
         try:
             await self._update_subscriptions()
-            await self._acknowledge(id, wanted)
+            await self._acknowledge(id, filter)
             await self.endpoint.until_aborted()
         finally:
             del self._streams[id]
@@ -109,15 +109,15 @@ class ToHandshake(ClientConnection):
 
     async def _update_subscriptions(self) -> None:
         async with self._subscribing:
-            wanted = frozenset[str]().union(*(stream.uris for stream in self._streams.values()))
-            for uri in sorted(wanted - self._subscribed):
+            uris = frozenset[str]().union(*(stream.uris for stream in self._streams.values()))
+            for uri in sorted(uris - self._subscribed):
                 self._subscribed.add(uri)
                 try:
                     await self.change_subscription(SUBSCRIBE, uri)
                 except ProtocolError:
                     self._subscribed.discard(uri)
                     raise
-            for uri in sorted(self._subscribed - wanted):
+            for uri in sorted(self._subscribed - uris):
                 self._subscribed.discard(uri)
                 await self.change_subscription(UNSUBSCRIBE, uri)
 
@@ -125,12 +125,12 @@ class ToHandshake(ClientConnection):
         with suppress(Disconnected, ProtocolError):
             await self._update_subscriptions()
 
-    async def _acknowledge(self, id: int, wanted: Filter) -> None:
+    async def _acknowledge(self, id: int, filter: Filter) -> None:
         handler = self.handlers.get(ACKNOWLEDGED)
         if handler is not None:
-            given = {"notifications": wanted.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
+            params = {"notifications": filter.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
             spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
-            await handler(spec.params.from_wire(given))
+            await handler(spec.params.from_wire(params))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
@@ -200,12 +200,12 @@ class ToStateless(ClientConnection):
         if not asks or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
-        given = table.carry_out(method, "params", {} if params is None else params.to_wire())
+        wire = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
-        async def again(answered: Any) -> Any:
-            return await endpoint.request(native, answered, options, meta=meta)
+        async def again(result: Any) -> Any:
+            return await endpoint.request(native, result, options, meta=meta)
 
-        result = await self.complete(native, native.params.from_wire(given), result, again)
+        result = await self.complete(native, native.params.from_wire(wire), result, again)
         if isinstance(result, claims):
             return result
         return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
@@ -215,15 +215,15 @@ class ToStateless(ClientConnection):
         spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
         if spec is None or handler is None:
             raise unfit_question(key, f"the client has no handler for {method}")
-        asked: JSONObject = {} if question.params is None else question.params.to_wire()
-        params = validator_of(spec.params)(table.carry_in(method, "params", asked))
+        wire: JSONObject = {} if question.params is None else question.params.to_wire()
+        params = validator_of(spec.params)(table.carry_in(method, "params", wire))
         self.check_question(key, spec, params)
 
         async def answer() -> WireModel:
             result: WireModel = await handler(params)
             answer = table.carry_out(method, "result", result.to_wire())
             if method == ELICIT:
-                answer = fit_answer(answer, asked, params.to_wire())
+                answer = fit_answer(answer, wire, params.to_wire())
             native: type[WireModel] = table.wire.input_requests[method].results[0]
             return native.from_wire(answer)
 

@@ -43,7 +43,7 @@ class ListenStream:
     def __init__(self, endpoint: Endpoint, spec: AnyRequest) -> None:
         self._endpoint = endpoint
         self._spec = spec
-        self._wanted = Filter()
+        self._filter = Filter()
         self._task: Task[None] | None = None
         self._acknowledged: Future[Filter] | None = None
         self._changing = Lock()
@@ -51,11 +51,11 @@ class ListenStream:
         self._pause = _PAUSE
 
     async def follow_lists(self, methods: Iterable[str]) -> None:
-        wanted = Filter(frozenset(methods)).supported_by(
+        lists = Filter(frozenset(methods)).supported_by(
             self._endpoint.connection.declared["server"]
         )
         try:
-            await self._listen(lambda filter: filter._replace(lists=wanted.lists))
+            await self._listen(lambda filter: filter._replace(lists=lists.lists))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
 
@@ -65,24 +65,24 @@ class ListenStream:
             await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
             return
         await self._listen(lambda filter: filter._replace(uris=filter.uris | {uri}))
-        if uri not in self._wanted.uris:
+        if uri not in self._filter.uris:
             raise McpError(INVALID_PARAMS, "The server does not report changes of this resource")
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         async with self._changing:
-            before, wanted = self._task, change(self._wanted)
-            if wanted == self._wanted:
+            old, filter = self._task, change(self._filter)
+            if filter == self._filter:
                 return
             task: Task[None] | None = None
-            if wanted != Filter():
-                task, wanted = await self._open_stream(wanted)
-            self._wanted, self._task = wanted, task
-            if before is not None:
-                before.cancel()
+            if filter != Filter():
+                task, filter = await self._open_stream(filter)
+            self._filter, self._task = filter, task
+            if old is not None:
+                old.cancel()
 
-    async def _open_stream(self, wanted: Filter) -> tuple[Task[None], Filter]:
+    async def _open_stream(self, filter: Filter) -> tuple[Task[None], Filter]:
         acknowledged = self._acknowledged = get_running_loop().create_future()
-        task = self._endpoint.tasks.start(self._stream(wanted, acknowledged))
+        task = self._endpoint.tasks.start(self._stream(filter, acknowledged))
         try:
             async with timeout(self._endpoint.options.timeout):
                 return task, await acknowledged
@@ -92,45 +92,45 @@ class ListenStream:
         finally:
             self._acknowledged = None
 
-    async def _stream(self, wanted: Filter, acknowledged: Future[Filter]) -> None:
-        params = self._spec.params(notifications=wanted.to_wire())
-        over: Exception = McpError(INTERNAL_ERROR, "the server closed the stream")
+    async def _stream(self, filter: Filter, acknowledged: Future[Filter]) -> None:
+        params = self._spec.params(notifications=filter.to_wire())
+        reason: Exception = McpError(INTERNAL_ERROR, "the server closed the stream")
         began = get_running_loop().time()
         try:
             await self._endpoint.request(self._spec, params, CallOptions())
         except (ProtocolError, ConnectionError) as error:
-            over = error
+            reason = error
         except CancelledError:
             acknowledged.cancel()
             raise
         if not acknowledged.done():
-            acknowledged.set_exception(over)
+            acknowledged.set_exception(reason)
             return
         if get_running_loop().time() - began >= _LASTING:
             self._pause = _PAUSE
         async with self._changing:
             is_current = self._task is current_task()
         if is_current and self._endpoint.broken is None:
-            await self._listen_again(over)
+            await self._listen_again(reason)
 
-    async def _listen_again(self, over: Exception) -> None:
-        own = self._task
-        while self._task is own:
-            _log.warning("the listen stream has ended and is opened again: %s", over)
+    async def _listen_again(self, reason: Exception) -> None:
+        task = self._task
+        while self._task is task:
+            _log.warning("the listen stream has ended and is opened again: %s", reason)
             await sleep(self._pause)
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             async with self._changing:
                 try:
-                    self._task, self._wanted = await self._open_stream(self._wanted)
+                    self._task, self._filter = await self._open_stream(self._filter)
                 except McpError as error:
                     _log.warning("the server no longer reports changes: %s", error)
-                    self._wanted, self._task = Filter(), None
+                    self._filter, self._task = Filter(), None
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
-                    over = error
-        table, wanted = self._endpoint.connection.table, self._wanted
-        changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(wanted.lists)]
-        changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(wanted.uris)]
+                    reason = error
+        table, filter = self._endpoint.connection.table, self._filter
+        changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(filter.lists)]
+        changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(filter.uris)]
         for method, params in changes:
             spec = table.notifications[method]
             self._endpoint.handle_notification(

@@ -11,16 +11,15 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpa
 from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
-from ..core.options import CallOptions, Options
+from ..core.options import USUAL, CallOptions, Options
 from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
 from ..rpc.peer import Omitted as Omitted
 from ..rpc.peer import present
-from ..transports.base import Target
+from ..transports.base import ServerLike
 from .base import ClientBase, ReadAs
-from .connect import USUAL
-from .targets import Connect
+from .servers import Connect
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")
@@ -28,8 +27,8 @@ How: TypeAlias = Literal["call_tool", "get_prompt", "read_resource"]
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 
-ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
-"""A target of `connect`, or a connection opened by another function."""
+ServerOrConnection: TypeAlias = ServerLike | AbstractAsyncContextManager[ClientBase]
+"""A server for `connect`, or a connection opened by another function."""
 
 
 class _Calls:
@@ -70,15 +69,15 @@ class _Calls:
 
     @classmethod
     def _connection(
-        cls, target: ServerOrConnection, options: Options
+        cls, server: ServerOrConnection, options: Options
     ) -> AbstractAsyncContextManager[ClientBase]:
-        given: Any = target
-        if isinstance(given, AbstractAsyncContextManager):
-            return cast(AbstractAsyncContextManager[ClientBase], given)
+        value: Any = server
+        if isinstance(value, AbstractAsyncContextManager):
+            return cast(AbstractAsyncContextManager[ClientBase], value)
         if cls.CLIENT is None:
-            return cls.CONNECT(given, options=options)
+            return cls.CONNECT(value, options=options)
         every = cls.CONNECT.package.REVISIONS
-        return cls.CONNECT(given, cls.CLIENT(), revisions=every, options=options)
+        return cls.CONNECT(value, cls.CLIENT(), revisions=every, options=options)
 
 
 class ToolClient(_Calls):
@@ -87,27 +86,27 @@ class ToolClient(_Calls):
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, target: ServerOrConnection, /, *, options: Options = USUAL
+        cls, server: ServerOrConnection, /, *, options: Options = USUAL
     ) -> AsyncGenerator[Self, None]:
-        """Connect to the server: `async with WeatherClient.connect(target) as weather`.
+        """Connect to the server: `async with WeatherClient.connect(server) as weather`.
 
-        The target is one of `connect` of the package, or a connection opened by another function,
+        The server is one for `connect` of the package, or a connection opened by another function,
         such as `connect_http(url, auth=OAuth())`, with its own options. Errors are those of
         `connect`.
         """
-        async with cls._connection(target, options) as client:
+        async with cls._connection(server, options) as client:
             yield cls(client)
 
     async def _call(
-        self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
+        self, tool: str, returns: ReadAs[T], arguments: Arguments, optional: Arguments
     ) -> T:
-        return await self._send_request("call_tool", tool, returns, given, optional)
+        return await self._send_request("call_tool", tool, returns, arguments, optional)
 
     async def _result(
-        self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
+        self, how: How, name: str, returns: type[T], arguments: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return await self._send_request(how, name, None, given, optional)
+        return await self._send_request(how, name, None, arguments, optional)
 
 
 class SyncToolClient(_Calls):
@@ -121,29 +120,31 @@ class SyncToolClient(_Calls):
     @classmethod
     @contextmanager
     def connect(
-        cls, target: ServerOrConnection, /, *, options: Options = USUAL
+        cls, server: ServerOrConnection, /, *, options: Options = USUAL
     ) -> Generator[Self, None, None]:
-        """Connect to the server: `with SyncWeatherClient.connect(target) as weather`.
+        """Connect to the server: `with SyncWeatherClient.connect(server) as weather`.
 
-        Targets and errors are those of the class with coroutines. Raise `LocalError` in a thread
+        Servers and errors are those of the class with coroutines. Raise `LocalError` in a thread
         that runs an event loop.
         """
         with _background() as background:
-            client = background.run(lambda: background.enter(cls._connection(target, options)))
+            client = background.run(lambda: background.enter(cls._connection(server, options)))
             connected = cls(client)
             connected._background = background
             yield connected
 
-    def _call(self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments) -> T:
+    def _call(self, tool: str, returns: ReadAs[T], arguments: Arguments, optional: Arguments) -> T:
         return self._background.run(
-            lambda: self._send_request("call_tool", tool, returns, given, optional)
+            lambda: self._send_request("call_tool", tool, returns, arguments, optional)
         )
 
     def _result(
-        self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
+        self, how: How, name: str, returns: type[T], arguments: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return self._background.run(lambda: self._send_request(how, name, None, given, optional))
+        return self._background.run(
+            lambda: self._send_request(how, name, None, arguments, optional)
+        )
 
 
 class _Background:
@@ -151,7 +152,7 @@ class _Background:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._leaving = asyncio.Event()
-        self._holding: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
 
     def run(self, work: Work[T]) -> T:
         """Run `work` on the loop and return its result; cancel it if the wait is interrupted."""
@@ -164,24 +165,24 @@ class _Background:
             raise
 
     async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        opened: asyncio.Future[T] = self._loop.create_future()
-        self._holding = asyncio.create_task(self._hold(connection, opened))
-        await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)
-        if not opened.done():
-            holding, self._holding = self._holding, None
-            await holding  # raises the error of opening
-        return opened.result()
+        ready: asyncio.Future[T] = self._loop.create_future()
+        self._running = asyncio.create_task(self._run(connection, ready))
+        await asyncio.wait((ready, self._running), return_when=asyncio.FIRST_COMPLETED)
+        if not ready.done():
+            running, self._running = self._running, None
+            await running  # raises the error of opening
+        return ready.result()
 
     async def leave(self) -> None:
         self._leaving.set()
-        if self._holding is not None:
-            await self._holding
+        if self._running is not None:
+            await self._running
 
-    async def _hold(
-        self, connection: AbstractAsyncContextManager[T], opened: asyncio.Future[T]
+    async def _run(
+        self, connection: AbstractAsyncContextManager[T], ready: asyncio.Future[T]
     ) -> None:
         async with connection as client:
-            opened.set_result(client)
+            ready.set_result(client)
             await self._leaving.wait()
 
 

@@ -36,7 +36,7 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
         failed = has_failed(result)
         if failed and check is not False:
             raise ToolFailed(spec.method, result)
-        return result if failed or adapter is None else _read(spec.method, result, adapter)
+        return result if failed or adapter is None else _read_result(spec.method, result, adapter)
 
     return read
 
@@ -64,7 +64,7 @@ def _build_adapter(as_: Any) -> TypeAdapter[Any]:
     return TypeAdapter(as_)
 
 
-def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
+def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
     candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
 
@@ -75,8 +75,8 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
         try:
             return validate(value)
         except ValidationError as error:
-            found = problems_within(error, value, pointer, validate)
-            first = first or InvalidAnswer(f"the result of {method} does not fit the type", found)
+            faults = problems_within(error, value, pointer, validate)
+            first = first or InvalidAnswer(f"the result of {method} does not fit the type", faults)
     assert first is not None
     raise first
 

@@ -65,8 +65,8 @@ class Strays(NamedTuple):
             return error
         quoted = ", ".join(repr(line.decode("utf-8", "replace")) for line in self.lines)
         framed = any(map(is_frame, self.lines))
-        why = " (Content-Length frames, as in LSP; here a message is one line)" if framed else ""
-        return f"the {self.peer} wrote {quoted} {EXPECTED}{why}; {error}"
+        reason = " (Content-Length frames, as in LSP; here a message is one line)" if framed else ""
+        return f"the {self.peer} wrote {quoted} {EXPECTED}{reason}; {error}"
 
 
 NO_STRAYS: Final = Strays()
@@ -77,12 +77,12 @@ def is_frame(line: bytes) -> bool:
 
 
 def _in_words(id: RequestId | None, text: str, open: Collection[RequestId]) -> str:
-    shown = f": {text[:_LONGEST_TEXT]!r}" if text else ""
+    quote = f": {text[:_LONGEST_TEXT]!r}" if text else ""
     if id is None:
-        return f"sent an answer without an id{shown}"
-    others = ", ".join(repr(open_id) for open_id in sorted(open, key=str)[:_MOST])
+        return f"sent an answer without an id{quote}"
+    ids = ", ".join(repr(open_id) for open_id in sorted(open, key=str)[:_MOST])
     verb = "is" if len(open) == 1 else "are"
-    return f"answered a request with the id {id!r:.60}, which is not open ({others} {verb}){shown}"
+    return f"answered a request with the id {id!r:.60}, which is not open ({ids} {verb}){quote}"
 
 
 class Disconnected(ConnectionError):
@@ -107,11 +107,7 @@ class RequestTimeout(LocalError, TimeoutError):
     """No answer in time; the peer gets a cancellation if the protocol allows one."""
 
     def __init__(
-        self,
-        method: str,
-        seconds: float,
-        strays: Strays = NO_STRAYS,
-        id: RequestId | None = None,
+        self, method: str, seconds: float, strays: Strays = NO_STRAYS, id: RequestId | None = None
     ) -> None:
         super().__init__(strays.explain(f"{method} was not answered within {seconds:g} s", id))
         self.method: Final = method
@@ -191,5 +187,4 @@ CHOSEN: Final = (
     InvalidParams,
     MissingClientCapability,
 )
-"""Errors that a handler may raise as the answer; the text of any other exception goes to the log.
-"""
+"""Errors that a handler may raise as the answer; texts of other exceptions go to the log."""

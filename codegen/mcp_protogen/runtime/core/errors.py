@@ -52,7 +52,7 @@ class LocalError(ProtocolError):
 
 
 class Untranslatable(LocalError):
-    """A value that the target revision cannot express; nothing was sent."""
+    """A value that the other revision cannot express; nothing was sent."""
 
     CODE = INVALID_PARAMS
 
@@ -120,8 +120,8 @@ class Invalid(RemoteError):
     def __init__(
         self, message: str, problems: Sequence[tuple[str, str]] = (), *, id: RequestId | None = None
     ) -> None:
-        listed = [{"pointer": pointer, "message": text} for pointer, text in problems]
-        super().__init__(message, id=id, data={"problems": listed} if listed else None)
+        items = [{"pointer": pointer, "message": text} for pointer, text in problems]
+        super().__init__(message, id=id, data={"problems": items} if items else None)
         self.problems: Final = tuple(problems)
 
     def __str__(self) -> str:

@@ -34,30 +34,30 @@ def fit_answer(answer: JSONObject, requested: Schema, received: Schema) -> JSONO
     if FORM not in requested:
         return {name: value for name, value in answer.items() if name != _CONTENT}
     members = _members(requested)
-    several = {
+    lists = {
         name
         for name, field in _members(received).items()
         if field.get("type") != "array" and members.get(name, _NONE).get("type") == "array"
     }
     content = {
-        name: _several(value, members[name]) if name in several else value
+        name: _split_choices(value, members[name]) if name in lists else value
         for name, value in answer[_CONTENT].items()
         if name in members or _OTHERS in requested[FORM]
     }
     return {**answer, _CONTENT: content}
 
 
-def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
-    if answer.get("action") != "accept" or FORM not in asked:
+def faults_of(answer: JSONObject, schema: Schema, at: str) -> list[Problem]:
+    if answer.get("action") != "accept" or FORM not in schema:
         return []
-    return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")
+    return problems_of(answer.get(_CONTENT, {}), schema[FORM], f"{at}/{_CONTENT}")
 
 
 def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
-    """Return the problems of a form's content, each with a pointer that begins with `at`."""
+    """Return the problems of a form's content, with pointers that begin with `at`."""
     if not is_object(content):
         return [Problem(at, "Input should be an object")]
-    found = [
+    problems = [
         Problem(f"{at}/{escape_step(name)}", "Field required")
         for name in schema.get("required", ())
         if name not in content
@@ -66,10 +66,10 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
     for name, value in content.items():
         place = f"{at}/{escape_step(name)}"
         if name in members:
-            found += (Problem(place, text) for text in _faults(value, members[name]))
-        elif schema.get(_OTHERS) is False and len(found) < _MOST:
-            found.append(Problem(place, "The form has no such field"))
-    return found
+            problems += (Problem(place, text) for text in _faults(value, members[name]))
+        elif schema.get(_OTHERS) is False and len(problems) < _MOST:
+            problems.append(Problem(place, "The form has no such field"))
+    return problems
 
 
 def _members(question: Schema) -> Schema:
@@ -77,7 +77,7 @@ def _members(question: Schema) -> Schema:
     return members
 
 
-def _several(value: object, field: Schema) -> object:
+def _split_choices(value: object, field: Schema) -> object:
     """Split a text at commas into choices; a choice may itself contain commas."""
     if not isinstance(value, str):
         return value
@@ -87,15 +87,15 @@ def _several(value: object, field: Schema) -> object:
     parts = value.split(",", sum(sizes) + 1)
     if len(parts) > sum(sizes) + 1:
         return value  # more names than choices, even if the text ends with a comma
-    found: list[str] = []
+    values: list[str] = []
     start = 0
     while start < len(parts):
         ends = range(min(start + longest, len(parts)), start, -1)
-        named = (",".join(parts[start:end]).strip() for end in ends)
-        one = next((text for text in named if text in choices), parts[start].strip())
-        found += [one] if one else []
+        texts = (",".join(parts[start:end]).strip() for end in ends)
+        one = next((text for text in texts if text in choices), parts[start].strip())
+        values += [one] if one else []
         start += 1 + one.count(",")
-    return found
+    return values
 
 
 def _choices(schema: Schema) -> frozenset[Any] | None:
@@ -111,9 +111,9 @@ def _faults(value: Any, schema: Schema) -> Iterator[str]:
     kind = _TYPES.get(schema.get("type", ""))
     if kind is None:
         return
-    is_one, named, (lower, upper), be, unit = kind
+    is_one, noun, (lower, upper), be, unit = kind
     if not is_one(value):
-        yield f"Input should be {named}"
+        yield f"Input should be {noun}"
         return
     if isinstance(value, bool):
         return

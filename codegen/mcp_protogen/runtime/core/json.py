@@ -30,5 +30,5 @@ duplicate members counts.
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text, with null for NaN and infinities.
 
-Raise `PydanticSerializationError` for a value without a JSON form.
+Raise `PydanticSerializationError` for a value that JSON lacks.
 """

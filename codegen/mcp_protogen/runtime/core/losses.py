@@ -18,12 +18,12 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
 class Loss(NamedTuple):
-    """A part of the input that is missing from the output or has changed its form.
+    """A part of the input that the output lacks or expresses differently.
 
-    `pointer` is a JSON pointer into the input. A `harmless` loss removes no information: the target
-    revision says the same in another way, or implies it. On a connection, `method` is that of the
-    message, `own` the revision of this side and `wire` that of the peer; both are empty for repairs
-    by a lenient client (`Options.lenient`).
+    `pointer` is a JSON pointer into the input. A `harmless` loss removes no information: the
+    destination says the same in another way, or implies it. On a connection, `method` is that of
+    the message, `own` the revision of this side and `wire` that of the peer; both are empty for
+    repairs by a lenient client (`Options.lenient`).
     """
 
     pointer: str
@@ -36,7 +36,7 @@ class Loss(NamedTuple):
 
 
 class Translated(NamedTuple, Generic[T]):
-    """A value in the target revision, with the losses of its translation."""
+    """A translated value, with the losses."""
 
     value: T
     losses: tuple[Loss, ...] = ()
@@ -45,8 +45,7 @@ class Translated(NamedTuple, Generic[T]):
 class LossReport:
     """A reporter of the losses of one connection, to a callback and the log, each kind once.
 
-    Losses that differ only in array indices are one kind, except entries that a lenient client
-    removed.
+    Losses that differ only in array indices are one kind, except entries removed by repairs.
     """
 
     def __init__(

@@ -87,8 +87,8 @@ class MethodCall:
     def replace(self, *, params: Any) -> "MethodCall":
         """Return the call with other params; raise `TypeError` if their class differs."""
         if not isinstance(params, type(self.params)):
-            wanted, given = type(self.params).__name__, type(params).__name__
-            raise TypeError(f"the params of {self.method} must be {wanted}, got {given}")
+            old, new = type(self.params).__name__, type(params).__name__
+            raise TypeError(f"the params of {self.method} must be {old}, got {new}")
         return replace(self, params=params)
 
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
@@ -97,10 +97,8 @@ class MethodCall:
         field: Any = model.__pydantic_fields__.get("meta")
         meta = {**meta_of(self.params), **members}
         # Params without a `meta` field carry it as an undeclared member.
-        update = (
-            {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
-        )
-        params = self.params.model_copy(update=update)
+        added = {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
+        params = self.params.model_copy(update=added)
         return replace(self, params=params, meta={**self.meta, **members})
 
 
@@ -156,7 +154,7 @@ async def send_through(
     if not middleware:
         return await send(params)
     try:
-        given = spec.params() if params is None else params
+        full = spec.params() if params is None else params
     except (TypeError, ValidationError):
         return await send(params)
     ids: list[RequestId] = []
@@ -164,19 +162,19 @@ async def send_through(
     async def send_changed(changed: MethodCall) -> Any:
         token = _ids.set(ids)
         try:
-            return await send(params if changed.params is given else changed.params)
+            return await send(params if changed.params is full else changed.params)
         finally:
             _ids.reset(token)
 
-    made = call(spec.method, params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
-    return await through(middleware, send_changed, made)
+    first = call(spec.method, params=full, meta=meta_of(full), is_sent=True, sent_ids=ids)
+    return await through(middleware, send_changed, first)
 
 
 def note_ids(ids: Iterator[RequestId]) -> Iterator[RequestId]:
     for id in ids:
-        sent = _ids.get()
-        if sent is not None:
-            sent.append(id)
+        sent_ids = _ids.get()
+        if sent_ids is not None:
+            sent_ids.append(id)
         yield id
 
 
@@ -211,8 +209,8 @@ SessionHooks: TypeAlias = tuple[Callable[[SessionEnd], object], ...]
 
 
 def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
-    found = [getattr(function, "on_session_end", None) for function in middleware]
-    return tuple(hook for hook in found if hook is not None)
+    hooks = [getattr(function, "on_session_end", None) for function in middleware]
+    return tuple(hook for hook in hooks if hook is not None)
 
 
 def report_session_end(hooks: SessionHooks, **members: Any) -> None:

@@ -19,23 +19,23 @@ _REFRESHING: Final = "offline_access"
 NO_SCOPES: Final = frozenset[str]()
 
 
-def checked_scopes(given: Collection[str], where: str) -> frozenset[str]:
+def checked_scopes(scopes: Collection[str], label: str) -> frozenset[str]:
     """Return scopes as a set; raise `TypeError` or `ValueError` for invalid ones."""
-    if isinstance(given, str):
+    if isinstance(scopes, str):
         raise TypeError(
-            f"{where}: scopes must be a collection, not a single string: write {{{given!r}}}"
+            f"{label}: scopes must be a collection, not a single string: write {{{scopes!r}}}"
         )
-    for scope in cast(Iterable[Any], given):
+    for scope in cast(Iterable[Any], scopes):
         if not isinstance(scope, str):
-            raise TypeError(f"{where}: a scope must be a string, got {scope!r}")
+            raise TypeError(f"{label}: a scope must be a string, got {scope!r}")
         if not _SCOPE.fullmatch(scope):
             allowed = "visible ASCII characters without quotes and backslashes"
-            raise ValueError(f"{where}: invalid scope {scope!r:.100}: use {allowed}")
+            raise ValueError(f"{label}: invalid scope {scope!r:.100}: use {allowed}")
         if scope == _REFRESHING:
             raise ValueError(
-                f"{where}: {scope} is for authorization servers; a resource cannot require it"
+                f"{label}: {scope} is for authorization servers; a resource cannot require it"
             )
-    return frozenset(given)
+    return frozenset(scopes)
 
 
 def format_scopes(scopes: Iterable[str]) -> str:

@@ -40,8 +40,7 @@ class CallOptions(TypedDict, total=False):
     """Options of a single call. Times are in seconds.
 
     With `reset_on_progress`, each progress report restarts `timeout`, but never `max_timeout`.
-    `on_progress` asks the peer for progress reports; an awaitable that it returns is awaited in its
-    own task.
+    `on_progress` asks the peer for progress reports; an awaitable result has its own task.
     """
 
     timeout: float
@@ -73,9 +72,7 @@ class TaskLimits(Protocol):
 
 
 def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, including objects and arrays, or more than
-    `most`.
-    """
+    """Return the number of JSON values, including objects and arrays, or more than `most`."""
     found = [value]
     for inner in found:
         if len(found) > most:
@@ -89,14 +86,12 @@ def count_values(value: object, most: int) -> int:
 
 def has_long_paths(value: Any) -> bool:
     """Return whether errors about all values in `value` would take far more memory than it."""
-    left, total = [(value, 0)], 0
-    while left and total <= _PATHS:
-        inner, length = left.pop()
-        total += len(inner) * length
+    stack, total = [(value, 0)], 0
+    while stack and total <= _PATHS:
+        inner, size = stack.pop()
+        total += len(inner) * size
         items = inner.items() if is_object(inner) else (("", item) for item in inner)
-        left += [
-            (item, length + len(name)) for name, item in items if isinstance(item, dict | list)
-        ]
+        stack += [(item, size + len(name)) for name, item in items if isinstance(item, dict | list)]
     return total > _PATHS
 
 
@@ -217,6 +212,8 @@ class Options:
             call.get("reset_on_progress", False),
         )
 
+
+USUAL: Final = Options()
 
 FOREVER: Final = Patience(float("inf"), float("inf"))
 """For requests that are answered at their end, such as a listen stream."""

@@ -33,7 +33,7 @@ class Page(NamedTuple, Generic[T]):
 def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
     """Return the page for a cursor that a client sent; the first page for None.
 
-    Raises `InvalidParams` for a cursor that does not belong to this list
+    Raise `InvalidParams` for a cursor that does not belong to this list
     (server/utilities/pagination, "Error Handling"), and `ValueError` if `size` is not positive.
     """
     if size < 1:
@@ -66,7 +66,7 @@ async def items(
     """Yield the items of all pages; `fetch` gets the page of a cursor, `of` its items.
 
     An empty or repeated cursor ends the iteration with a warning in the log; the items of a
-    repeated page are left out. Raises `RemoteError` if there are more than `limit` pages.
+    repeated page are left out. Raise `RemoteError` if there are more than `limit` pages.
     """
     # Digests, because cursors and pages may be long, and a list may have many.
     cursors: set[bytes] = set()

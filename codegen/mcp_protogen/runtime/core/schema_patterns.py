@@ -72,9 +72,7 @@ class Patterns:
         self._reported: set[str] = set()
         self._left = _CHARACTERS
         self.can_skip = True
-        """Whether skipping a pattern can only accept more values, because the schema has no `not`
-        or similar.
-        """
+        """Whether skipping a pattern only accepts more values: the schema has no `not` or such."""
 
     @property
     def are_own(self) -> bool:
@@ -91,10 +89,7 @@ class Patterns:
         if self.are_own:
             return (_linear(pattern) or _python(pattern)) is not None
         if _linear(pattern) is None:
-            why = (
-                "is not checked: it cannot be matched in linear time with the meaning of ECMA "
-                "262"
-            )
+            why = "is not checked: it cannot be matched in linear time with the meaning of ECMA 262"
             self.skip(f"the pattern {pattern[:80]!r} {why}")
         return True
 
@@ -175,11 +170,8 @@ def _python(pattern: str) -> Search | None:
     return lambda text: compiled.search(text) is not None
 
 
-def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]) -> dict[str, Any]:
-    """Return safe keywords that replace the `usual` ones of jsonschema.
-
-    `said` are the keywords in the schema.
-    """
+def keywords(usual: Mapping[str, Any], patterns: Patterns, used: Collection[str]) -> dict[str, Any]:
+    """Return safe replacements of jsonschema's `usual` keywords, for a schema that has `used`."""
 
     def pattern(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[Any]:
         if validator.is_type(instance, "string") and patterns.search(value, instance) is False:
@@ -208,7 +200,7 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
         "additionalProperties": additional,
     }
     # jsonschema's own search for evaluated members cannot be replaced.
-    beside = {"patternProperties", "unevaluatedProperties"} <= {*said}
+    beside = {"patternProperties", "unevaluatedProperties"} <= {*used}
     if beside and not patterns.are_own:
         changed["unevaluatedProperties"] = skip_unevaluated
     return changed

@@ -40,52 +40,51 @@ _FOLLOWED: Final = 100_000
 
 
 def checker(
-    schema: Mapping[str, Any], what: str, *, of_objects: bool, report: Report | None = None
+    schema: Mapping[str, Any], noun: str, *, of_objects: bool, report: Report | None = None
 ) -> Check:
-    """Return a function that validates values against a schema; `what` names it in messages.
+    """Return a function that validates values against a schema; `noun` names it in messages.
 
     With `of_objects`, the root must have the type object. Raise `ValueError` for an unusable
     schema, and `ImportError` without the package jsonschema. `report` is for schemas from
-    elsewhere: it is called with what is not checked. A check that would not end is reported as a
-    problem.
+    elsewhere: it is called with what is not checked. A check that would not end is a problem.
     """
-    validators = library("jsonschema", what)
-    dialect = _dialect(schema, what)
+    validators = library("jsonschema", noun)
+    dialect = _dialect(schema, noun)
     if of_objects and schema.get("type") != "object":
-        raise ValueError(f'{what} must have "type": "object" at its root')
+        raise ValueError(f'{noun} must have "type": "object" at its root')
     cls: Any = getattr(validators, _DIALECTS[dialect])
     own: JSONObject = dict(schema)
-    registry = library("jsonschema_specifications", what).REGISTRY
+    registry = library("jsonschema_specifications", noun).REGISTRY
     patterns = Patterns(report)
-    _check_form(cls, own, what, patterns)
-    for part in _parts_aside(own, dialect, registry, what):
-        _check_form(cls, part, what, patterns)
-    left = [0]
-    validator = _bounded_class(validators, cls, left, patterns, own)(own, registry=registry)
+    _check_meta(cls, own, noun, patterns)
+    for part in _parts_aside(own, dialect, registry, noun):
+        _check_meta(cls, part, noun, patterns)
+    room = [0]
+    validator = _bounded_class(validators, cls, room, patterns, own)(own, registry=registry)
 
     def check(value: Any) -> list[Problem]:
-        left[0] = _FOLLOWED
+        room[0] = _FOLLOWED
         patterns.renew()
-        found: list[Problem] = []
+        faults: list[Problem] = []
         try:
             for error in islice(validator.iter_errors(value), _MOST):
-                found.append(_problem(error))
+                faults.append(_problem(error))
         except (RecursionError, _TooOften) as endless:
             why = str(endless) if isinstance(endless, _TooOften) else _TOO_DEEP
             patterns.skip(why)
             return [Problem("", why)]
         except NotChecked:
             patterns.skip("the rest is not checked, because a pattern cannot be")
-        return found
+        return faults
 
     return check
 
 
-def _dialect(schema: Mapping[str, Any], what: str) -> str:
+def _dialect(schema: Mapping[str, Any], noun: str) -> str:
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
     if dialect not in _DIALECTS:
-        known = ", ".join(_DIALECTS)
-        raise ValueError(f"{what} uses the unsupported dialect {dialect}; supported: {known}")
+        names = ", ".join(_DIALECTS)
+        raise ValueError(f"{noun} uses the unsupported dialect {dialect}; supported: {names}")
     return dialect
 
 
@@ -95,73 +94,73 @@ def _problem(error: Any) -> Problem:
     return Problem(pointer_to(error.absolute_path), brief)
 
 
-def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> None:
+def _check_meta(cls: Any, schema: JSONObject, noun: str, patterns: Patterns) -> None:
     formats: Any = type(cls.FORMAT_CHECKER)(())
     formats.checks("regex")(patterns.is_readable)
     meta = cls(cls.META_SCHEMA, format_checker=formats)
     try:
         for error in meta.iter_errors(schema):
             pointer, brief = _problem(error)
-            raise ValueError(f"{what} is not a valid schema: {pointer or '/'}: {brief}")
+            raise ValueError(f"{noun} is not a valid schema: {pointer or '/'}: {brief}")
     except RecursionError:
-        raise ValueError(f"{what} is nested too deeply") from None
+        raise ValueError(f"{noun} is nested too deeply") from None
 
 
-def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
-    """Return subschemas that only references reach, in places where keywords hold no schema.
+def _parts_aside(schema: JSONObject, dialect: str, registry: Any, noun: str) -> list[JSONObject]:
+    """Return subschemas that only references reach, in places where keywords have no schema.
 
     Raise `ValueError` for a reference outside the schema, and for a dialect named below the root,
     which would have other rules.
     """
-    specification = library("referencing.jsonschema", what).specification_with(dialect)
+    specification = library("referencing.jsonschema", noun).specification_with(dialect)
     root = specification.create_resource(schema)
-    left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
+    stack, lookups = [(root, registry.resolver_with_root(root))], list[Any]()
     own, seen, aside = {id(part) for part in _objects_in(schema)}, set[int](), list[JSONObject]()
-    while left or targets:
-        if not left:
-            target = targets.pop()
-            if id(target.contents) in own - seen:
-                aside.append(target.contents)
-                left.append((specification.create_resource(target.contents), target.resolver))
+    while stack or lookups:
+        if not stack:
+            lookup = lookups.pop()
+            if id(lookup.contents) in own - seen:
+                aside.append(lookup.contents)
+                stack.append((specification.create_resource(lookup.contents), lookup.resolver))
             continue
-        resource, resolver = left.pop()
+        resource, resolver = stack.pop()
         contents = resource.contents
         if not is_object(contents) or id(contents) in seen:
             continue
         seen.add(id(contents))
         if len(seen) > _SCHEMAS:
-            raise ValueError(f"{what} contains more than {_SCHEMAS:,} schemas")
+            raise ValueError(f"{noun} contains more than {_SCHEMAS:,} schemas")
         if "$schema" in contents and contents is not schema:
-            raise ValueError(f"{what} has $schema below its root, which is not supported")
-        targets += _targets(contents, resolver, what)
-        left += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
+            raise ValueError(f"{noun} has $schema below its root, which is not supported")
+        lookups += _lookups(contents, resolver, noun)
+        stack += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
     return aside
 
 
-def _targets(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
-    unresolvable: Any = library("referencing.exceptions", what).Unresolvable
+def _lookups(contents: JSONObject, resolver: Any, noun: str) -> Iterator[Any]:
+    unresolvable: Any = library("referencing.exceptions", noun).Unresolvable
     for reference in map(contents.get, _REFERENCES):
         if not isinstance(reference, str):
             continue
         try:
-            found = resolver.lookup(reference)
+            lookup = resolver.lookup(reference)
         except (unresolvable, ValueError):
             reason = "is not in the schema; references are never fetched"
-            raise ValueError(f"{what} refers to {reference!r}, which {reason}") from None
-        if not isinstance(found.contents, dict | bool):
-            raise ValueError(f"{what} refers to {reference!r}, which is not a schema")
-        yield found
+            raise ValueError(f"{noun} refers to {reference!r}, which {reason}") from None
+        if not isinstance(lookup.contents, dict | bool):
+            raise ValueError(f"{noun} refers to {reference!r}, which is not a schema")
+        yield lookup
 
 
 def _objects_in(value: Any) -> Iterator[JSONObject]:
-    left = [value]
-    while left:
-        one = left.pop()
-        if is_object(one):
-            yield one
-            left += one.values()
-        elif is_array(one):
-            left += one
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if is_object(part):
+            yield part
+            stack += part.values()
+        elif is_array(part):
+            stack += part
 
 
 class _TooOften(Exception):
@@ -169,12 +168,12 @@ class _TooOften(Exception):
 
 
 def _bounded_class(
-    validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
+    validators: Any, cls: Any, room: list[int], patterns: Patterns, schema: JSONObject
 ) -> Any:
     def count_calls(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
+            room[0] -= 1
+            if room[0] < 0:
                 raise _TooOften(f"the schema refers to itself more than {_FOLLOWED:,} times")
             return follow(*arguments)
 
@@ -182,7 +181,7 @@ def _bounded_class(
 
     usual: Mapping[str, Any] = cls.VALIDATORS
     changed = {keyword: count_calls(usual[keyword]) for keyword in usual.keys() & _REFERENCES}
-    said = frozenset[str]().union(*_objects_in(schema))
-    patterns.can_skip = _TURNING.isdisjoint(said)
-    changed |= keywords(usual, patterns, said)
+    used = frozenset[str]().union(*_objects_in(schema))
+    patterns.can_skip = _TURNING.isdisjoint(used)
+    changed |= keywords(usual, patterns, used)
     return validators.validators.extend(cls, changed)

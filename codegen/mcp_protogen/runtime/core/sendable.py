@@ -29,7 +29,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Unsendable(ValueError):
-    """A value without a JSON form."""
+    """A value that JSON cannot express."""
 
     def __init__(self, pointer: str, why: str) -> None:
         super().__init__(f"{pointer or '/'}: {why}")
@@ -37,15 +37,15 @@ class Unsendable(ValueError):
         self.why: Final = why
 
 
-def sendable_text(value: Any, what: str) -> bytes:
-    """Return a value as JSON text; `what` names it in the log.
+def sendable_text(value: Any, noun: str) -> bytes:
+    """Return a value as JSON text; `noun` names it in the log.
 
     Raise `Unsendable` and `PydanticSerializationError`.
     """
     try:
         text = open_text(value)
     except PydanticSerializationError as error:
-        text = open_text(without_surrogates(as_python(value, by_alias=True), what, error))
+        text = open_text(without_surrogates(as_python(value, by_alias=True), noun, error))
     if b"NaN" in text or b"Infinity" in text or b"null" in text:
         # These may be words of a text. Models may write null for such a number.
         check_finite(as_python(value, by_alias=True))
@@ -78,14 +78,14 @@ def _has_odd_number(value: Any) -> bool:
     return False
 
 
-def without_surrogates(value: Any, what: str, error: PydanticSerializationError) -> Any:
+def without_surrogates(value: Any, noun: str, error: PydanticSerializationError) -> Any:
     """Return a value with U+FFFD in place of lone surrogates; raise `error` if it has none."""
     places: list[str] = []
     replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
     # A separate throttle entry for each method and tool.
-    named = what[:100].replace("%", "%%")
+    named = noun[:100].replace("%", "%%")
     _log.warning(f"{named} has a lone surrogate at %.200s, sent as U+FFFD", places[0])
     return replaced
 

@@ -64,7 +64,7 @@ class Condition(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """A capability needed for a message of `sender` if any of `when` holds."""
+    """A capability needed for a message of `sender` if any of `when` is true."""
 
     capability: Capability
     level: Level

@@ -117,15 +117,15 @@ class Listeners:
         self._streams: dict[RequestId, Filter] = {}
         self._uris: set[str] = set()
 
-    def add(self, id: RequestId, wanted: Filter) -> None:
-        """Register a listen stream; raise an error if there are too many, or it is too large."""
-        ids = sum(len(stream.ids) for stream in self._streams.values()) + len(wanted.ids)
-        number = max(len(self._streams) + 1, len(self.uris | wanted.uris), ids)
-        self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
-        self.narrow(id, wanted)
+    def add(self, id: RequestId, filter: Filter) -> None:
+        """Register a listen stream; raise if there are too many, or it is too large."""
+        ids = sum(len(stream.ids) for stream in self._streams.values()) + len(filter.ids)
+        number = max(len(self._streams) + 1, len(self.uris | filter.uris), ids)
+        self._check(number, filter.uris, f"/params/notifications/{_RESOURCES}")
+        self.narrow(id, filter)
 
-    def narrow(self, id: RequestId, wanted: Filter) -> None:
-        self._streams[id] = wanted
+    def narrow(self, id: RequestId, filter: Filter) -> None:
+        self._streams[id] = filter
 
     def remove(self, id: RequestId) -> None:
         self._streams.pop(id, None)
@@ -151,16 +151,16 @@ class Listeners:
             may = f"A URI may have at most {options.max_uri} bytes"
             raise InvalidParams("A URI is too long", [(at, may)])
         # Streams count separately.
-        kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
+        kept = (self._uris, new, *(filter.uris for filter in self._streams.values()))
         if sum(_size(uri) for uris in kept for uri in uris) > options.max_uris:
             raise McpError(INTERNAL_ERROR, f"No more than {options.max_uris} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
-        return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
+        return frozenset(self._uris).union(*(filter.uris for filter in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
-        return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
+        return [id for id, filter in self._streams.items() if filter.wants(method, uri)]
 
     def wants(self, uri: str | None) -> bool:
         """Return whether a client of the handshake era gets a notification."""

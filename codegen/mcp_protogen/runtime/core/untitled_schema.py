@@ -13,7 +13,7 @@ _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializab
 class UntitledJsonSchema(GenerateJsonSchema):
     """Pydantic's generator, without titles that only repeat a name."""
 
-    # Defaults without a JSON form are left out of the schema.
+    # Defaults that JSON lacks are left out of the schema.
     ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:

@@ -23,18 +23,18 @@ _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
 
-def _target_of(method: str) -> Callable[[MethodCall], str | None]:
+def _name_of(method: str) -> Callable[[MethodCall], str | None]:
     return lambda call: call.target if call.method == method else None
 
 
-_TARGETS: Final = {"gen_ai.tool.name": _target_of(_TOOL), "gen_ai.prompt.name": _target_of(_PROMPT)}
+_NAMES: Final = {"gen_ai.tool.name": _name_of(_TOOL), "gen_ai.prompt.name": _name_of(_PROMPT)}
 
 # "Spans", "Client" and "Server": known before the call.
 ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.method.name": lambda call: call.method,
     "mcp.protocol.version": lambda call: call.revision,
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
-    **_TARGETS,
+    **_NAMES,
     "mcp.resource.uri": lambda call: declared_member(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
@@ -76,7 +76,7 @@ class Telemetry:
     Providers default to the global ones. `attributes` are added to everything recorded. Tools'
     `arguments` and `results` may be secret, and are recorded only if enabled.
 
-    Raises `ImportError` if opentelemetry-api is not installed.
+    Raise `ImportError` if opentelemetry-api is not installed.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Telemetry:
         self._results = results
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
-        known = {name: value for name, of in ATTRIBUTES.items() if (value := of(call)) is not None}
-        given = {**_network(call.network), **self._attributes}
-        begun, outcome = monotonic(), None
-        with self._span(call, {**known, **given}) as span:
+        values = {name: value for name, of in ATTRIBUTES.items() if (value := of(call)) is not None}
+        extra = {**_network(call.network), **self._attributes}
+        start, outcome = monotonic(), None
+        with self._span(call, {**values, **extra}) as span:
             try:
                 if call.is_sent:
                     carrier: dict[str, str] = {}
@@ -124,11 +124,10 @@ class Telemetry:
             finally:
                 failed = self._failure(call, outcome)
                 self._note(call, span, failed, outcome)
-                few = {**_few(known, failed), **failed, **given}
-                self._durations[call.is_sent].record(monotonic() - begun, few)
+                few = {**_metric_values(values, failed), **failed, **extra}
+                self._durations[call.is_sent].record(monotonic() - start, few)
 
     def on_session_end(self, end: SessionEnd) -> None:
-        """Record the duration of a session."""
         known: dict[str, str] = {"mcp.protocol.version": end.revision}
         if end.error is not None:
             known[ERROR_TYPE] = type(end.error).__qualname__
@@ -140,14 +139,14 @@ class Telemetry:
         if self._arguments and call.method == _TOOL:
             given: Any = call.params.arguments
             attributes[ARGUMENTS] = json_text(given or {}).decode()
-        targets = [target for of in _TARGETS.values() if (target := of(call)) is not None]
+        names = [name for of in _NAMES.values() if (name := of(call)) is not None]
         kind, context, links = self._trace.SpanKind.CLIENT, self._context.get_current(), []
         if not call.is_sent:
             kind, context, links = self._trace.SpanKind.SERVER, *self._parent(call)
         token = self._context.attach(context)
         try:
             with self._tracer.start_as_current_span(
-                " ".join((call.method, *targets)),
+                " ".join((call.method, *names)),
                 kind=kind,
                 attributes=attributes,
                 links=links,
@@ -195,9 +194,9 @@ def _network(network: Network | None) -> dict[str, str | int]:
     return {name: value for name, of in NETWORK.items() if (value := of(network)) is not None}
 
 
-def _few(known: Mapping[str, str], failed: Mapping[str, str]) -> dict[str, str]:
-    kept = set(_OF_METRICS)
+def _metric_values(known: Mapping[str, str], failed: Mapping[str, str]) -> dict[str, str]:
+    names = set(_OF_METRICS)
     if failed.get(STATUS_CODE) == str(INVALID_PARAMS):
         # Unknown names are unlimited, so a client could fill the memory.
-        kept -= _TARGETS.keys()
-    return {name: value for name, value in known.items() if name in kept}
+        names -= _NAMES.keys()
+    return {name: value for name, value in known.items() if name in names}

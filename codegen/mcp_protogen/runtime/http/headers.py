@@ -46,7 +46,7 @@ def encode_value(value: str) -> str:
     """Return the value for `Mcp-Name` or `Mcp-Param-*`, in Base64 if needed.
 
     A plain value that looks encoded is encoded, too (2026-07-28, basic/transports/streamable-http,
-    "Value Encoding"). Raises `UnicodeEncodeError` for a lone surrogate.
+    "Value Encoding"). Raise `UnicodeEncodeError` for a lone surrogate.
     """
     if _PLAIN.fullmatch(value) and not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value
@@ -110,7 +110,7 @@ def value_at(arguments: object, path: Iterable[str]) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """Return an argument as text for a header field; None if it has no text form.
+    """Return an argument as text for a header field; None if it cannot be one.
 
     Integers must be exact as doubles; 42.0 counts as an integer.
     """

@@ -52,14 +52,14 @@ class Parser:
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that end in `chunk`; keep an unfinished one.
 
-        Raises `ValueError` if an event is too large.
+        Raise `ValueError` if an event is too large.
         """
         if self._after_return and chunk:
             self._after_return = False
             if chunk.startswith(b"\n"):
                 chunk = chunk[1:]
         self._after_return = self._after_return or chunk.endswith(b"\r")
-        *lines, rest = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
+        *lines, tail = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         events: list[Event] = []
         for line in lines:
             if self._line:
@@ -67,8 +67,8 @@ class Parser:
                 self._line.clear()
             self._check_size(len(line))
             self._take(line, events)
-        if rest:
-            self._line += rest
+        if tail:
+            self._line += tail
             self._check_size(len(self._line))
         return events
 
@@ -113,7 +113,7 @@ def write_event(
 ) -> bytes:
     """Return one event as text; `data` is JSON, perhaps with newlines.
 
-    Raises `ValueError` if an id or a type contains a line end.
+    Raise `ValueError` if an id or a type contains a line end.
     """
     if b"\n" in data or b"\r" in data:
         data = b"\ndata: ".join(_ENDS.split(data))

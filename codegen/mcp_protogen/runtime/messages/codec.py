@@ -129,22 +129,22 @@ class MessageCodec:
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
-        id, method, params, meta, whole = call
+        id, method, params, meta, message = call
         key = (sender, id is not None, method)
-        known = self._known.get(key) or self._find(key)
-        if known is None:
+        entry = self._known.get(key) or self._find(key)
+        if entry is None:
             return MethodNotFound(method, id=id)
         spec: Any
-        spec, validate = known
-        given = params or whole.get("params", _ABSENT)
-        if given is _ABSENT:
+        spec, validate = entry
+        raw = params or message.get("params", _ABSENT)
+        if raw is _ABSENT:
             if spec.params_required:
                 return InvalidParams(f"Invalid params of {method}", [_NO_PARAMS], id=id)
-            given = {}
+            raw = {}
         try:
-            value = validate(given)
+            value = validate(raw)
         except (ValidationError, Untranslatable) as error:
-            faults = _problems(error, given, "/params")
+            faults = _problems(error, raw, "/params")
             return InvalidParams(f"Invalid params of {method}", faults, id=id)
         if id is None:
             return Notification(spec, value, meta)
@@ -170,11 +170,7 @@ class MessageCodec:
         raise InvalidAnswer(f"Invalid result of {spec.method}", faults, id=id)
 
     def parse(
-        self,
-        data: bytes | str,
-        *,
-        sender: Role,
-        pending: Callable[[RequestId], AnyRequest | None],
+        self, data: bytes | str, *, sender: Role, pending: Callable[[RequestId], AnyRequest | None]
     ) -> TypedCall | Result[Any] | Error:
         """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
         message = _read_one(data)
@@ -225,8 +221,7 @@ class MessageCodec:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        `params` of None are left out if optional. `meta` is JSON text of further members of their
-        `_meta`.
+        `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
         return write_call(id, to_json(spec.method), text)
@@ -239,10 +234,10 @@ class MessageCodec:
         return write_call(None, to_json(spec.method), text)
 
     def _params_text(
-        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
-        if known.get(spec.method) is not spec:
-            kind = "request" if known is self.requests else "notification"
+        if specs.get(spec.method) is not spec:
+            kind = "request" if specs is self.requests else "notification"
             raise LocalError(f"{spec.method} is not a {kind} of {self.revision}")
         return params_text(spec, params, meta)
 
@@ -262,7 +257,7 @@ class MessageCodec:
         try:
             return write_error(id, code, message, data)
         except (PydanticSerializationError, Unsendable) as error:
-            raise LocalError(f"the data of an error has no JSON form: {error}") from error
+            raise LocalError(f"the data of an error cannot be JSON: {error}") from error
 
 
 def spec_for_sender(spec: SpecT | None, sender: Role) -> SpecT | None:

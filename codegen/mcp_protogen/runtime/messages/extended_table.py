@@ -40,9 +40,9 @@ class ExtendedTable(MethodTable):
                 )
         super().__init__(
             core.revision,
-            requests=_with(core.requests, [added.requests for added in extensions]),
-            notifications=_with(core.notifications, [added.notifications for added in extensions]),
-            errors=_with(core.errors, [added.errors for added in extensions]),
+            requests=_merge(core.requests, [added.requests for added in extensions]),
+            notifications=_merge(core.notifications, [added.notifications for added in extensions]),
+            errors=_merge(core.errors, [added.errors for added in extensions]),
             input_requests=core.input_requests,
             rules=core.rules,
         )
@@ -57,11 +57,11 @@ class ExtendedTable(MethodTable):
         return validator_of(with_members(spec.params, added) if added else spec.params)
 
     def _params_text(
-        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if spec.method in self._members:
             params = narrow_to(params, (spec.params,))
-        return super()._params_text(known, spec, params, meta)
+        return super()._params_text(specs, spec, params, meta)
 
     def result_reader(self, spec: AnyRequest) -> Validate:
         read = super().result_reader(_extend_results(spec, self._added_types(spec.method)))
@@ -82,9 +82,9 @@ KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
 
-def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    found = {key: spec for specs in added for key, spec in specs.items()}
-    return {**found, **core}
+def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
+    merged = {key: spec for specs in more for key, spec in specs.items()}
+    return {**merged, **core}
 
 
 @cache
@@ -115,6 +115,6 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     """Return the table of a revision with the named extensions that the package has."""
     module = revision.load()
     core: MethodTable = module.methods.TABLE
-    found = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in found if part is not None)
+    parts = map(module.__mcp_part__, sorted(names))
+    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
     return ExtendedTable(core, extensions) if extensions else core

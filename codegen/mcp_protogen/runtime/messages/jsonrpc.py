@@ -99,7 +99,7 @@ def _answer(value: JSONObject) -> Response:
         id = id_of(value) if value.get("jsonrpc") == VERSION else None
         raise _unclear("a message must have a method, a result or an error", id)
     if value.get("jsonrpc") != VERSION and id_of(value) is None:
-        # The name of a member does not make it an answer: programs also log objects.
+        # The name of a member does not make it an answer.
         raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
     id = value.get("id")
     # An error may lack its id, or have null, as JSON-RPC allows for unreadable requests.
@@ -130,13 +130,11 @@ def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
     return error
 
 
-def _id_in(
-    message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
-) -> RequestId | None:
+def _id_in(message: JSONObject, refusal: type[InvalidRequest | InvalidAnswer]) -> RequestId | None:
     id = id_of(message)
     if id is None and "id" in message:
-        most = f"of at most {LONGEST} characters or digits"
-        raise refusal(f"id must be a string or an integer, {most}")
+        limit = f"of at most {LONGEST} characters or digits"
+        raise refusal(f"id must be a string or an integer, {limit}")
     return id
 
 

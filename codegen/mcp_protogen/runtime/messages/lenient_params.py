@@ -23,10 +23,10 @@ _MOST_ROUNDS: Final = 8
 
 
 def reinterpret(
-    table: MethodTable, call: Call, refused: InvalidParams, sender: Role
+    table: MethodTable, call: Call, error: InvalidParams, sender: Role
 ) -> TypedCall | RemoteError:
-    """Return a call with repaired params as a typed value; `refused` if it stays invalid."""
-    problems = refused.problems
+    """Return a call with repaired params as a typed value; `error` if it stays invalid."""
+    problems = error.problems
     # Only the first fault of a list is among the problems.
     for _ in range(_MOST_ROUNDS):
         mended = _mend_call(call, problems)
@@ -34,9 +34,9 @@ def reinterpret(
             break
         again = table.interpret(mended, sender)
         if not isinstance(again, InvalidParams):
-            return again if isinstance(again, (Request, Notification)) else refused
+            return again if isinstance(again, (Request, Notification)) else error
         call, problems = mended, again.problems
-    return refused
+    return error
 
 
 def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
@@ -45,13 +45,13 @@ def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     The message is changed in place: copying a large one would take long.
     """
     pointers = {pointer for pointer, _ in problems}
-    changed = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
-    if not changed:
+    repairs = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
+    if not repairs:
         return None
     _log.debug(
         "read params of %.100r although they break the schema at %s",
         call.method,
-        ", ".join(changed)[:500],
+        ", ".join(repairs)[:500],
     )
     mended = message_of(call.message)
     return mended if isinstance(mended, Call) else None
@@ -59,12 +59,12 @@ def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
 
 def _mend_value(message: JSONObject, pointer: str) -> bool:
     *way, last = steps_of(pointer, message)
-    holder = value_at(message, way)
-    value = value_at(holder, [last])
-    if value is None and is_object(holder):
-        del holder[str(last)]
+    parent = value_at(message, way)
+    value = value_at(parent, [last])
+    if value is None and is_object(parent):
+        del parent[str(last)]
     elif isinstance(value, float) and value.is_integer():
-        holder[last] = int(value)
+        parent[last] = int(value)
     else:
         return False
     return True

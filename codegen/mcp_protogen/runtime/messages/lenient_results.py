@@ -125,16 +125,16 @@ class _Mending:
         Raise `_Unmendable`.
         """
         losses: tuple[Loss, ...] = ()
-        while found := self._problems(root, place):
-            more: tuple[Loss, ...] = ()
+        while faults := self._problems(root, place):
+            extra: tuple[Loss, ...] = ()
             for mend_kind in (self._drop_nulls, self._drop_entries, self._replace_displayed):
-                root, more = mend_kind(root, found, place, origin)
-                if more:
+                root, extra = mend_kind(root, faults, place, origin)
+                if extra:
                     break
             else:
-                where, reason = next(iter(found.items()))
-                raise _Unmendable(root, where[len(place) :], reason)
-            losses += more
+                steps, reason = next(iter(faults.items()))
+                raise _Unmendable(root, steps[len(place) :], reason)
+            losses += extra
         return root, losses
 
     def _problems(self, root: Any, place: _Steps) -> Mapping[_Steps, str]:
@@ -144,35 +144,35 @@ class _Mending:
         try:
             self._check(root)
         except ValidationError as error:
-            found = {steps_of(pointer, root): text for pointer, text in problems(error, root)}
-            return {where: found[where] for where in found if where[: len(place)] == place}
+            faults = {steps_of(pointer, root): text for pointer, text in problems(error, root)}
+            return {where: faults[where] for where in faults if where[: len(place)] == place}
         return {}
 
     def _drop_nulls(
-        self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
+        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, origin: _Steps
     ) -> Mended:
         # Nulls in lists wait for `_filter`: validation reports only the first error of a list.
         nulls = [
             where
-            for where in found
+            for where in faults
             if _is_null_member(root, where) and _list_around(where, len(place), root) is None
         ]
         if nulls:
             # Without its null, a required member is reported as missing.
-            missing = self._problems(_without(root, nulls), place)
+            missing = self._problems(_remove(root, nulls), place)
             nulls = [where for where in nulls if where not in missing]
         origins = [(*origin, *where[len(place) :]) for where in nulls]
         losses = [self._loss(where, _NULL_IS_ABSENT, True) for where in origins]
-        return _without(root, nulls), tuple(losses)
+        return _remove(root, nulls), tuple(losses)
 
     def _drop_entries(
-        self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
+        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, origin: _Steps
     ) -> Mended:
         losses: list[Loss] = []
-        lists = {_list_around(where, len(place), root): None for where in found}
+        lists = {_list_around(where, len(place), root): None for where in faults}
         for around in lists:
             if around is not None:
-                change = self._shorten if around in found else self._filter
+                change = self._shorten if around in faults else self._filter
                 root = change(root, around, (*origin, *around[len(place) :]), losses)
         return root, tuple(losses)
 
@@ -181,50 +181,50 @@ class _Mending:
         entries: list[Any] = []
         for number, entry in enumerate(value_at(root, around)):
             # Alone in its list, so that each entry costs the same.
-            alone, here = _with(root, around, [entry]), (*around, 0)
+            alone, inner = _replace(root, around, [entry]), (*around, 0)
             try:
-                solved, more = self.solve(alone, here, (*origin, number))
+                solved, extra = self.solve(alone, inner, (*origin, number))
             except _Unmendable as error:
                 losses.append(self._loss((*origin, number), _reason_for_loss(entry, error)))
             else:
-                entries.append(value_at(solved, here))
-                losses += more
-        return _with(root, around, entries)
+                entries.append(value_at(solved, inner))
+                losses += extra
+        return _replace(root, around, entries)
 
     def _shorten(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
         """Return `root` with as many entries of a list as the schema allows."""
         entries = value_at(root, around)
 
         def is_refused(count: int) -> bool:
-            return around in self._problems(_with(root, around, entries[:count]), around)
+            return around in self._problems(_replace(root, around, entries[:count]), around)
 
         count = bisect_left(range(len(entries) + 1), True, key=is_refused) - 1
         if not 0 < count < len(entries):
             return root
-        why = f"the rest is left out: the schema allows {count} entries of {len(entries)}"
-        losses.append(self._loss((*origin, count), why))
-        return _with(root, around, entries[:count])
+        reason = f"the rest is left out: the schema allows {count} entries of {len(entries)}"
+        losses.append(self._loss((*origin, count), reason))
+        return _replace(root, around, entries[:count])
 
     def _replace_displayed(
-        self, root: Any, found: Mapping[_Steps, str], place: _Steps, _: _Steps
+        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, _: _Steps
     ) -> Mended:
-        for shown in () if place else _DISPLAYED:
-            wrong = {where: found[where] for where in found if where[: len(shown)] == shown}
+        for path in () if place else _DISPLAYED:
+            wrong = {where: faults[where] for where in faults if where[: len(path)] == path}
             if wrong:
-                given = value_at(root, shown)
-                refused = {where[len(shown)] for where in wrong if len(where) > len(shown)}
-                kept = given.items() if is_object(given) else ()
-                info = {name: value for name, value in kept if name not in refused}
+                part = value_at(root, path)
+                names = {where[len(path)] for where in wrong if len(where) > len(path)}
+                items = part.items() if is_object(part) else ()
+                info = {name: value for name, value in items if name not in names}
                 info = {"name": "unknown", "version": "unknown", **info}
-                where, reason = next(iter(wrong.items()))
-                at = _pointer_text(where[len(shown) :])
+                steps, reason = next(iter(wrong.items()))
+                at = _pointer_text(steps[len(path) :])
                 why = f"it is only displayed, and breaks the schema at {at}: {reason}"
-                loss = self._loss(shown, why)._replace(what="replaced")
-                return _with(root, shown, info), (loss,)
+                loss = self._loss(path, why)._replace(what="replaced")
+                return _replace(root, path, info), (loss,)
         return root, ()
 
-    def _loss(self, where: _Steps, why: str, harmless: bool = False) -> Loss:
-        return Loss(self._at + pointer_to(where), "dropped", why, harmless)
+    def _loss(self, steps: _Steps, reason: str, harmless: bool = False) -> Loss:
+        return Loss(self._at + pointer_to(steps), "dropped", reason, harmless)
 
 
 def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
@@ -240,30 +240,30 @@ def _pointer_text(steps: _Steps) -> str:
     return repr(pointer_to(steps)[:_LONGEST] or "/")
 
 
-def _is_null_member(root: Any, where: _Steps) -> bool:
-    return bool(where) and isinstance(where[-1], str) and value_at(root, where) is None
+def _is_null_member(root: Any, steps: _Steps) -> bool:
+    return bool(steps) and isinstance(steps[-1], str) and value_at(root, steps) is None
 
 
-def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
+def _list_around(steps: _Steps, start: int, root: Any) -> _Steps | None:
     """Return the outermost list on the path to a place, from step `start` on; None without one."""
-    for length in range(start, len(where) + 1):
-        if is_array(value_at(root, where[:length])):
-            return where[:length]
+    for length in range(start, len(steps) + 1):
+        if is_array(value_at(root, steps[:length])):
+            return steps[:length]
     return None
 
 
-def _with(root: Any, steps: _Steps, value: Any) -> Any:
+def _replace(root: Any, steps: _Steps, value: Any) -> Any:
     if not steps:
         return value
     copy, step = root.copy(), steps[0]
     inner = copy[step] if len(steps) > 1 else None
-    copy[step] = _with(inner, steps[1:], value)
+    copy[step] = _replace(inner, steps[1:], value)
     return copy
 
 
-def _without(root: Any, places: Iterable[_Steps]) -> Any:
+def _remove(root: Any, places: Iterable[_Steps]) -> Any:
     for *way, name in places:
         around = tuple(way)
         members = value_at(root, around)
-        root = _with(root, around, {key: members[key] for key in members if key != name})
+        root = _replace(root, around, {key: members[key] for key in members if key != name})
     return root

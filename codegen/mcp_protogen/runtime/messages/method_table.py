@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 EXTENSIONS: Final = "extensions"
-"""The capability that holds the declared extensions, by identifier."""
+"""The capability with the declared extensions, by identifier."""
 
 
 class Era(NamedTuple):
@@ -33,7 +33,7 @@ class Era(NamedTuple):
     has_handshake: bool
     """Whether a connection begins with a handshake, before most messages are allowed."""
     remembers_client: bool
-    """Whether a client's capabilities, name and log level hold for its connection.
+    """Whether a client's capabilities, name and log level apply to its connection.
 
     Otherwise the `_meta` of each request has them.
     """
@@ -95,19 +95,15 @@ class MethodTable(MessageCodec):
     @property
     def names(self) -> Mapping[str, str]:
         """The params members that `Mcp-Name` repeats, by the methods of extensions."""
-        return {
-            method: name
-            for extension in self.extensions
-            for method, name in extension.names.items()
-        }
+        return {method: name for added in self.extensions for method, name in added.names.items()}
 
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
-        found: dict[str, dict[str, ClaimedResult]] = {}
+        claims: dict[str, dict[str, ClaimedResult]] = {}
         for extension in self.extensions:
             for claim in extension.claims:
-                found.setdefault(claim.method, {})[claim.result_type] = claim
-        return found
+                claims.setdefault(claim.method, {})[claim.result_type] = claim
+        return claims
 
     def claimed_class(self, method: str, result_type: str) -> type[Any] | None:
         """Return an extension's class for a `resultType` of a method, if any."""
@@ -132,8 +128,8 @@ class MethodTable(MessageCodec):
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         """Return a request that is sent inside a result, as JSON; raise `LocalError`."""
-        given = {} if params is None else {"params": params.to_wire()}
-        return {"method": spec.method, **given}
+        extra = {} if params is None else {"params": params.to_wire()}
+        return {"method": spec.method, **extra}
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
         """Read the answer to such a request, which was validated on the wire."""

@@ -157,8 +157,8 @@ def _members(head: bytes) -> tuple[RequestId | None, frozenset[bytes]]:
             if depth == 1 and token[1] is not None:
                 name = token[0][1 : -len(token[1]) - 1]
                 names.add(name)
-                given = _ID.match(head, token.end()) if name == b"id" else None
-                id = _id(given[0]) if given is not None else id
+                match = _ID.match(head, token.end()) if name == b"id" else None
+                id = _id(match[0]) if match is not None else id
         elif mark in b"{[":
             depth += 1
         elif depth == 1:

@@ -32,9 +32,9 @@ def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
 
     It raises `UnknownResultType`.
     """
-    needed = required_members(spec.results[0])
-    lenient = [rule for rule in rules.leniency if rule.member in needed]
-    types = rules.result_types if _RESULT_TYPE in needed else ()
+    names = required_members(spec.results[0])
+    lenient = [rule for rule in rules.leniency if rule.member in names]
+    types = rules.result_types if _RESULT_TYPE in names else ()
     if not lenient and not types:
         return None
     plain_only = len(spec.results) == 1
@@ -42,22 +42,22 @@ def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
     def forgiving(value: Any) -> Any:
         if not is_object(value):
             return value
-        given = value.get(_RESULT_TYPE, "complete")
-        if given == "complete":
+        kind = value.get(_RESULT_TYPE, "complete")
+        if kind == "complete":
             wrong = {rule.member: rule.value for rule in lenient if _is_wrong(rule, value)}
             return {**value, **wrong} if wrong else value
-        if types and type(given) is str and (plain_only or given not in types):
-            raise UnknownResultType(given)
+        if types and type(kind) is str and (plain_only or kind not in types):
+            raise UnknownResultType(kind)
         return value
 
     return forgiving
 
 
-def _is_wrong(one: Lenient, value: dict[str, Any]) -> bool:
-    if one.rule == "absent":
-        return one.member not in value
-    given = value.get(one.member)
-    return isinstance(given, (int, float)) and given < 0
+def _is_wrong(rule: Lenient, value: dict[str, Any]) -> bool:
+    if rule.rule == "absent":
+        return rule.member not in value
+    actual = value.get(rule.member)
+    return isinstance(actual, (int, float)) and actual < 0
 
 
 def _by_value(spec: AnyRequest) -> Validate:

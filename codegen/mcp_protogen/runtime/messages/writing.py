@@ -79,7 +79,7 @@ def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool 
                 raise
             return _splice_meta(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
-        raise LocalError(f"{method} has no JSON form: {error}") from error
+        raise LocalError(f"{method} cannot be JSON: {error}") from error
 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
@@ -88,12 +88,12 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:
-            raise LocalError(f"{method} has no JSON form: {error}") from error
+            raise LocalError(f"{method} cannot be JSON: {error}") from error
 
 
 def write_with_meta(model: WireModel, members: bytes) -> bytes:
-    given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (given is None or is_supplied(given)) or (
+    meta, extra = model.__dict__.get("meta"), model.__pydantic_extra__
+    if not (meta is None or is_supplied(meta)) or (
         extra and not extra.keys().isdisjoint(_CLASHING)
     ):
         return _splice_meta(model.to_wire(), members)
@@ -106,9 +106,9 @@ def write_with_meta(model: WireModel, members: bytes) -> bytes:
 def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
-    given = wire.get("_meta")
-    if given and type(given) is OBJECT:
-        return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
+    meta = wire.get("_meta")
+    if meta and type(meta) is OBJECT:
+        return json_text({**wire, "_meta": {**meta, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
     return _join_meta(members, json_text(wire))

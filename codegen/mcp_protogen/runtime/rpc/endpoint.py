@@ -58,18 +58,8 @@ _log: Final = getLogger(__name__)
 class Endpoint:
 
     __slots__ = (
-        "_aborted",
-        "_calls",
-        "_on_notification",
-        "_single",
-        "connection",
-        "jobs",
-        "log",
-        "options",
-        "principal",
-        "request",
-        "sink",
-        "tasks",
+        *("_aborted", "_calls", "_on_notification", "_single", "connection", "jobs", "log"),
+        *("options", "principal", "request", "sink", "tasks"),
     )
 
     def __init__(
@@ -147,9 +137,7 @@ class Endpoint:
             self.receive(member, reply)
 
     def check_batch(self, batch: Batch) -> None:
-        """Raise `RemoteError` for an invalid batch, after failing the calls that it tries to
-        answer.
-        """
+        """Raise `RemoteError` for an invalid batch, after failing the calls it tries to answer."""
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
@@ -248,9 +236,9 @@ class Endpoint:
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
-    def set_paused(self, id: RequestId, held: bool) -> None:
+    def set_paused(self, id: RequestId, paused: bool) -> None:
         """Pause the timeout of our request `id`, or restart it."""
-        self._calls.set_paused(id, held)
+        self._calls.set_paused(id, paused)
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
@@ -283,8 +271,6 @@ class Endpoint:
             await self._aborted.wait()
 
     def close(self, within: float) -> Work:
-        """Start no more requests; let open ones end within `within` seconds, then answer with
-        errors.
-        """
+        """Start no more requests; answer those open after `within` seconds with errors."""
         # Not a coroutine function: `break_cycle` may be called before the work begins.
         return self.jobs.close(within, self._single)

@@ -1,6 +1,6 @@
 """The requests of a peer that are being handled, and the channels for their answers.
 
-The peer learns that a handler failed, but not why: texts of exceptions may hold secrets, so they
+The peer learns that a handler failed, but not why: texts of exceptions, which may have secrets,
 only go to our log.
 """
 
@@ -55,7 +55,7 @@ _STOPPED: Final = _fault("The server is shutting down")
 
 _NO_TASKS: Final = frozenset[Task[None]]()
 
-# The minimum time for writing the last answers, in seconds.
+# The least time to write the last answers, in seconds.
 _GRACE: Final = 1.0
 
 Work: TypeAlias = Coroutine[Any, Any, None]
@@ -112,28 +112,12 @@ class Jobs:
     """
 
     __slots__ = (
-        "_connection",
-        "_limit",
-        "_log",
-        "_queue",
-        "_serve",
-        "_tasks",
-        "changed",
-        "ended",
-        "loop",
-        "notification_tasks",
-        "running",
-        "waiting",
-        "working",
+        *("_connection", "_limit", "_log", "_queue", "_serve", "_tasks", "changed", "ended"),
+        *("loop", "notification_tasks", "running", "waiting", "working"),
     )
 
     def __init__(
-        self,
-        connection: Connection,
-        serve: Serve,
-        limit: int,
-        tasks: Tasks,
-        log: Throttle,
+        self, connection: Connection, serve: Serve, limit: int, tasks: Tasks, log: Throttle
     ) -> None:
         self._connection = connection
         self._serve = serve
@@ -172,8 +156,7 @@ class Jobs:
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and the work `before` it, in the task of the caller.
 
-        Beyond the limit it is refused. Exceptions of `before` are raised; a cancelled job raises
-        nothing.
+        Beyond the limit it is refused. Raise exceptions of `before`; a cancelled job raises none.
         """
         if self.ended or self.working >= self._limit:
             if before is not None:
@@ -241,7 +224,7 @@ class Jobs:
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, CHOSEN):
-            # Its traceback would keep the frame that holds it.
+            # Its traceback would keep the frame that has it.
             return error.with_traceback(None)
         peer = self._connection.peer
         if isinstance(error, MissingCapability) and error.role == peer:
@@ -298,9 +281,9 @@ class Jobs:
             if job.task is not None:
                 job.task.cancel()
         else:
-            others = [entry for entry in self._queue if entry[0] is not job]
-            self.waiting -= len(self._queue) - len(others)
-            self._queue = others
+            queue = [entry for entry in self._queue if entry[0] is not job]
+            self.waiting -= len(self._queue) - len(queue)
+            self._queue = queue
             self.changed.notify_all()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
@@ -318,9 +301,9 @@ class Jobs:
         """Implements `Endpoint.close`; does not wait for errors sent through `single`."""
         self.ended = True
         until = self.loop.time() + within
-        while self.running and (left := until - self.loop.time()) > 0:
+        while self.running and (delay := until - self.loop.time()) > 0:
             if tasks := [job.task for job in self.running if job.task is not None]:
-                await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+                await wait(tasks, timeout=delay, return_when=FIRST_COMPLETED)
             else:
                 await sleep(0)
         # The answers of other jobs are being sent already.

@@ -50,20 +50,9 @@ class _Call:
 
 
 class PendingCalls:
-
     __slots__ = (
-        "_announce",
-        "_calls",
-        "_connection",
-        "_loop",
-        "_options",
-        "_reports",
-        "_sink",
-        "_tasks",
-        "_timer",
-        "_timer_at",
-        "_usual",
-        "broken",
+        *("_announce", "_calls", "_connection", "_loop", "_options", "_reports", "_sink", "_tasks"),
+        *("_timer", "_timer_at", "_usual", "broken"),
     )
 
     def __init__(
@@ -94,7 +83,7 @@ class PendingCalls:
         options: CallOptions,
         meta: bytes | None = None,
         via: MessageSink | None = None,
-        begun: OnBegin | None = None,
+        on_begin: OnBegin | None = None,
     ) -> R:
         """Send a request and await its answer; see `Peer.request_once` and `Connection.request`."""
         if self.broken is not None:
@@ -110,8 +99,8 @@ class PendingCalls:
         id, data = self._connection.request(
             spec, params, patience, now, progress=progress, meta=meta
         )
-        if begun is not None:
-            begun(id)
+        if on_begin is not None:
+            on_begin(id)
         answer: Future[R] = self._loop.create_future()
         sink = self._sink if via is None else via
         call = self._calls[id] = _Call(answer, on_progress, sink)
@@ -160,7 +149,7 @@ class PendingCalls:
         # Nothing here learns when a task ends.
         while len(reports) > _MOST_TASKS:
             reports.popitem(last=False)
-        self._connection.report_on(frozenset(reports))
+        self._connection.reported = frozenset(reports)
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)
@@ -168,8 +157,8 @@ class PendingCalls:
         if call is not None:
             call.fail(explain_error(error, self._connection.strays, id))
 
-    def set_paused(self, id: RequestId, held: bool) -> None:
-        self._connection.set_paused(id, held, self._loop.time())
+    def set_paused(self, id: RequestId, paused: bool) -> None:
+        self._connection.set_paused(id, paused, self._loop.time())
         self._watch(self._connection.deadline())
 
     def take_progress(self, event: Progressed) -> None:

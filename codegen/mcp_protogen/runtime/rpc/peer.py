@@ -53,7 +53,7 @@ class PeerRuntime(Protocol):
 class Peer:
     """One end of a connection. Generated subclasses have a method per message.
 
-    Subclasses may use any name except `__mcp_runtime__`, which holds the parts for the runtime.
+    Subclasses may use any name except `__mcp_runtime__`, which is the runtime's.
     """
 
     ROLE: ClassVar[Role]

@@ -36,21 +36,14 @@ class SendQueue:
     """The queue of one connection or stream. When `limit` messages wait, senders wait too."""
 
     __slots__ = (
-        "_closing",
-        "_limit",
-        "_messages",
-        "_room",
-        "_sending",
-        "_work",
-        "_writer",
-        "broken",
-        "flooded",
+        *("_closing", "_limit", "_queue", "_room", "_sending", "_work", "_writer"),
+        *("broken", "flooded"),
     )
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
         self._writer = writer
         self._limit = limit
-        self._messages: list[bytes] = []
+        self._queue: list[bytes] = []
         self._work = Event()
         self._room = Signal()
         # A transport sends one batch at a time.
@@ -61,9 +54,9 @@ class SendQueue:
         self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        if len(self._messages) >= self._limit and unless is not None:
+        if len(self._queue) >= self._limit and unless is not None:
             unless.add_done_callback(lambda _: self._room.notify_all())
-        while len(self._messages) >= self._limit and self.broken is None:
+        while len(self._queue) >= self._limit and self.broken is None:
             if unless is not None and unless.done():
                 return
             await self._room.wait()
@@ -73,7 +66,7 @@ class SendQueue:
 
     async def send_now(self, message: bytes) -> None:
         """Send a message at once unless others are waiting or about to follow."""
-        if self._messages or self._sending or self._closing or self.broken is not None:
+        if self._queue or self._sending or self._closing or self.broken is not None:
             await self.send(message)
         else:
             await self._transfer([message])
@@ -92,18 +85,18 @@ class SendQueue:
             raise
         finally:
             self._sending = False
-            if self._messages or self._closing:
+            if self._queue or self._closing:
                 self._work.set()
 
     def put(self, message: bytes) -> None:
         if self.broken is None and not self._closing:
-            self._messages.append(message)
-            self.flooded = len(self._messages) >= 2 * self._limit
+            self._queue.append(message)
+            self.flooded = len(self._queue) >= 2 * self._limit
             self._work.set()
 
     @property
     def full(self) -> bool:
-        return len(self._messages) >= self._limit
+        return len(self._queue) >= self._limit
 
     async def room(self) -> None:
         while self.flooded and self.broken is None:
@@ -111,9 +104,9 @@ class SendQueue:
 
     async def run(self) -> None:
         """Write messages until the queue is closed and empty, or the writer breaks."""
-        while self.broken is None and (self._messages or self._sending or not self._closing):
-            if self._messages and not self._sending:
-                messages, self._messages, self.flooded = self._messages, [], False
+        while self.broken is None and (self._queue or self._sending or not self._closing):
+            if self._queue and not self._sending:
+                messages, self._queue, self.flooded = self._queue, [], False
                 self._room.notify_all()
                 await self._transfer(messages)
             else:
@@ -124,7 +117,7 @@ class SendQueue:
 
     def _break(self, broken: Disconnected) -> None:
         self.broken = broken
-        self._messages.clear()
+        self._queue.clear()
         self.flooded = False
         self._room.notify_all()
         self._work.set()

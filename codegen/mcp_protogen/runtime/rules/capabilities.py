@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared_member, rules_of
+from ..core.models.base import WireModel, declared_member, shape_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
@@ -14,24 +14,20 @@ TASK: Final = "task"
 
 
 def require(
-    method: str,
-    requirements: Iterable[Requirement],
-    sender: Role,
-    params: object,
-    known: Declared,
+    method: str, needs: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> None:
-    """Raise `MissingCapability` unless `method` meets its `requirements`."""
-    need = unmet(requirements, sender, params, known)
+    """Raise `MissingCapability` unless `method` meets its `needs`."""
+    need = unmet(needs, sender, params, declared)
     if need is not None:
-        raise _missing(method, need)
+        raise _unmet_error(method, need)
 
 
-def _missing(method: str, need: Requirement) -> MissingCapability:
+def _unmet_error(method: str, need: Requirement) -> MissingCapability:
     return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
 
 
 def unmet(
-    requirements: Iterable[Requirement], sender: Role, params: object, known: Declared
+    requirements: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> Requirement | None:
     """Return the first unmet requirement of level MUST."""
     for need in requirements:
@@ -39,7 +35,7 @@ def unmet(
             need.level == "MUST"
             and need.sender == sender
             and (not need.when or applies(need.when, params))
-            and not need.capability.declared_in(known[need.capability.role])
+            and not need.capability.declared_in(declared[need.capability.role])
         ):
             return need
     return None
@@ -56,7 +52,7 @@ def admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
             if declared_member(params, TASK) is not None:
                 params = params.model_copy(update={TASK: None})
         elif not need.when or applies(need.when, params):
-            raise _missing(method, need)
+            raise _unmet_error(method, need)
     return params
 
 
@@ -66,12 +62,12 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
     if not isinstance(params, WireModel):
         members = params if is_object(params) else members
     else:
-        names = rules_of(type(params)).names
+        names = shape_of(type(params)).names
         for condition in conditions:
             # Most messages have none of these members. A member counts if it would be written, even
             # as null.
-            given = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
-            if names.get(condition.member, condition.member) in given:
+            keys = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
+            if names.get(condition.member, condition.member) in keys:
                 members = params.to_wire()
                 break
     for condition in conditions:

@@ -197,16 +197,16 @@ class Negotiation:
         self._restarted = True
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
-    def _correct_version(self, refused: McpError, supported: Sequence[str]) -> Step:
-        if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
+    def _correct_version(self, error: McpError, supported: Sequence[str]) -> Step:
+        if error.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
             # The client has declared all its capabilities, and its fields repeat its message.
-            return refused
+            return error
         # Behind one URL there may be several servers that support different revisions: there, each
         # revision is tried once more.
         discovered = {version for method, version in self._tried if method == DISCOVER}
-        done = self._corrections if self._over_http else discovered
+        count = self._corrections if self._over_http else discovered
         for revision in self._offer.stateless:
-            if revision in supported and revision not in done:
+            if revision in supported and revision not in count:
                 self._corrections.add(revision)
                 return self._ask(DISCOVER, revision)
         return self._common_handshake(supported)
@@ -218,11 +218,11 @@ class Negotiation:
         return self._no_agreement(supported)
 
     def _no_agreement(self, supported: Sequence[str]) -> NegotiationError:
-        listed = ", ".join(supported) or "no revision"
+        names = ", ".join(supported) or "no revision"
         common = ", ".join(version for version in self._offer.all if version in supported)
-        message = f"no revision in common: {self._allowed}; the server lists {listed}"
+        message = f"no revision in common: {self._allowed}; the server lists {names}"
         if common:
-            message = f"the server refuses {common}, although it lists {listed} as supported"
+            message = f"the server refuses {common}, although it lists {names} as supported"
         return NegotiationError(message, self._offer.all, supported)
 
     def _try_handshake(self, because: str = "") -> Step:
@@ -238,21 +238,21 @@ class Negotiation:
             # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
             return outcome
         result = outcome.result
-        agreed = result.get("protocolVersion") if is_object(result) else None
-        if not isinstance(agreed, str):
+        version = result.get("protocolVersion") if is_object(result) else None
+        if not isinstance(version, str):
             problem = ("/result/protocolVersion", "Input should be a string")
             return InvalidAnswer("Invalid result of initialize", [problem])
-        if agreed in self._offer.stateless:
-            message = f"the server answered initialize with {agreed}, which has no handshake"
-            return NegotiationError(message, self._offer.all, [agreed])
-        if agreed not in self._offer.handshake:
-            return self._no_agreement([agreed])
-        return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
+        if version in self._offer.stateless:
+            message = f"the server answered initialize with {version}, which has no handshake"
+            return NegotiationError(message, self._offer.all, [version])
+        if version not in self._offer.handshake:
+            return self._no_agreement([version])
+        return Adopt(NegotiatedRevision(version, HANDSHAKE_ERA.name), result)
 
-    def _after_refusal(self, refused: McpError) -> Step:
-        supported = _read_names(refused.data, "supported")
+    def _after_refusal(self, error: McpError) -> Step:
+        supported = _read_names(error.data, "supported")
         if supported is None:
-            return refused
+            return error
         for revision in self._offer.stateless:
             # It is of the stateless era after all, and only answered late.
             if revision in supported and not self._probed_again:

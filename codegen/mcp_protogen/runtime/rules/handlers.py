@@ -4,7 +4,7 @@ A subclass of a generated class handles the methods it overrides, and declares t
 capabilities.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
@@ -74,16 +74,13 @@ class HandlerSet:
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
         role = self.owner.ROLE
-        found = {
-            extension.identifier: dict(extension.settings.get(role, {}))
-            for extension in self.owner.TABLE.extensions
-            if role in extension.settings
-            and (
-                not (answers := list(_answered_by(role, extension)))
-                or not handled.isdisjoint(answers)
-            )
-        }
-        return {EXTENSIONS: found} if found else {}
+        result: JSONObject = {}
+        for extension in self.owner.TABLE.extensions:
+            requests = extension.requests.items()
+            answers = [method for method, spec in requests if spec.senders - {role}]
+            if role in extension.settings and (not answers or not handled.isdisjoint(answers)):
+                result[extension.identifier] = dict(extension.settings[role])
+        return {EXTENSIONS: result} if result else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
         return self.declaration()
@@ -210,10 +207,6 @@ def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "
     return ExtendedTable(core, extensions)
 
 
-def _answered_by(role: Role, extension: "Extension") -> Iterator[str]:
-    return (method for method, spec in extension.requests.items() if spec.senders - {role})
-
-
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 
 _FOR: Final = "__mcp_handles__"
@@ -233,14 +226,14 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
 
 
 def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     revision = revision or cls.TABLE.revision
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
-            marked: Any = getattr(value, _FOR, None)
-            if isinstance(marked, tuple) and revision in marked[1]:
-                found[marked[0]] = name
-    return found
+            mark: Any = getattr(value, _FOR, None)
+            if isinstance(mark, tuple) and revision in mark[1]:
+                names[mark[0]] = name
+    return names
 
 
 def _refuse_marked(cls: type[Any]) -> None:
@@ -262,6 +255,6 @@ def merge_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObjec
     """Merge two JSON objects; `other` overrides members that are not both objects."""
     both = dict(one)
     for key, value in other.items():
-        mine = both.get(key)
-        both[key] = merge_objects(mine, value) if is_object(mine) and is_object(value) else value
+        old = both.get(key)
+        both[key] = merge_objects(old, value) if is_object(old) and is_object(value) else value
     return both

@@ -50,14 +50,14 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
 """The senders allowed in each state of the handshake era, by phase."""
 
 
-def check(spec: CallSpec[Any], sender: Role, params: object, known: Declared) -> None:
+def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
     """Raise `LocalError` unless `sender` may send a message.
 
-    That is `MissingCapability` if a capability is not in `known`, the declarations of both sides.
+    That is `MissingCapability` if one is not in `declared`, the capabilities of both sides.
     """
     if sender not in spec.senders:
         raise LocalError(f"a {sender} must not send {spec.method}")
-    require(spec.method, spec.requires, sender, params, known)
+    require(spec.method, spec.requires, sender, params, declared)
 
 
 class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
@@ -69,13 +69,13 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
         self._declared = declared
 
     def __missing__(self, spec: CallSpec[Any]) -> tuple[Requirement, ...]:
-        found = self[spec] = tuple(
+        needs = self[spec] = tuple(
             need
             for need in spec.requires
             if need.capability.role != self._role
             or not (need.capability.declared_in(self._declared) or _is_passed_over(need))
         )
-        return found
+        return needs
 
 
 def _is_passed_over(need: Requirement) -> bool:
@@ -84,12 +84,12 @@ def _is_passed_over(need: Requirement) -> bool:
     return any(condition.member == TASK for condition in need.when)
 
 
-def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
+def open_needs(spec: CallSpec[Any], sender: Role, declared: Declared) -> tuple[Requirement, ...]:
     """Return the undeclared needs of a message of `sender`."""
     return tuple(
         need
         for need in spec.requires
         if need.sender == sender
         and (need.level == "MUST" or _is_passed_over(need))
-        and not need.capability.declared_in(known[need.capability.role])
+        and not need.capability.declared_in(declared[need.capability.role])
     )

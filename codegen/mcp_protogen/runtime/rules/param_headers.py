@@ -16,9 +16,9 @@ _PREFIX: Final = "mcp-param-"
 _TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
-# These keywords hold data, which may look like a schema.
+# These keywords contain data, which may look like a schema.
 _DATA: Final = ("const", "default", "enum", "examples")
-# These keywords hold schemas by name; the names are not keywords.
+# These keywords contain schemas by name; the names are not keywords.
 _NAMED: Final = (
     *("$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"),
     *("patternProperties", "properties"),
@@ -47,30 +47,30 @@ def header_params(schema: object) -> tuple[HeaderParam, ...]:
 
     The whole schema is searched: a mark on anything but a nested property makes the tool invalid.
     """
-    found: dict[str, HeaderParam] = {}
+    params: dict[str, HeaderParam] = {}
     # With a list and a counter: a schema built in Python may be deep, or contain itself.
-    left = [_Place(schema, "", ())]
-    seen = 0
-    while left:
-        place = left.pop()
-        seen += 1
-        if seen > _MAX_VALUES or place.pointer.count("/") > _MAX_DEPTH:
+    queue = [_Place(schema, "", ())]
+    count = 0
+    while queue:
+        place = queue.pop()
+        count += 1
+        if count > _MAX_VALUES or place.pointer.count("/") > _MAX_DEPTH:
             raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large")
         if is_object(place.value) and ANNOTATION in place.value:
             param = _param_at(place)
-            if param.header in found:
+            if param.header in params:
                 raise _bad(place, "another property has the same header name, ignoring case")
-            found[param.header] = param
-        left += reversed(_below(place))
-    return tuple(found.values())
+            params[param.header] = param
+        queue += reversed(_inner_places(place))
+    return tuple(params.values())
 
 
-def check_header_params(schema: object, where: str) -> None:
+def check_header_params(schema: object, label: str) -> None:
     """Raise `ValueError` for a tool that clients over HTTP would have to ignore."""
     try:
         header_params(schema)
     except BadAnnotation as error:
-        raise ValueError(f"{where}: the input schema at {error}") from error
+        raise ValueError(f"{label}: the input schema at {error}") from error
 
 
 class _Place(NamedTuple):
@@ -81,7 +81,7 @@ class _Place(NamedTuple):
     path: tuple[str, ...] | None
 
 
-def _below(place: _Place) -> list[_Place]:
+def _inner_places(place: _Place) -> list[_Place]:
     value = place.value
     if is_array(value):
         return [_Place(item, f"{place.pointer}/{at}", None) for at, item in enumerate(value)]

@@ -71,7 +71,7 @@ class UnsupportedInHandshake(UnsupportedVersion):
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
     """Return the revision for a handshake: the requested one, or the newest available.
 
-    Raises `InvalidParams` if none is requested, and `UnsupportedInHandshake` if none is available.
+    Raise `InvalidParams` if none is requested, and `UnsupportedInHandshake` if none is available.
     """
     requested = params.get("protocolVersion")
     if not isinstance(requested, str):
@@ -119,7 +119,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
             raise no_handshake(call, offer)
         return Route.INITIALIZE
     if not offer.handshake:
-        raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
+        raise _key_missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
     if method == "ping":
         return Route.NOTHING
     if PROTOCOL_VERSION in call.meta:
@@ -131,13 +131,13 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
 def read_revision(call: Call) -> str:
     """Return the revision that a request of the stateless era names in its `_meta`.
 
-    Raises `InvalidParams` if it or the client's capabilities are missing.
+    Raise `InvalidParams` if it or the client's capabilities are missing.
     """
     version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
-        raise _missing([PROTOCOL_VERSION], call.id)
+        raise _key_missing([PROTOCOL_VERSION], call.id)
     if not isinstance(call.meta.get(CLIENT_CAPABILITIES), dict):
-        raise _missing([CLIENT_CAPABILITIES], call.id)
+        raise _key_missing([CLIENT_CAPABILITIES], call.id)
     return version
 
 
@@ -157,7 +157,7 @@ def no_handshake(call: Call, offer: Offer, header: str | None = None) -> Unsuppo
     return UnsupportedVersion(version if isinstance(version, str) else "", offer, call.id)
 
 
-def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
+def _key_missing(keys: list[str], id: RequestId | None) -> InvalidParams:
     kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
     problems = [(f"/params/_meta/{escape_step(key)}", f"Required, {kinds[key]}") for key in keys]
     return InvalidParams("Invalid _meta of a request", problems, id=id)

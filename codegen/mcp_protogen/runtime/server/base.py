@@ -36,7 +36,7 @@ SessionT = TypeVar("SessionT")
 _log: Final = getLogger(__name__)
 
 _ASKING: Final = ("ask", "elicit")
-_HOLDERS: Final = (MethodType, classmethod, staticmethod)
+_BOUND: Final = (MethodType, classmethod, staticmethod)
 
 
 class ServerRuntime(HandlerSet):
@@ -111,9 +111,7 @@ class ServerRuntime(HandlerSet):
         self.count(method)
         relays = self.all_relays()
         work = [_publish(connection, method, uri) for connection in self._beside(relays)]
-        work += [
-            relay.publish(change) for relay, change in self._changes_to_relay(relays, method, uri)
-        ]
+        work += [relay.publish(change) for relay, change in self._changes_for(relays, method, uri)]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -124,7 +122,7 @@ class ServerRuntime(HandlerSet):
         if to is None:
             relays = self.all_relays()
             to = self._beside(relays)
-            for relay, change in self._changes_to_relay(relays, method):
+            for relay, change in self._changes_for(relays, method):
                 relay.announce(change)
         self.send(method, None, to)
 
@@ -144,18 +142,14 @@ class ServerRuntime(HandlerSet):
             if connection.state.relay not in relays
         ]
 
-    def _changes_to_relay(
+    def _changes_for(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
     ) -> "Iterator[tuple[Relay, PublishedChange]]":
         if not relays:
             return
         from ..core.subscriptions import PublishedChange
 
-        alive = {
-            id(open_relay.engine): open_relay
-            for open_relay in relays
-            if not open_relay.loop.is_closed()
-        }
+        alive = {id(relay.engine): relay for relay in relays if not relay.loop.is_closed()}
         for relay in alive.values():
             session = relays[relay]
             if session is not None:
@@ -215,8 +209,7 @@ class ServerBase(Handlers, Generic[SessionT]):
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """Return a context manager entered before this server serves, and left afterwards.
 
-        Its value is the `state` of sessions. A server object has one lifespan for all its
-        connections.
+        Its value is the `state` of sessions. All connections of a server object share it.
         """
         return nullcontext()
 
@@ -252,14 +245,14 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 def check_forms(function: object) -> None:
     # Some objects claim to have every attribute.
-    if type(function) in _HOLDERS:
+    if type(function) in _BOUND:
         function = cast(Any, function).__func__
-    inner = unwrap(function) if type(function) is FunctionType else None
-    codes = [*_codes(inner.__code__)] if type(inner) is FunctionType else []
+    plain = unwrap(function) if type(function) is FunctionType else None
+    codes = [*_codes(plain.__code__)] if type(plain) is FunctionType else []
     if any(name in code.co_names for code in codes for name in _ASKING):
         from .form_check import check_asked
 
-        check_asked(cast(FunctionType, inner), codes)
+        check_asked(cast(FunctionType, plain), codes)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -273,9 +266,9 @@ def package_of(server: type[Any]) -> ModuleType:
     return load_generated(generated_class(server).__module__.rsplit(".", 2)[0])
 
 
-def is_question(given: object) -> bool:
+def is_question(value: object) -> bool:
     """Return whether `elicit` was called with a type, and warn: that is `ask`."""
-    if isinstance(given, (WireModel, dict)):
+    if isinstance(value, (WireModel, dict)):
         return False
     warn(
         "elicit(message, Type) is deprecated: write ask(message, Type)",
@@ -292,9 +285,9 @@ async def ask_form(
     from ..core.forms import FORM
     from .questions import form
 
-    asked = form(kind)
-    wire: JSONObject = {"message": message, FORM: asked.schema_for(spec, session.TABLE.revision)}
-    return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
+    built = form(kind)
+    wire: JSONObject = {"message": message, FORM: built.schema_for(spec, session.TABLE.revision)}
+    return built.read(await session.request(spec, validator_of(spec.params)(wire), **options))
 
 
 class SessionBase(Peer):
@@ -394,13 +387,13 @@ class SessionBase(Peer):
         """Release the connection that carries this request, and continue.
 
         Over HTTP, from 2025-11-25 to before 2026-07-28, the client returns for the answer and
-        earlier messages, so a long request holds no connection. Elsewhere this does nothing
+        earlier messages, so a long request needs no connection. Elsewhere this does nothing
         (2025-11-25, basic/transports, "Sending Messages to the Server").
         """
         await self._context.close_stream()
 
     async def become_task(self) -> None:
-        """Continue as a task, if the client supports it, without holding up the client.
+        """Continue as a task, if the client supports it, without delaying the client.
 
         This is for a tool with `task="deferred"`, which can ask questions before it becomes a task.
         Elsewhere, and inside a task, this does nothing.

@@ -57,22 +57,22 @@ class BoundServer:
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
-        own, revision = server.__mcp_runtime__, view.table.revision
+        runtime, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
         self.server = server
-        self.runtime: Final = own
-        self.handlers: Mapping[str, Handler] = own.handlers_for(revision)
+        self.runtime: Final = runtime
+        self.handlers: Mapping[str, Handler] = runtime.handlers_for(revision)
         declaration = view.declaration()
-        self.layer: Layer | None = own.layer(view.table, tells_apart)
+        self.layer: Layer | None = runtime.layer(view.table, tells_apart)
         if self.layer is not None:
-            self.handlers = _Layered(self.handlers, self.layer)
+            self.handlers = _LayerHandlers(self.handlers, self.layer)
             self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
             declaration = self.layer.extend_capabilities(declaration)
-        self.middleware = own.middleware()
+        self.middleware = runtime.middleware()
         self.session_hooks = session_hooks(self.middleware)
-        self.changes: Final = own.changes
+        self.changes: Final = runtime.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
-        self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
+        self.class_id = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
@@ -96,35 +96,35 @@ class BoundServer:
         event = connection.take(call)
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
-        said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
-        problems = options.of_client.problems("/params", said)
+        params = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
+        problems = options.of_client.problems("/params", params)
         if problems:
             raise InvalidParams(problems[0].message, problems, id=event.id)
-        declared = table.inward("ClientCapabilities", said["capabilities"])
-        self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
+        declared = table.inward("ClientCapabilities", params["capabilities"])
+        self.remember(connection, declared, table.inward("Implementation", params["clientInfo"]))
         result = self.introduction(event.spec.results[0], protocol_version=table.revision)
         answer = connection.answer(event, result)
         connection.enter(State.OPEN_PENDING)
         return connection, answer
 
-    def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
+    def remember(self, connection: Connection, declared: JSONObject, info: JSONObject) -> None:
         """Store the client's capabilities and name, as the server's revision writes them."""
-        own = self.server.TABLE
+        table = self.server.TABLE
         connection.declared["client"] = json_text(declared)
-        connection.identity["client"] = json_text(called)
-        if not own.era.remembers_client:
+        connection.identity["client"] = json_text(info)
+        if not table.era.remembers_client:
             # Handlers of the stateless era find them in each request.
             stored, identity = connection.declared, connection.identity
             connection.table = self.view.table.presuming(
-                lambda: client_envelope(own.revision, stored["client"], identity["client"])
+                lambda: client_envelope(table.revision, stored["client"], identity["client"])
             )
 
 
-class _Layered(Mapping[str, Handler]):
+class _LayerHandlers(Mapping[str, Handler]):
     """Handlers below those of a layer; not copied, because a bridge handles more than it lists."""
 
-    def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
-        self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
+    def __init__(self, handlers: Mapping[str, Handler], layer: Layer) -> None:
+        self._below, self._above, self._hidden = handlers, layer.handlers, layer.hidden
 
     def __getitem__(self, method: str) -> Handler:
         if method in self._hidden:
@@ -138,10 +138,10 @@ class _Layered(Mapping[str, Handler]):
         return len([*self])
 
 
-def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
+def _strategies(native: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
     if table.carries or (
-        own is table
-        and not any("may_require_input" in spec.traits for spec in own.requests.values())
+        native is table
+        and not any("may_require_input" in spec.traits for spec in native.requests.values())
     ):
         return {}
     if not table.rules.server_requests:
@@ -150,7 +150,7 @@ def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]
         return dict.fromkeys(asking_methods(table), in_rounds)
     from .waiting_strategies import in_tasks
 
-    return in_tasks(own, table)
+    return in_tasks(native, table)
 
 
 class ServerState:
@@ -194,40 +194,36 @@ class ServerState:
 
 class ServerConnection:
     __slots__ = (
-        *("_begun", "_listeners", "_streams", "answer_to", "audience", "bound_server", "endpoint"),
-        *("handlers", "is_owner", "level", "server", "settle", "state", "strategies"),
+        *("_begun", "_listeners", "_streams", "answer_to", "bound_server", "class_id", "endpoint"),
+        *("handlers", "is_owner", "level", "save", "server", "state", "strategies"),
     )
 
     def __init__(
-        self,
-        bound_server: BoundServer,
-        connection: Connection,
-        state: ServerState,
-        sink: MessageSink,
+        self, bound: BoundServer, connection: Connection, state: ServerState, sink: MessageSink
     ) -> None:
-        self.server = bound_server.server
-        self.bound_server = bound_server
+        self.server = bound.server
+        self.bound_server = bound
         self.state = state
-        self.audience = bound_server.audience
+        self.class_id = bound.class_id
         connection.ids = state.ids
-        self.strategies = bound_server.strategies
+        self.strategies = bound.strategies
         self.answer_to: Serve = self.serve
         """Returns the result of a request, inside the layer."""
-        notified: OnNotification = self._on_notification
-        if bound_server.middleware:
-            self.answer_to, notified = self._serve_through, self._notify_through
+        on_notification: OnNotification = self._on_notification
+        if bound.middleware:
+            self.answer_to, on_notification = self._serve_through, self._notify_through
             connection.ids = note_ids(state.ids)
         # Only sessions begin with a handshake.
-        measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
+        measured = bound.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(
-            connection, sink, state.tasks, state.options, self.outermost(), notified
+            connection, sink, state.tasks, state.options, self.outermost(), on_notification
         )
         self.level: str = "debug"
         self.is_owner = True
-        self.settle: Callable[[], Awaitable[None]] | None = None
+        self.save: Callable[[], Awaitable[None]] | None = None
         """Awaited before a client is notified: it may ask another process."""
-        self.handlers = bound_server.handlers
+        self.handlers = bound.handlers
         # Most connections need neither, and there may be many.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
@@ -379,11 +375,11 @@ class ServerConnection:
             self.server.__mcp_runtime__.warn_undeclared(method)
             return
         if self.endpoint.sink.full:
-            # Publishing reaches many clients; one that does not read must not hold it up.
+            # Publishing reaches many clients; one that does not read must not delay it.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
-        if self.settle is not None:
-            await self.settle()
+        if self.save is not None:
+            await self.save()
         params = None if uri is None else spec.params(uri=uri)
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
@@ -398,12 +394,12 @@ class ServerConnection:
         from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
 
         declared = self.endpoint.connection.declared["server"]
-        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
+        filter = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
         with suppress(Disconnected):
             for method in LIST_CHANGES:
-                if method in wanted.lists:
+                if method in filter.lists:
                     await self.publish(method, None)
-            for uri in sorted(wanted.uris):
+            for uri in sorted(filter.uris):
                 await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
@@ -412,8 +408,8 @@ class ServerConnection:
         if self._begun is not None:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
-            given = {"revision": revision, "seconds": seconds, "network": self.state.network}
-            report_session_end(self.bound_server.session_hooks, role="server", **given)
+            fields = {"revision": revision, "seconds": seconds, "network": self.state.network}
+            report_session_end(self.bound_server.session_hooks, role="server", **fields)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()

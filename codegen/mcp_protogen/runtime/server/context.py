@@ -111,7 +111,7 @@ class OpenConnection(Protocol):
     """A connection, as seen by its server and by the contexts of its requests."""
 
     endpoint: Endpoint
-    audience: str
+    class_id: str
     """The server for which a state is sealed."""
 
     @property
@@ -173,7 +173,7 @@ class Reports:
             await self._send()
 
     async def send_held(self) -> None:
-        """Send the report that was held back; never raises."""
+        """Send the delayed report; never raises."""
         log = self._context.endpoint.log
         try:
             await self._send()
@@ -400,13 +400,13 @@ class RequestContext:
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
-        asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.params_for_client(spec.method, asked)
-        kept = forms.fit_answer(answer.to_wire(), asked, shown)
-        faults = forms.faults_of(kept, asked, "/result")
+        wire: JSONObject = cast(Any, params).to_wire()
+        sent = self.params_for_client(spec.method, wire)
+        fitted = forms.fit_answer(answer.to_wire(), wire, sent)
+        faults = forms.faults_of(fitted, wire, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
-        return cast(R, plain.from_wire(kept))
+        return cast(R, plain.from_wire(fitted))
 
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         return await self.request(spec, params, options)
@@ -433,19 +433,19 @@ class RequestContext:
                     del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, meta, via)
 
-            answered: R = await send_through(middleware, send, spec, params, self.method_call)
-            return answered
+            result: R = await send_through(middleware, send, spec, params, self.method_call)
+            return result
         if spec.method == "ping":
             alive: R = spec.results[0]()
             return alive
         check(spec, "server", params, {"client": self.peer_capabilities(), "server": {}})
         rounds = self.questions.rounds
         if rounds is None:
-            why = (
+            reason = (
                 f"{spoken.revision} has no server requests, and no open request can carry "
                 "this question"
             )
-            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+            raise Untranslatable("", reason, code=METHOD_NOT_FOUND)
         answer = await rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
 
@@ -457,7 +457,7 @@ class RequestContext:
         from .rounds import Asking
         from .sealed_state import binding
 
-        bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
+        bound = binding(request.spec.method, request.raw, self.principal_id, connection.class_id)
         # Servers with requests of their own ask in their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
         return Asking(connection.state.seal, bound, specs.input_requests, self._wire_capabilities())

@@ -28,17 +28,17 @@ def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
     local |= {
         name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
     }
-    known = _names_of(inner, local)
-    for asked in _find_asked_types(tree, sessions):
+    scope = _names_of(inner, local)
+    for expr in _find_asked_types(tree, sessions):
         try:
-            kind = _value(asked, known)
+            kind = _value(expr, scope)
         except (LookupError, TypeError):
             continue
         if isinstance(kind, type) or get_origin(kind) is not None:
             _check(inner.__qualname__.replace("<locals>.", ""), kind)
 
 
-def _check(where: str, kind: Any) -> None:
+def _check(label: str, kind: Any) -> None:
     try:
         form(kind)
     except TypeError as error:
@@ -46,7 +46,7 @@ def _check(where: str, kind: Any) -> None:
         cause: Any = error.__cause__
         if isinstance(cause, NameError) or getattr(cause, "code", "") == "class-not-fully-defined":
             return
-        raise TypeError(f"{where}: {error}") from error
+        raise TypeError(f"{label}: {error}") from error
 
 
 def _parse_function(function: FunctionType) -> ast.AST | None:
@@ -77,13 +77,13 @@ def _sessions(function: FunctionType) -> Collection[str]:
 
 
 def _is_bound_once(tree: ast.AST, name: str) -> bool:
-    bound = [
+    bindings = [
         node
         for node in ast.walk(tree)
         if not isinstance(getattr(node, "ctx", node), ast.Load | ast.keyword)
         and name in (getattr(node, member, None) for member in _BINDING)
     ]
-    return len(bound) == 1
+    return len(bindings) == 1
 
 
 def _find_asked_types(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
@@ -99,30 +99,30 @@ def _find_asked_types(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.
 
 def _names_of(function: FunctionType, local: Collection[str]) -> Mapping[str, Any]:
     """Return the values of names inside a function, except those that it binds itself."""
-    known = {**vars(builtins), **function.__globals__}
+    names = {**vars(builtins), **function.__globals__}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        known.pop(name, None)
+        names.pop(name, None)
         try:
-            known[name] = cell.cell_contents
+            names[name] = cell.cell_contents
         except ValueError:
             continue
-    return {name: value for name, value in known.items() if name not in local}
+    return {name: value for name, value in names.items() if name not in local}
 
 
-def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
+def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
     match node:
         case ast.Name(name):
-            return known[name]
+            return names[name]
         case ast.Attribute(owner, name):
-            of = _value(owner, known)
+            of = _value(owner, names)
             if isinstance(of, ModuleType | type):
                 return vars(of)[name]
         case ast.Subscript(generic, arguments):
-            return _value(generic, known)[_value(arguments, known)]
+            return _value(generic, names)[_value(arguments, names)]
         case ast.BinOp(left, ast.BitOr(), right):
-            return _value(left, known) | _value(right, known)
+            return _value(left, names) | _value(right, names)
         case ast.Tuple(items):
-            return tuple(_value(item, known) for item in items)
+            return tuple(_value(item, names) for item in items)
         case ast.Constant(value):
             return value
         case _:

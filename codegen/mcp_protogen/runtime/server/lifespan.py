@@ -40,8 +40,8 @@ class Lifespan:
                 self._entered.set_result(None)
                 await self._over.wait()
         except Exception as error:
-            why = f"the lifespan of {self._name} failed: {type(error).__name__}: {error}"
-            failure = LifespanError(why)
+            reason = f"the lifespan of {self._name} failed: {type(error).__name__}: {error}"
+            failure = LifespanError(reason)
             if self._entered.done():
                 raise failure from error
             failure.__cause__ = error

@@ -43,8 +43,7 @@ async def change_subscription(
 class ListenStreams:
     """The open listen streams of a connection (2026-07-28, basic/patterns/subscriptions).
 
-    A server with single subscriptions gets a subscription for each resource; refused ones are left
-    out.
+    A server with single subscriptions gets one for each resource; refused ones are left out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")
@@ -71,19 +70,19 @@ class ListenStreams:
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         layer: Layer | None = self._connection.bound_server.layer
-        asked = request.params.notifications.to_wire()
-        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).supported_by(declared)
-        listeners.add(id, wanted)
+        wire = request.params.notifications.to_wire()
+        filter = Filter.of(wire, "" if layer is None else layer.ids_member).supported_by(declared)
+        listeners.add(id, filter)
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
-            found: Following = {}
-            if layer is not None and wanted.ids:
-                found = await layer.find_following(self._connection, request, wanted.ids)
-            wanted = await self._watch(wanted._replace(ids=frozenset(found)))
-            listeners.narrow(id, wanted)
-            await self._acknowledge(id, wanted)
-            following += [endpoint.tasks.start(follow()) for follow in found.values()]
+            follows: Following = {}
+            if layer is not None and filter.ids:
+                follows = await layer.find_following(self._connection, request, filter.ids)
+            filter = await self._watch(filter._replace(ids=frozenset(follows)))
+            listeners.narrow(id, filter)
+            await self._acknowledge(id, filter)
+            following += [endpoint.tasks.start(follow()) for follow in follows.values()]
             await end
         finally:
             for task in following:
@@ -93,23 +92,23 @@ class ListenStreams:
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
 
-    async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
+    async def _acknowledge(self, id: RequestId, filter: Filter) -> None:
         endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
         spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
-        said = {"notifications": honoured.to_wire(), "_meta": meta}
-        await endpoint.notify(spec, spec.params.model_validate(said), meta=members(meta))
+        params = {"notifications": filter.to_wire(), "_meta": meta}
+        await endpoint.notify(spec, spec.params.model_validate(params), meta=members(meta))
 
-    async def _watch(self, wanted: Filter) -> Filter:
+    async def _watch(self, filter: Filter) -> Filter:
         handled = _SUBSCRIBE in self._connection.handlers
         refused: set[str] = set()
-        for uri in sorted(wanted.uris - self._watched) if handled else ():
+        for uri in sorted(filter.uris - self._watched) if handled else ():
             self._watched.add(uri)
             try:
                 await self._call(_SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
-        return wanted._replace(uris=wanted.uris - refused)
+        return filter._replace(uris=filter.uris - refused)
 
     async def _unwatch(self) -> None:
         for uri in sorted(self._watched - self._connection.listeners.uris):

@@ -45,19 +45,19 @@ _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
 
 class _TypedForm(Form[T]):
     def __init__(self, kind: Any) -> None:
-        what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
-        where = what.replace("<locals>.", "")
-        self._adapter, schema = _describe_type(kind, where)
+        title = kind.__qualname__ if isinstance(kind, type) else repr(kind)
+        label = title.replace("<locals>.", "")
+        self._adapter, schema = _describe_type(kind, label)
         self._is_single = schema.get("type") != "object" or "properties" not in schema
         if self._is_single:
             only: Any = create_model("Form", value=kind)
-            self._adapter, schema = _describe_type(only, where)
+            self._adapter, schema = _describe_type(only, label)
         definitions: JSONObject = schema.get("$defs", {})
         fields: JSONObject = {}
         required: list[str] = []
         self._nulls: JSONObject = {}
         for name, member in schema["properties"].items():
-            at = where if self._is_single else f"{where}.{name}"
+            at = label if self._is_single else f"{label}.{name}"
             plain, may_be_null = _without_null(member, definitions)
             fields[name] = _field(plain, definitions, at)
             if name in schema.get("required", ()):
@@ -123,32 +123,32 @@ def _of_class(kind: type[T]) -> Form[T]:
     return _TypedForm(kind)
 
 
-def _describe_type(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
+def _describe_type(kind: Any, label: str) -> tuple[TypeAdapter[Any], JSONObject]:
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
-            described = adapter.json_schema(schema_generator=UntitledJsonSchema)
+            result = adapter.json_schema(schema_generator=UntitledJsonSchema)
             # An infinity, which JSON lacks, becomes null here and is left out.
-            schema: JSONObject = read_json(json_text(described))
+            schema: JSONObject = read_json(json_text(result))
     except _NO_SCHEMA as error:
         reason = str(error).split("\n", 1)[0]
-        raise TypeError(f"{where} cannot be asked for in a form: {reason}") from error
+        raise TypeError(f"{label} cannot be asked for in a form: {reason}") from error
     return adapter, {**schema, **_resolve_reference(schema, schema.get("$defs", {}))}
 
 
 def _form(fields: JSONObject, required: list[str]) -> JSONObject:
-    named = {"required": required} if required else {}
-    return {"type": "object", "properties": fields, **named}
+    extra = {"required": required} if required else {}
+    return {"type": "object", "properties": fields, **extra}
 
 
 def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObject:
     """Return a schema without a reference at its root; members and items may have some."""
     while "$ref" in schema:
-        target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
+        linked: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
-        named = {key: value for key, value in target.items() if key != "title"}
-        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+        base = {key: value for key, value in linked.items() if key != "title"}
+        schema = {**base, **{key: value for key, value in schema.items() if key != "$ref"}}
     return schema
 
 
@@ -169,17 +169,17 @@ def _without_null(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObje
             return schema, may_be_null
 
 
-def _field(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
+def _field(schema: JSONObject, definitions: JSONObject, label: str) -> JSONObject:
     options = _options(schema, definitions)
     kind = schema.get("type")
     if options is not None:
-        field = {"type": "string", **_choice(options, "oneOf", where)}
+        field = {"type": "string", **_choice(options, "oneOf", label)}
     elif kind == "array":
-        field = {"type": "array", "items": _items(schema, definitions, where)}
+        field = {"type": "array", "items": _items(schema, definitions, label)}
     elif kind not in _KEYWORDS:
-        _refuse(schema, where)
+        _refuse(schema, label)
     elif schema.get("writeOnly"):
-        raise _no_form(where, "is a secret", "send the user to a URL for it")
+        raise _no_form(label, "is a secret", "send the user to a URL for it")
     else:
         field = {"type": kind}
     field |= {key: schema[key] for key in ("title", "description") if key in schema}
@@ -202,8 +202,8 @@ def _bounds(schema: JSONObject) -> JSONObject:
         least = schema["exclusiveMinimum"]
         bounds["minimum"] = math.floor(least) + 1 if whole else least
     if "exclusiveMaximum" in schema:
-        most = schema["exclusiveMaximum"]
-        bounds["maximum"] = math.ceil(most) - 1 if whole else most
+        limit = schema["exclusiveMaximum"]
+        bounds["maximum"] = math.ceil(limit) - 1 if whole else limit
     return bounds
 
 
@@ -225,50 +225,50 @@ def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | 
     return options or None
 
 
-def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
+def _choice(options: list[JSONObject], titled: str, label: str) -> JSONObject:
     values = [option["const"] for option in options]
     if not all(isinstance(value, str) for value in values):
-        raise _no_form(where, "has choices that are not strings", "make each of them a string")
+        raise _no_form(label, "has choices that are not strings", "make each of them a string")
     if not any("title" in option for option in options):
         return {"enum": values}
     return {titled: [{"title": option["const"], **option} for option in options]}
 
 
-def _items(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
+def _items(schema: JSONObject, definitions: JSONObject, label: str) -> JSONObject:
     items, may_be_null = _without_null(schema.get("items") or {}, definitions)
     options = None if may_be_null else _options(items, definitions)
     if options is None:
-        why = "is a list, but not of choices"
-        raise _no_form(where, why, "make it a list of an Enum or a Literal, or a text")
-    choice = _choice(options, "anyOf", where)
+        reason = "is a list, but not of choices"
+        raise _no_form(label, reason, "make it a list of an Enum or a Literal, or a text")
+    choice = _choice(options, "anyOf", label)
     return {"type": "string", **choice} if "enum" in choice else choice
 
 
-def _refuse(schema: JSONObject, where: str) -> Never:
+def _refuse(schema: JSONObject, label: str) -> Never:
     if schema.get("type") == "object":
-        raise _no_form(where, "is an object", "a form is flat: ask for its members one by one")
+        raise _no_form(label, "is an object", "a form is flat: ask for its members one by one")
     if "anyOf" in schema or "oneOf" in schema:
-        raise _no_form(where, "has several types", "choose one of them")
+        raise _no_form(label, "has several types", "choose one of them")
     if schema.get("type") == "null":
-        raise _no_form(where, "is always null", "leave it out")
-    raise _no_form(where, "may be anything", "give it a type")
+        raise _no_form(label, "is always null", "leave it out")
+    raise _no_form(label, "may be anything", "give it a type")
 
 
-def _no_form(where: str, why: str, cure: str) -> TypeError:
-    return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
+def _no_form(label: str, reason: str, cure: str) -> TypeError:
+    return TypeError(f"{label} cannot be asked for in a form: it {reason}; {cure}")
 
 
 def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
     for candidate in _variants(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:
-            read = validator_of(spec.params)(wire)
+            model = validator_of(spec.params)(wire)
         except ValidationError:
             continue
         # The models keep members unknown to them: those the revision lacks.
-        unknown: JSONObject = read.requested_schema.properties[name].model_extra
-        if not unknown.keys() & _CHOICES:
-            return {key: value for key, value in candidate.items() if key not in unknown}
+        extra: JSONObject = model.requested_schema.properties[name].model_extra
+        if not extra.keys() & _CHOICES:
+            return {key: value for key, value in candidate.items() if key not in extra}
     raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 

@@ -36,8 +36,8 @@ T = TypeVar("T")
 
 _AT: Final = "/params/inputResponses"
 
-# Loop turns before a round ends, so that concurrent questions are asked together.
-_TURNS: Final = 3
+# Iterations of the event loop before a round ends, so that concurrent questions are asked together.
+_TICKS: Final = 3
 
 
 class Asking(NamedTuple):
@@ -52,12 +52,12 @@ class Asking(NamedTuple):
 class Inputs:
     """The answers of this round to the questions of the previous one."""
 
-    __slots__ = ("_answers", "_asked", "state")
+    __slots__ = ("_answers", "_types", "state")
 
-    def __init__(self, state: Any, asked: Mapping[str, type], answers: Mapping[str, Any]) -> None:
+    def __init__(self, state: Any, types: Mapping[str, type], answers: Mapping[str, Any]) -> None:
         self.state: Final = state
         """The JSON value that the handler stored when it asked."""
-        self._asked = asked
+        self._types = types
         self._answers = answers
 
     @property
@@ -67,14 +67,14 @@ class Inputs:
     @property
     def missing(self) -> frozenset[str]:
         """The keys of unanswered questions; they may be asked again."""
-        return frozenset(self._asked).difference(self._answers)
+        return frozenset(self._types).difference(self._answers)
 
     def response(self, key: str, kind: type[R]) -> R | None:
         """Return the answer to the question asked under `key`, if there is one.
 
-        Raises `LocalError` if no such question was asked, or its answers are not of `kind`.
+        Raise `LocalError` if no such question was asked, or its answers are not of `kind`.
         """
-        asked = self._asked.get(key)
+        asked = self._types.get(key)
         if asked is None:
             raise LocalError(f"no question was asked under {key!r}")
         if not issubclass(asked, kind):
@@ -88,8 +88,8 @@ def ask(
 ) -> str:
     """Return the sealed state to send with `questions`, which are requests as JSON objects.
 
-    `memo` is for the runtime in the next round. Raises `MissingClientCapability`, and `LocalError`
-    if questions and state are both missing, or the state has no JSON form.
+    `memo` is for the runtime in the next round. Raise `MissingClientCapability`, and `LocalError`
+    if questions and state are both missing, or the state cannot be JSON.
     """
     if not questions and state is None:
         raise LocalError("a result that asks for input needs questions or a state")
@@ -99,11 +99,11 @@ def ask(
         raise MissingClientCapability(
             "The client has not declared a capability that this request needs", required
         )
-    noted = {key: _note_question(question) for key, question in questions.items()}
+    notes = {key: _note_question(question) for key, question in questions.items()}
     try:
-        return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.binding)
+        return asking.seal.seal({"asked": notes, "state": state, "memo": memo}, asking.binding)
     except PydanticSerializationError as error:
-        raise LocalError(f"the state of a request has no JSON form: {error}") from error
+        raise LocalError(f"the state of a request cannot be JSON: {error}") from error
 
 
 def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
@@ -125,28 +125,28 @@ def _note_question(question: JSONObject) -> JSONObject:
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:
     """Return the answers in params, and the memo; None without a state.
 
-    Raises `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
+    Raise `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
     Handling").
     """
     state = raw.get("requestState")
     if state is None:
         return None, None
     sealed: JSONObject = asking.seal.open(state, asking.binding)
-    given: JSONObject = raw.get("inputResponses", {})
-    asked: dict[str, type[WireModel]] = {}
+    values: JSONObject = raw.get("inputResponses", {})
+    types: dict[str, type[WireModel]] = {}
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
-    for key, noted in sealed["asked"].items():
-        kind = asked[key] = asking.specs[noted["method"]].results[0]
-        if key in given:
-            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escape_step(key)}", faults)
+    for key, note in sealed["asked"].items():
+        kind = types[key] = asking.specs[note["method"]].results[0]
+        if key in values:
+            answers[key] = read_answer(values[key], kind, note, f"{_AT}/{escape_step(key)}", faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
-    return Inputs(sealed["state"], asked, answers), sealed["memo"]
+    return Inputs(sealed["state"], types, answers), sealed["memo"]
 
 
 def read_answer(
-    value: Any, kind: type[WireModel], noted: JSONObject, at: str, faults: list[Problem]
+    value: Any, kind: type[WireModel], note: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
     """Return the answer to a question; if invalid, add to `faults` and return None."""
     try:
@@ -154,19 +154,16 @@ def read_answer(
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if noted["method"] != forms.ELICIT:
+    if note["method"] != forms.ELICIT:
         return answer
-    asked = noted["params"]
-    kept = forms.fit_answer(value, asked, asked)
-    faults += forms.faults_of(kept, asked, at)
-    return kind.from_wire(kept)
+    params = note["params"]
+    fitted = forms.fit_answer(value, params, params)
+    faults += forms.faults_of(fitted, params, at)
+    return kind.from_wire(fitted)
 
 
 class Once:
-    """The results of work that is done only once, by key: JSON values.
-
-    The client stores them, or `keep`, if set.
-    """
+    """The results of work done only once, by key: JSON, stored by the client, or `keep` if set."""
 
     __slots__ = ("_running", "_tasks", "done", "keep")
 
@@ -191,9 +188,7 @@ class Once:
             await shield(self._running[key][1])
         return cast(T, self.done[key])
 
-    async def _do(
-        self, key: str, work: Callable[[], Awaitable[T] | T], ended: Future[None]
-    ) -> None:
+    async def _do(self, key: str, work: Callable[[], Awaitable[T] | T], end: Future[None]) -> None:
         try:
             value = work()
             if isawaitable(value):
@@ -204,12 +199,12 @@ class Once:
                 await self.keep(key, value)
             self.done[key] = value
         except Exception as error:
-            ended.set_exception(error)
+            end.set_exception(error)
         else:
-            ended.set_result(None)
+            end.set_result(None)
         finally:
             del self._running[key]
-            ended.cancel()
+            end.cancel()
 
     async def wait_running(self) -> None:
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
@@ -273,12 +268,12 @@ class Rounds:
         answer: Future[JSONObject] = get_running_loop().create_future()
         self._waiting.append(answer)
         if len(self._waiting) == 1:
-            self._end_round_after(_TURNS)
+            self._end_round_after(_TICKS)
         return await answer
 
-    def _end_round_after(self, turns: int) -> None:
-        if turns:
-            get_running_loop().call_soon(self._end_round_after, turns - 1)
+    def _end_round_after(self, ticks: int) -> None:
+        if ticks:
+            get_running_loop().call_soon(self._end_round_after, ticks - 1)
         elif not self._has_ended:
             self.suspended = True
             self._task.cancel()
@@ -293,8 +288,8 @@ class Rounds:
     def end(self, error: BaseException | None) -> bool:
         """Note the end of the handler, and return whether it was stopped at a question."""
         self._has_ended = True
-        for waiting in self._waiting:
-            waiting.cancel()
+        for future in self._waiting:
+            future.cancel()
         if not self.suspended:
             return False
         if self._task.uncancel() > self._cancelling_before:
@@ -311,10 +306,10 @@ class Rounds:
             sealed = ask(self._asked, None, asking, self.memo(own=True))
         except LocalError as error:
             raise McpError(INTERNAL_ERROR, error.message) from error
-        asked = {"inputRequests": self._asked, "requestState": sealed}
-        return {"resultType": "input_required", **asked}
+        members = {"inputRequests": self._asked, "requestState": sealed}
+        return {"resultType": "input_required", **members}
 
     def memo(self, *, own: bool) -> JSONObject:
         """Return the runtime's data for the next round; `own` if questions were awaited."""
-        known = {"answers": self.answers, "done": self.once.done}
-        return {"round": self._number + 1, **known, "own": own}
+        memo = {"answers": self.answers, "done": self.once.done}
+        return {"round": self._number + 1, **memo, "own": own}

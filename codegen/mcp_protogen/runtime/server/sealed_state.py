@@ -88,8 +88,8 @@ class StateSeal:
         if base64url(sealed) != text:
             raise _refusal()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
-        made = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
-        if len(body) <= _HEAD.size or not made:
+        valid = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
+        if len(body) <= _HEAD.size or not valid:
             raise _refusal()
         version, lapses = _HEAD.unpack_from(body)
         if version != _VERSION or self._clock() > lapses:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, cast
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidRequest, RemoteError
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
@@ -32,8 +32,6 @@ _log: Final = getLogger(__name__)
 Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
 """A server shared by its connections, or a class instantiated for each connection."""
 
-_USUAL: Final = Options()
-
 
 class ServeOptions(TypedDict, total=False):
     revisions: Iterable[Revision] | None
@@ -45,7 +43,7 @@ async def serve(
     transport: Transport,
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
 ) -> None:
     """Serve one connection until the client has gone; each of `servers` has one revision.
 
@@ -55,12 +53,12 @@ async def serve(
     handshake gets the revision it asks for, or the newest; from 2026-07-28 on, each request names
     its revision. When the client has gone, or this call is cancelled, handlers get `options.drain`
     seconds to finish; open requests are then answered with an error. No task is left running, and
-    `transport` is closed. Raises `ValueError` for no server or two of the same revision, and
+    `transport` is closed. Raise `ValueError` for no server or two of the same revision, and
     `LifespanError` if a lifespan fails.
     """
     try:
-        made = by_revision(servers)
-        views = RevisionViews(made, revisions_spoken(made.values(), revisions), options.on_loss)
+        by_id = by_revision(servers)
+        views = RevisionViews(by_id, revisions_spoken(by_id.values(), revisions), options.on_loss)
         await serve_views(views, transport, options)
     finally:
         await transport.close()
@@ -70,20 +68,20 @@ async def serve_views(
     views: RevisionViews[ServerBase[Any]],
     transport: Transport,
     options: Options,
-    begun: Callable[["Router"], None] | None = None,
+    on_begin: Callable[["Router"], None] | None = None,
 ) -> None:
-    """Serve one connection without closing it; `begun` gets its router."""
+    """Serve one connection without closing it; `on_begin` gets its router."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue)
-    if begun is not None:
-        begun(router)
+    if on_begin is not None:
+        on_begin(router)
     state.network = getattr(transport, "network", None)
     async with enter_lifespans(views.handlers):
         for server in views.handlers:
             server.__mcp_runtime__.begin(state)
         writer = asyncio.create_task(queue.run())
         try:
-            await _read(router, transport, writer)
+            await _read_client(router, transport, writer)
         finally:
             await _close(router, state, queue, writer)
 
@@ -105,14 +103,14 @@ async def enter_lifespans(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[
         for server in [part for outer in servers for part in outer.__mcp_runtime__.parts()]:
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
-                known = runtime.lifespan
+                entry = runtime.lifespan
                 from .lifespan import Lifespan
 
                 # A lifespan of another event loop cannot be used in this one.
-                if known is None or not known.users or known.loop is not get_running_loop():
+                if entry is None or not entry.users or entry.loop is not get_running_loop():
                     name = runtime.identity()["name"]
-                    known = runtime.lifespan = Lifespan(name, server.lifespan)
-                await stack.enter_async_context(known.use())
+                    entry = runtime.lifespan = Lifespan(name, server.lifespan)
+                await stack.enter_async_context(entry.use())
         yield
 
 
@@ -127,16 +125,16 @@ def revisions_spoken(
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
-    given = servers if isinstance(servers, Iterable) else [servers]
-    made = [server() if isinstance(server, type) else server for server in given]
+    items = servers if isinstance(servers, Iterable) else [servers]
+    objects = [server() if isinstance(server, type) else server for server in items]
     # Revisions are named by dates: their names sort as they were published.
-    found = {server.TABLE.revision: server for server in made}
-    if len(found) < len(made) or not made:
+    result = {server.TABLE.revision: server for server in objects}
+    if len(result) < len(objects) or not objects:
         raise ValueError("serve needs at least one server, and at most one for each revision")
-    return dict(sorted(found.items()))
+    return dict(sorted(result.items()))
 
 
-async def _read(router: "Router", transport: Transport, writer: Task[None]) -> None:
+async def _read_client(router: "Router", transport: Transport, writer: Task[None]) -> None:
     reader = asyncio.create_task(read(transport, router))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
@@ -153,19 +151,19 @@ async def _read(router: "Router", transport: Transport, writer: Task[None]) -> N
 async def _close(
     router: "Router", state: ServerState, queue: SendQueue, writer: Task[None]
 ) -> None:
-    gone, within = Disconnected("the client has gone"), 0.0
+    error, limit = Disconnected("the client has gone"), 0.0
     try:
         for connection in router.connections:
-            connection.abort(gone)
+            connection.abort(error)
         drain = state.options.drain
         await together(
             [connection.endpoint.close(drain) for connection in router.connections]
             + [state.host.close(drain)]
         )
-        within = drain
+        limit = drain
     finally:
         await state.tasks.cancel()
-        await queue.close(writer, within)
+        await queue.close(writer, limit)
 
 
 class Router:
@@ -228,17 +226,17 @@ class Router:
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
             case str(revision):
-                known = self._stateless.get(revision)
-                if known is None:
-                    bound_server = self._state.bound_server(revision)
-                    known = self._add_connection(bound_server, bound_server.connection())
-                    self._stateless[revision] = known
-                known.endpoint.receive(call)
+                entry = self._stateless.get(revision)
+                if entry is None:
+                    bound = self._state.bound_server(revision)
+                    entry = self._add_connection(bound, bound.connection())
+                    self._stateless[revision] = entry
+                entry.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
-                bound_server = self._state.bound_server(revision)
-                connection, answer = bound_server.initialize(call, self._state.options)
-                self.handshaken = self._add_connection(bound_server, connection)
+                bound = self._state.bound_server(revision)
+                connection, answer = bound.initialize(call, self._state.options)
+                self.handshaken = self._add_connection(bound, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -250,9 +248,9 @@ class Router:
 
     def _take_notification(self, call: Call) -> None:
         # It names no revision; only extensions have such.
-        for known in self._stateless.values():
-            if known.endpoint.connection.table.notification(call.method, "client") is not None:
-                known.endpoint.receive(call)
+        for connection in self._stateless.values():
+            if connection.endpoint.connection.table.notification(call.method, "client") is not None:
+                connection.endpoint.receive(call)
                 return
         self._log.info("ignored a notification unknown to all revisions in use")
 
@@ -265,10 +263,8 @@ class Router:
                 return
         self._log.info("ignored the cancellation of a request that is not open")
 
-    def _add_connection(
-        self, bound_server: BoundServer, connection: Connection
-    ) -> ServerConnection:
-        served = ServerConnection(bound_server, connection, self._state, self._sink)
+    def _add_connection(self, bound: BoundServer, connection: Connection) -> ServerConnection:
+        served = ServerConnection(bound, connection, self._state, self._sink)
         served.endpoint.principal = self._principal
         served.register()
         self.connections.append(served)

@@ -6,14 +6,13 @@ from contextlib import suppress
 from signal import SIGINT, SIGTERM
 from typing import Final
 
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..core.revision import Revision
 from ..core.tasks import is_running
 from ..transports.stdio import open_stdio
 from ..transports.streams import LONGEST
 from .serve import ServeOptions, Server, serve
 
-_USUAL: Final = Options()
 _ENDING: Final = (SIGTERM, SIGINT)
 
 # Raised on Windows, and outside the main thread.
@@ -28,7 +27,7 @@ def run_stdio(
     servers: Server | Iterable[Server],
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
     limit: int = LONGEST,
 ) -> None:
     """Serve standard input and output until the client closes them; for the main of a program.
@@ -50,7 +49,7 @@ async def serve_stdio(
     servers: Server | Iterable[Server],
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
     limit: int = LONGEST,
 ) -> None:
     """Do the same as `run_stdio` inside a running event loop."""

@@ -29,15 +29,14 @@ def asking_methods(table: MethodTable) -> list[str]:
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the result of a handler, or the result that asks its questions.
 
-    A client may send answers without a state: then the handler runs again with those that fit its
-    questions.
+    If a client sends answers without a state, the handler runs again with those that fit.
     """
     result = await _in_round(handler, context, job, job.request)
-    given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
-    if not given or "requestState" in context.raw:
+    answers: Mapping[str, Any] = context.raw.get("inputResponses") or {}
+    if not answers or "requestState" in context.raw:
         return result
     questions: Mapping[str, Any] = declared_member(result, "input_requests") or {}
-    if given.keys().isdisjoint(questions):
+    if answers.keys().isdisjoint(questions):
         return result
     state = (
         declared_member(result, "request_state") or context.ask(questions, None)["request_state"]
@@ -73,21 +72,21 @@ async def _in_round(
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    asking, ours = context.asking(), context.table.input_requests
+    asking, specs = context.asking(), context.table.input_requests
     rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
             return
-    if asking.specs is not ours:
+    if asking.specs is not specs:
         # A handler that asks in its result gets answers of its own revision.
-        inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=ours))
+        inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=specs))
     context.inputs = inputs
 
 
 def _end_rounds(context: RequestContext, error: BaseException | None) -> bool:
-    begun = None if context.questions_so_far is None else context.questions_so_far.begun
-    return begun is not None and begun.end(error)
+    rounds = None if context.questions_so_far is None else context.questions_so_far.begun
+    return rounds is not None and rounds.end(error)
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
@@ -97,8 +96,8 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
     rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
-    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
-    return any(asked)
+    answers = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
+    return any(answers)
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
@@ -106,18 +105,18 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     assert rounds is not None
     await rounds.once.wait_running()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
-    asked: type[WireModel] = native.results[-1]
-    return asked.from_wire(rounds.input_required_result(context.asking()))
+    kind: type[WireModel] = native.results[-1]
+    return kind.from_wire(rounds.input_required_result(context.asking()))
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
     if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
-    listed = error.data.get("elicitations") if is_object(error.data) else None
-    given: list[Any] = listed if is_array(listed) else []
+    raw = error.data.get("elicitations") if is_object(error.data) else None
+    entries: list[Any] = raw if is_array(raw) else []
     return [
         {"mode": "url", "message": str(entry.get("message", "")), "url": str(entry["url"])}
-        for entry in given
+        for entry in entries
         if is_object(entry) and "url" in entry
     ]
 

@@ -22,17 +22,17 @@ from .strategies import TOOL, URLS_FIRST, Handler, Strategy, asking_methods, in_
 _PAUSE: Final = 0.05
 
 
-def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    found = dict.fromkeys(asking_methods(own), by_requests)
-    if URLS_FIRST in own.errors and URLS_FIRST not in table.wire.errors:
-        found.setdefault(TOOL, in_text)
-    return found
+def in_tasks(native: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
+    methods = dict.fromkeys(asking_methods(native), by_requests)
+    if URLS_FIRST in native.errors and URLS_FIRST not in table.wire.errors:
+        methods.setdefault(TOOL, in_text)
+    return methods
 
 
 async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the plain result of a handler that asks in its result, after asking."""
-    own = context.table.requests[job.request.spec.method]
-    params, asks = job.request.params, cast(type[Any], own.results[-1])
+    spec = context.table.requests[job.request.spec.method]
+    params, asks = job.request.params, cast(type[Any], spec.results[-1])
     for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
         if not isinstance(result, asks):

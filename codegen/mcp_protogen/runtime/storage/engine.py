@@ -1,7 +1,7 @@
 """The interfaces of state shared by workers, which may be processes on many machines.
 
 An engine stores and finds, and decides nothing. Keys are digests of ids, so that stored keys reveal
-no session. Records, letters and changes are bytes, validated like any input.
+no session. Records, messages and changes are bytes, validated like any input.
 
 All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Then it
 is unknown whether a write was made; each write can be repeated.
@@ -204,10 +204,10 @@ class TaskStore(Protocol):
 
 
 class Mail(Protocol):
-    """Letters to workers by name. Those of one worker arrive in order."""
+    """Messages to workers by name. Those of one worker arrive in order."""
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        """Send letters to workers; return the names of workers that have gone."""
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        """Send messages to workers; return the names of workers that have gone."""
         ...
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
@@ -218,13 +218,13 @@ class Mail(Protocol):
 class Bus(Protocol):
     """Changes for all workers, including the publisher, in the same order for all.
 
-    A worker that is not behind gets a change before any letter sent after its publication.
+    A worker that is not behind gets a change before any message sent after its publication.
     """
 
     async def publish(self, changes: Sequence[bytes]) -> None: ...
 
 
-class Letter(NamedTuple):
+class DirectMessage(NamedTuple):
     content: bytes
 
 
@@ -233,14 +233,14 @@ class Change(NamedTuple):
 
 
 class Gap(Enum):
-    """Its only value means that letters and changes may be lost, or the lease has lapsed."""
+    """Its only value means that messages and changes may be lost, or the lease has lapsed."""
 
     GAP = "gap"
 
 
 GAP: Final = Gap.GAP
 
-Delivery: TypeAlias = Letter | Change | Gap
+Delivery: TypeAlias = DirectMessage | Change | Gap
 Receive: TypeAlias = Callable[[Delivery], None]
 """Receives a delivery; must not raise or take long."""
 

@@ -12,9 +12,9 @@ from .engine import (
     Appended,
     Change,
     Delivery,
+    DirectMessage,
     Event,
     Events,
-    Letter,
     Receive,
     Saved,
     StoredSession,
@@ -67,10 +67,10 @@ class MemoryConnection:
     def current(self) -> bool:
         return True
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        for worker, content in letters:
-            self._deliver(worker, Letter(content))
-        return frozenset(worker for worker, _ in letters if worker not in self._workers)
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        for worker, content in messages:
+            self._deliver(worker, DirectMessage(content))
+        return frozenset(worker for worker, _ in messages if worker not in self._workers)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
         return frozenset(self._workers.keys() & workers)
@@ -217,7 +217,7 @@ class MemoryEvents:
         # Those with events by owner, and all under None; the longest quiet first.
         self._orders = defaultdict[str | None, OrderedDict[tuple[str, str], _Stream]](OrderedDict)
 
-    def own(self, key: str, owner: str) -> None:
+    def set_owner(self, key: str, owner: str) -> None:
         self._owners.setdefault(key, owner)
 
     async def append(
@@ -232,28 +232,28 @@ class MemoryEvents:
     ) -> Appended:
         if key in self._ended:
             return Appended(False, 0, True, frozenset())
-        kept = self._open_stream(key, stream)
-        follows = number == kept.last + 1 or (kept.last < 0 and number == 1)
-        accepted = follows and not kept.ended
+        entry = self._open_stream(key, stream)
+        follows = number == entry.last + 1 or (entry.last < 0 and number == 1)
+        accepted = follows and not entry.ended
         if accepted:
-            kept.ended = end
-            self._extend((key, stream), kept, number, messages)
-        return Appended(accepted, max(kept.last, 0), kept.ended, kept.followers)
+            entry.ended = end
+            self._extend((key, stream), entry, number, messages)
+        return Appended(accepted, max(entry.last, 0), entry.ended, entry.followers)
 
     def _extend(
-        self, place: tuple[str, str], kept: _Stream, number: int, messages: Sequence[bytes]
+        self, place: tuple[str, str], entry: _Stream, number: int, messages: Sequence[bytes]
     ) -> None:
         owner = self._owners.get(place[0])
         events = [Event(number + index, message) for index, message in enumerate(messages)]
-        kept.events += events
+        entry.events += events
         if events:
-            kept.last = events[-1].number
+            entry.last = events[-1].number
         self._quota.take(owner, _size_of(events))
         for listed in {owner, None}:
-            self._orders[listed][place] = kept
+            self._orders[listed][place] = entry
             self._orders[listed].move_to_end(place)
-        if len(kept.events) > self._max_events:
-            self._drop(place, kept, len(kept.events) - self._max_events)
+        if len(entry.events) > self._max_events:
+            self._drop(place, entry, len(entry.events) - self._max_events)
         for limited, excess in self._quota.excesses(owner):
             while excess > 0:
                 quiet, stream = next(iter(self._orders[limited].items()))
@@ -274,23 +274,23 @@ class MemoryEvents:
         return size
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        kept = self._sessions.get(key, {}).get(stream)
-        last = 0 if kept is None else max(kept.last, 0)
-        if kept is None or kept.last < 0 or after >= last:
-            ended = key in self._ended or (kept is not None and kept.ended)
+        entry = self._sessions.get(key, {}).get(stream)
+        last = 0 if entry is None else max(entry.last, 0)
+        if entry is None or entry.last < 0 or after >= last:
+            ended = key in self._ended or (entry is not None and entry.ended)
             return Events((), ended) if after <= last else None
-        if not kept.events or (kept.events[0].number > max(after + 1, 1)):
+        if not entry.events or (entry.events[0].number > max(after + 1, 1)):
             return None
-        return Events([event for event in kept.events if event.number > after], kept.ended)
+        return Events([event for event in entry.events if event.number > after], entry.ended)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         self._open_stream(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         streams = self._sessions.get(key, {})
-        if (kept := streams.get(stream)) is not None:
-            kept.followers -= {worker}
-            if kept.last < 0 and not (kept.followers or kept.ended):
+        if (entry := streams.get(stream)) is not None:
+            entry.followers -= {worker}
+            if entry.last < 0 and not (entry.followers or entry.ended):
                 del streams[stream]
             if not streams:
                 del self._sessions[key]
@@ -303,7 +303,7 @@ class MemoryEvents:
 
     def forget(self, key: str, *, ended: bool = False) -> None:
         """Delete all streams of a session; if it `ended`, new ones are refused."""
-        for stream, kept in self._sessions.pop(key, {}).items():
-            self._drop((key, stream), kept, len(kept.events))
+        for stream, entry in self._sessions.pop(key, {}).items():
+            self._drop((key, stream), entry, len(entry.events))
         self._owners.pop(key, None)
         (self._ended.add if ended else self._ended.discard)(key)

@@ -4,13 +4,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
+from time import monotonic, time
 from typing import Final
 
-from ..core.clocks import steady_time
 from .engine import StoredTask
 
 # The most outdated entries of `_ends` beyond twice the records.
 _SPARE_ENDS: Final = 100
+
+_BEGAN: Final = time() - monotonic()
+
+
+def steady_time() -> float:
+    """Return the seconds since the epoch, by a clock that never jumps while the process runs.
+
+    If the system time was set since this module was imported, the two differ. Do not compare this
+    time across processes.
+    """
+    return _BEGAN + monotonic()
 
 
 @dataclass(slots=True)
@@ -43,9 +54,9 @@ class MemoryTaskStore:
         most: int,
     ) -> bool:
         self._expire()
-        known = self._kept.get(key)
-        if known is not None:
-            return known.version == 1 and known.record == record
+        entry = self._kept.get(key)
+        if entry is not None:
+            return entry.version == 1 and entry.record == record
         if len(self._owned.get(owner, ())) >= most:
             return False
         self._write(key, _Record(record, 1, owner, _end(ends_at), self._due(lease)))
@@ -58,29 +69,29 @@ class MemoryTaskStore:
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
         self._expire()
-        return {key: kept.version for key in keys if (kept := self._kept.get(key)) is not None}
+        return {key: entry.version for key in keys if (entry := self._kept.get(key)) is not None}
 
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
         self._expire()
-        kept = self._kept.get(key)
-        if kept is None or kept.version != version:
+        entry = self._kept.get(key)
+        if entry is None or entry.version != version:
             return False
-        self._write(key, _Record(record, version + 1, kept.owner, _end(ends_at), self._due(lease)))
+        self._write(key, _Record(record, version + 1, entry.owner, _end(ends_at), self._due(lease)))
         return True
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
         for key in keys:
-            kept = self._kept.get(key)
-            if kept is not None and kept.due < inf:
-                kept.due = self._due(lease)
+            entry = self._kept.get(key)
+            if entry is not None and entry.due < inf:
+                entry.due = self._due(lease)
 
     async def delete(self, key: str) -> None:
         if key in self._kept:
             self._remove(key)
         if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
-            # Most deleted records, such as turns, would have ended much later.
+            # Most deleted records, such as locks, would have ended much later.
             self._ends = [
                 (record.ends_at, key) for key, record in self._kept.items() if record.ends_at < inf
             ]
@@ -89,7 +100,7 @@ class MemoryTaskStore:
     async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
         self._expire()
         keys = sorted(key for key in self._owned.get(owner, ()) if key > after)
-        return [one for key in keys[:size] if (one := self._find_stored(key)) is not None]
+        return [task for key in keys[:size] if (task := self._find_stored(key)) is not None]
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         self._expire()
@@ -97,29 +108,29 @@ class MemoryTaskStore:
         due = sorted((kept.due, key) for key, kept in self._kept.items() if kept.due <= now)
         keys = [key for _, key in due[:most]]
         await self.renew(keys, lease)
-        return [one for key in keys if (one := self._find_stored(key)) is not None]
+        return [task for key in keys if (task := self._find_stored(key)) is not None]
 
     def _find_stored(self, key: str) -> StoredTask | None:
-        kept = self._kept.get(key)
-        if kept is None:
+        entry = self._kept.get(key)
+        if entry is None:
             return None
-        return StoredTask(key, kept.record, kept.version, self.clock())
+        return StoredTask(key, entry.record, entry.version, self.clock())
 
     def _due(self, lease: float | None) -> float:
         return inf if lease is None else self.clock() + lease
 
-    def _write(self, key: str, kept: _Record) -> None:
+    def _write(self, key: str, entry: _Record) -> None:
         before = self._kept.get(key)
-        self._kept[key] = kept
-        if kept.ends_at < inf and (before is None or before.ends_at != kept.ends_at):
-            heappush(self._ends, (kept.ends_at, key))
+        self._kept[key] = entry
+        if entry.ends_at < inf and (before is None or before.ends_at != entry.ends_at):
+            heappush(self._ends, (entry.ends_at, key))
 
     def _expire(self) -> None:
         now = self.clock()
         while self._ends and self._ends[0][0] <= now:
             _, key = heappop(self._ends)
-            kept = self._kept.get(key)
-            if kept is not None and kept.ends_at <= now:
+            entry = self._kept.get(key)
+            if entry is not None and entry.ends_at <= now:
                 self._remove(key)
 
     def _remove(self, key: str) -> None:

@@ -67,8 +67,8 @@ class FileTaskStore:
         lease: float | None,
         most: int,
     ) -> bool:
-        kept = _Record(key, owner, 1, ends_at, lease is not None, record)
-        return await self._changing(self._create, kept, lease, most)
+        entry = _Record(key, owner, 1, ends_at, lease is not None, record)
+        return await self._changing(self._create, entry, lease, most)
 
     async def get(self, key: str) -> StoredTask | None:
         return await _in_thread(self._get, key)
@@ -115,17 +115,17 @@ class FileTaskStore:
 
     # The following run in threads; those that write hold the lock.
 
-    def _create(self, kept: _Record, lease: float | None, most: int) -> bool:
-        known = self._live(kept.key)
-        if known is not None:
-            return known.version == 1 and known.record == kept.record
-        owned = self._owner_folder(kept.owner)
+    def _create(self, entry: _Record, lease: float | None, most: int) -> bool:
+        old = self._live(entry.key)
+        if old is not None:
+            return old.version == 1 and old.record == entry.record
+        owned = self._owner_folder(entry.owner)
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
         if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
             return False
         # If this process is killed in between, the name has no task, and is removed later.
-        (owned / _name(kept.key)).touch(mode=0o600)
-        self._write(kept, lease)
+        (owned / _name(entry.key)).touch(mode=0o600)
+        self._write(entry, lease)
         return True
 
     def _still_owned(self, owned: Path) -> int:
@@ -137,34 +137,34 @@ class FileTaskStore:
         return len(names) - len(gone)
 
     def _get(self, key: str) -> StoredTask | None:
-        kept = self._live(key)
-        return kept and StoredTask(key, kept.record, kept.version, self._clock())
+        entry = self._live(key)
+        return entry and StoredTask(key, entry.record, entry.version, self._clock())
 
     def _versions(self, keys: list[str]) -> dict[str, int]:
-        return {key: kept.version for key in keys if (kept := self._live(key)) is not None}
+        return {key: entry.version for key in keys if (entry := self._live(key)) is not None}
 
     def _replace(self, new: _Record, lease: float | None) -> bool:
-        kept = self._live(new.key)
-        if kept is None or kept.version != new.version:
+        entry = self._live(new.key)
+        if entry is None or entry.version != new.version:
             return False
-        self._write(new._replace(owner=kept.owner, version=kept.version + 1), lease)
+        self._write(new._replace(owner=entry.owner, version=entry.version + 1), lease)
         return True
 
     def _renew(self, keys: list[str], lease: float) -> None:
         for key in keys:
-            kept = self._live(key)
-            if kept is not None and kept.leased:
-                self._set_due(kept, lease)
+            entry = self._live(key)
+            if entry is not None and entry.leased:
+                self._set_due(entry, lease)
 
-    def _set_due(self, kept: _Record, lease: float | None) -> None:
-        due = kept.due(self._clock(), lease)
-        os.utime(self._file(kept.key), (due, due))
+    def _set_due(self, entry: _Record, lease: float | None) -> None:
+        due = entry.due(self._clock(), lease)
+        os.utime(self._file(entry.key), (due, due))
 
     def _delete(self, key: str) -> None:
-        kept = _read(self._file(key))
+        entry = _read(self._file(key))
         self._file(key).unlink(missing_ok=True)
-        if kept is not None:
-            owned = self._owner_folder(kept.owner)
+        if entry is not None:
+            owned = self._owner_folder(entry.owner)
             (owned / _name(key)).unlink(missing_ok=True)
             # It stays as long as it has other entries.
             with suppress(OSError):
@@ -175,27 +175,27 @@ class FileTaskStore:
             names = sorted(os.listdir(self._owner_folder(owner)))
         except FileNotFoundError:
             return []
-        found = list[StoredTask]()
+        tasks = list[StoredTask]()
         for name in names:
-            if len(found) == size:
+            if len(tasks) == size:
                 break
-            if name > _name(after) and (one := self._get(_key(name))) is not None:
-                found.append(one)
-        return found
+            if name > _name(after) and (task := self._get(_key(name))) is not None:
+                tasks.append(task)
+        return tasks
 
     def _take_overdue(self, lease: float, most: int) -> list[StoredTask]:
-        found = list[StoredTask]()
+        tasks = list[StoredTask]()
         for key in self._due():
-            kept = self._live(key)
-            if kept is None:
+            entry = self._live(key)
+            if entry is None:
                 self._delete(key)
-            elif not kept.leased:
+            elif not entry.leased:
                 # Its time was changed from outside.
-                self._set_due(kept, None)
-            elif len(found) < most:
+                self._set_due(entry, None)
+            elif len(tasks) < most:
                 self._renew([key], lease)
-                found.append(StoredTask(key, kept.record, kept.version, self._clock()))
-        return found
+                tasks.append(StoredTask(key, entry.record, entry.version, self._clock()))
+        return tasks
 
     def _due(self) -> list[str]:
         now, due = self._clock(), list[tuple[float, str]]()
@@ -209,15 +209,15 @@ class FileTaskStore:
         return [key for _, key in sorted(due)]
 
     def _live(self, key: str) -> _Record | None:
-        kept = _read(self._file(key))
-        ends_at = None if kept is None else kept.ends_at
-        return None if ends_at is not None and ends_at <= self._clock() else kept
+        entry = _read(self._file(key))
+        ends_at = None if entry is None else entry.ends_at
+        return None if ends_at is not None and ends_at <= self._clock() else entry
 
-    def _write(self, kept: _Record, lease: float | None) -> None:
-        head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
-        head |= {"ends_at": kept.ends_at, "leased": kept.leased}
-        content = json_text(head) + b"\n" + kept.record
-        replace_file(self._file(kept.key), content, modified=kept.due(self._clock(), lease))
+    def _write(self, entry: _Record, lease: float | None) -> None:
+        head = {"key": entry.key, "owner": entry.owner, "version": entry.version}
+        head |= {"ends_at": entry.ends_at, "leased": entry.leased}
+        content = json_text(head) + b"\n" + entry.record
+        replace_file(self._file(entry.key), content, modified=entry.due(self._clock(), lease))
 
 
 async def _in_thread(work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..rules.handlers import Handlers
-from .decorators import Mark, Marked, function_of, marks_of
+from .decorators import Mark, MarkedFunction, function_of, marks_of
 from .functions import check_shape, function_name
 from .items import COMPLETE, Item, Tool, check_name, is_private, name_of, tool_name
 from .revision_models import LISTS, RevisionModels, revision_models
@@ -169,7 +169,7 @@ class Catalogue:
             return is_private(uri)
         if any(self.own_items("resources/read", "resources", uri)):
             return True
-        uris = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
+        uris = ((mount, mount.prefix.strip("resources", uri)) for mount in self.mounts)
         return any(own is not None and mount.owns(own) for mount, own in uris)
 
     def makes_tasks(self) -> bool:
@@ -198,21 +198,21 @@ def catalogue_of(server: Any) -> Catalogue:
     return catalogue
 
 
-def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
+def register(marked: MarkedFunction, lists: Lists, models: RevisionModels) -> None:
     item = _item(marked, models)
     items = lists[item.field]
     if item.key in items:
-        what = item.field.removesuffix("s").replace("_", " ")
-        where, advice = function_name(marked.function), "give one of them another"
-        wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
-        raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
+        noun = item.field.removesuffix("s").replace("_", " ")
+        label, advice = function_name(marked.function), "give one of them another"
+        hint = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
+        raise ValueError(f"{label}: there is already a {noun} {item.key}: {hint}")
     items[item.key] = item
 
 
-def _item(marked: Marked, models: RevisionModels) -> Item:
-    kind = marked.mark.kind
-    if models.ui is not None and models.ui.concerns(marked):
-        item: Item = models.ui.MAKERS[kind](marked, models)
+def _item(marked: MarkedFunction, models: RevisionModels) -> Item:
+    kind, added = marked.mark.kind, models.added_items
+    if added is not None and added.concerns(marked):
+        item: Item = added.MAKERS[kind](marked, models)
         return item
     if "ui" in marked.mark.options:
         advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
@@ -225,7 +225,7 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
     return (Prompt if kind == "prompts" else Resource)(marked, models)
 
 
-def decorated_functions(cls: type[Any]) -> Iterator[Marked]:
+def decorated_functions(cls: type[Any]) -> Iterator[MarkedFunction]:
     """Yield the decorated functions of a class; a subclass removes one by setting it to None."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
@@ -234,19 +234,19 @@ def decorated_functions(cls: type[Any]) -> Iterator[Marked]:
     for attribute, listed in marks.items():
         value = getattr_static(cls, attribute, None) if listed else None
         if value is not None:
-            yield from (Marked(function_of(value), mark, cls, attribute) for mark in listed)
+            yield from (MarkedFunction(function_of(value), mark, cls, attribute) for mark in listed)
 
 
-def check_mark(marked: Marked) -> None:
+def check_mark(marked: MarkedFunction) -> None:
     """Raise `TypeError` or `ValueError` for a mark that is invalid, whatever its types are."""
     function, mark, _, attribute = marked
-    where = function_name(function)
+    label = function_name(function)
     if not isroutine(function):
         if attribute:
-            raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")
-        raise TypeError(f"{where} is not a function: write a function that calls it")
+            raise TypeError(f"{attribute}: {label} has a decorator, but is not a function")
+        raise TypeError(f"{label} is not a function: write a function that calls it")
     if mark.options.get("thread") and iscoroutinefunction(function):
-        raise TypeError(f"{where}: a coroutine function cannot run in a thread")
+        raise TypeError(f"{label}: a coroutine function cannot run in a thread")
     names = check_shape(function, method=marked.is_method)
     try:
         if mark.kind == "tools":
@@ -259,6 +259,6 @@ def check_mark(marked: Marked) -> None:
                 # Further parameters are allowed: one may take the session.
                 if variable not in names:
                     wrong = f"{uri} has {{{variable}}}, which is not a parameter"
-                    raise TypeError(f"{where}: {wrong}: add {variable}: str")
+                    raise TypeError(f"{label}: {wrong}: add {variable}: str")
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+        raise ValueError(f"{label}: {error}") from error

@@ -18,9 +18,7 @@ class Completer:
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
         bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
-        names = (
-            name for base in bases for name, attribute in vars(base).items() if attribute is given
-        )
+        names = (name for base in bases for name, value in vars(base).items() if value is given)
         self._attribute = next(names, "")
         self._given = getattr_static(cls, self._attribute) if self._attribute else given
         function = function_of(self._given)
@@ -34,10 +32,10 @@ class Completer:
         if not self._is_asked:
             start = value.casefold()
             options = map(_text, self._given)
-            return _cut([text for text in options if text.casefold().startswith(start)])
+            return _shorten([text for text in options if text.casefold().startswith(start)])
         function = getattr(server, self._attribute) if self._attribute else self._given
         found = function(value, context) if self._context else function(value)
-        return _cut(await found if isawaitable(found) else found)
+        return _shorten(await found if isawaitable(found) else found)
 
 
 def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
@@ -48,23 +46,20 @@ def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
     return count == 2
 
 
-def _cut(found: Iterable[Any]) -> dict[str, Any]:
-    if isinstance(found, str):
+def _shorten(suggestions: Iterable[Any]) -> dict[str, Any]:
+    if isinstance(suggestions, str):
         # A text is iterable too, but its letters are not suggestions.
-        found = [found]
+        suggestions = [suggestions]
     # There may be very many, and a generator has no length.
-    values = [_text(suggestion) for suggestion in islice(found, _MOST + 1)]
-    total = len(found) if isinstance(found, Sized) else None
+    values = [_text(suggestion) for suggestion in islice(suggestions, _MOST + 1)]
+    total = len(suggestions) if isinstance(suggestions, Sized) else None
     more = len(values) > _MOST
     total = len(values) if total is None and not more else total
     return {"values": values[:_MOST], "total": total, "has_more": more}
 
 
 def completers(
-    where: str,
-    parameters: Mapping[str, Parameter],
-    given: Completions | None,
-    cls: type[Any] | None,
+    label: str, parameters: Mapping[str, Parameter], given: Completions | None, cls: type | None
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, parameter in parameters.items():
@@ -74,12 +69,10 @@ def completers(
     by_name = {parameter.name: wire for wire, parameter in parameters.items()}
     for name, source in (given or {}).items():
         if name not in by_name:
-            raise TypeError(f"{where}: completions for {name}, which is not one of its parameters")
+            raise TypeError(f"{label}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
-            advice = "give a list or a function"
-            raise TypeError(
-                f"{where}: completions for {name} must not be a single string: {advice}"
-            )
+            hint = "give a list or a function"
+            raise TypeError(f"{label}: completions for {name} must not be a single string: {hint}")
         found[by_name[name]] = Completer(source, cls)
     return found
 

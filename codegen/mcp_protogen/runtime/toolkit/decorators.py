@@ -110,7 +110,7 @@ class Mark(NamedTuple):
     options: Any
 
 
-class Marked(NamedTuple):
+class MarkedFunction(NamedTuple):
 
     function: Callable[..., Any]
     mark: Mark

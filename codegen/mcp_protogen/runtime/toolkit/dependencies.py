@@ -14,8 +14,8 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from .call_scope import CallScope, Step, Steps
 from .functions import Depends, Function, Signature, function_name, signature_of, split_dependencies
+from .injector import Injector, Step, Steps
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
@@ -27,7 +27,7 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     """Return `run` with dependencies filled in; raise `TypeError` for a cycle."""
     found: dict[Function, Step] = {}
     for dependency in filled.values():
-        _plan(dependency, found, ())
+        _visit(dependency, found, ())
     groups = [tuple(group) for _, group in groupby(_order_steps(found), lambda step: step.threaded)]
     last: Steps = groups.pop() if threaded and groups[-1][0].threaded else ()
     late = {step.function for step in last}
@@ -35,21 +35,19 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     later = {name: function for name, function in names.items() if function in late}
     before = {name: function for name, function in names.items() if function not in late}
 
-    async def filling(
-        server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
-    ) -> Any:
-        scope = CallScope(server.__mcp_runtime__.threads, session)
+    async def fill(server: Any, session: Any, given: Mapping[str, Any], _: object = None, /) -> Any:
+        injector = Injector(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
             for group in groups:
-                await scope.enter(group)
-            given = {**given, **{name: scope.values[function] for name, function in before.items()}}
-            around = partial(scope.around, last, later) if last else None
+                await injector.enter(group)
+            given = {**given, **{name: injector.values[key] for name, key in before.items()}}
+            around = partial(injector.around, last, later) if last else None
             result = await run(server, session, given, around)
         except BaseException as error:
             failed = error
-        failed = await scope.close(failed)
+        failed = await injector.close(failed)
         if failed is None:
             return result
         try:
@@ -57,7 +55,7 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
         finally:
             del failed  # it keeps this frame alive
 
-    return filling
+    return fill
 
 
 def _order_steps(steps: Mapping[Function, Step]) -> list[Step]:
@@ -80,14 +78,14 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
         yield value
 
 
-def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
-    function = one.function
+def _visit(depends: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
+    function = depends.function
     if function in above:
         circle = " → ".join(map(function_name, (*above[above.index(function) :], function)))
         raise TypeError(f"Depends forms a cycle: {circle}")
     if not callable(function):
         raise TypeError(f"Depends needs a function, got {function!r}: write Depends(open_db)")
-    threaded = _is_threaded(one)
+    threaded = _is_threaded(depends)
     if function in steps:
         if steps[function].threaded is not threaded:
             advice = "it runs once for each call, so give thread=… at each use"
@@ -98,11 +96,11 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
         return
     described, needs = split_dependencies(_signature(function))
     for needed in needs.values():
-        _plan(needed, steps, (*above, function))
+        _visit(needed, steps, (*above, function))
     for left in described.parameters:
         if left.required:
             advice = "annotate it with Depends(…) or the session, or give it a default"
-            raise TypeError(f"{described.where}: no value for the parameter {left.name}: {advice}")
+            raise TypeError(f"{described.label}: no value for the parameter {left.name}: {advice}")
     manager: Callable[..., Any] | None = None
     if isasyncgenfunction(function):
         manager = asynccontextmanager(function)
@@ -112,21 +110,21 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
     steps[function] = Step(function, threaded, manager, described.sessions, inner)
 
 
-def _is_threaded(one: Depends) -> bool:
-    function = one.function
+def _is_threaded(depends: Depends) -> bool:
+    function = depends.function
     waits = iscoroutinefunction(unwrap(function)) or isasyncgenfunction(function)
-    if waits and one.thread:
+    if waits and depends.thread:
         raise TypeError(f"{function_name(function)}: a coroutine function cannot run in a thread")
-    return not waits if one.thread is None else one.thread
+    return not waits if depends.thread is None else depends.thread
 
 
 def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
-    target: Any = function.__init__ if is_class else function
-    found = replace(signature_of(target, method=is_class), where=function_name(function))
-    kinds = signature(target).parameters
+    callee: Any = function.__init__ if is_class else function
+    result = replace(signature_of(callee, method=is_class), label=function_name(function))
+    kinds = signature(callee).parameters
     parameters = [
-        parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC
+        parameter for parameter in result.parameters if kinds[parameter.name].kind not in _VARIADIC
     ]
-    return replace(found, parameters=tuple(parameters))
+    return replace(result, parameters=tuple(parameters))

@@ -25,7 +25,7 @@ class ToolError(Exception):
     """A failure whose text becomes the result of the tool, so that the model can react.
 
     For a prompt or a resource, which have no such results, it becomes the message of an error. The
-    text of any other exception only goes to the log, because it may hold secrets.
+    text of any other exception only goes to the log, because it may have secrets.
     """
 
 
@@ -49,13 +49,13 @@ class BadArguments(Exception):
     def __init__(
         self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
     ) -> None:
-        listed = [
-            f"{at or '/'}: {message}{_got(at, arguments)}{_suggest_name(at, arguments, names)}"
+        lines = [
+            f"{at or '/'}: {message}{_describe(at, arguments)}{_suggest_name(at, arguments, names)}"
             for at, message in problems[:_MOST]
         ]
         if len(problems) > _MOST:
-            listed.append("and more")
-        super().__init__("\n".join(listed))
+            lines.append("and more")
+        super().__init__("\n".join(lines))
         self._problems = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
 
     def refusal(self, key: str) -> InvalidParams:
@@ -70,7 +70,7 @@ def _suggest_name(pointer: str, arguments: Any, names: Collection[str]) -> str:
     return closest(name, [candidate for candidate in names if candidate not in arguments])
 
 
-def _got(pointer: str, arguments: Any) -> str:
+def _describe(pointer: str, arguments: Any) -> str:
     if not pointer:
         return ""
     value = value_at(arguments, steps_of(pointer, arguments))

@@ -40,7 +40,7 @@ _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _SCALARS: Final = frozenset((str, int, float, bool, NoneType))
 # Raised by Pydantic for unsupported types, and for constraints that do not apply.
-_NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
+_NO_JSON: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _DEFS: Final = "#/$defs/"
 
 
@@ -68,9 +68,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function as clients see it; `where` names it in messages."""
+    """A function as clients see it; `label` names it in messages."""
 
-    where: str
+    label: str
     parameters: tuple[Parameter, ...]
     sessions: tuple[str, ...]
     returns: Any
@@ -101,50 +101,48 @@ def function_name(function: Function) -> str:
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
     """Return the names of the parameters; raise `TypeError` if clients cannot set one."""
-    where = function_name(function)
+    label = function_name(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{where} is a generator, but a client gets one result")
+        raise TypeError(f"{label} is a generator, but a client gets one result")
     names: list[str] = []
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
         if reason is None and parameter.annotation is EMPTY:
             reason = f"has no annotation, so its type is unknown: {parameter.name}: str"
         if reason is not None:
-            raise TypeError(f"{where}: the parameter {parameter.name} {reason}")
+            raise TypeError(f"{label}: the parameter {parameter.name} {reason}")
         names.append(parameter.name)
     return names
 
 
 def signature_of(function: Function, *, method: bool) -> Signature:
-    where = function_name(function)
+    label = function_name(function)
     try:
         # A decorator may wrap the function in another module, without the names of the annotations.
         inner = _innermost(function)
         hints = get_type_hints(inner, include_extras=True)
     except NameError as error:
-        raise TypeError(f"{where}: unknown name in an annotation: {error}") from error
+        raise TypeError(f"{label}: unknown name in an annotation: {error}") from error
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
-    all_parameters = [
+    declared = [
         _parameter(
-            where,
+            label,
             parameter,
             hints.get(parameter.name, parameter.annotation),
             docstring.parameters.get(parameter.name),
         )
         for parameter in _parameters(function, method)
     ]
-    sessions = tuple(
-        parameter.name for parameter in all_parameters if _is_session(parameter.annotation)
-    )
-    parameters = tuple(parameter for parameter in all_parameters if parameter.name not in sessions)
+    sessions = tuple(parameter.name for parameter in declared if _is_session(parameter.annotation))
+    parameters = tuple(parameter for parameter in declared if parameter.name not in sessions)
     wires = [parameter.wire for parameter in parameters]
     for parameter in parameters:
         if wires.count(parameter.wire) > 1:
-            raise TypeError(f"{where}: two parameters have the name {parameter.wire}")
+            raise TypeError(f"{label}: two parameters have the name {parameter.wire}")
     if sessions:
         check_forms(function)
     returns = hints.get("return", EMPTY)
-    return Signature(where, parameters, sessions, returns, docstring.description)
+    return Signature(label, parameters, sessions, returns, docstring.description)
 
 
 def _innermost(function: Function) -> Function:
@@ -153,7 +151,7 @@ def _innermost(function: Function) -> Function:
 
 
 def _parameter(
-    where: str, parameter: inspect.Parameter, annotation: Any, documented: str | None
+    label: str, parameter: inspect.Parameter, annotation: Any, documented: str | None
 ) -> Parameter:
     described = Parameter(parameter.name, parameter.name, annotation, parameter.default)
     if _is_session(annotation):
@@ -162,7 +160,7 @@ def _parameter(
     # Field(alias="from") gives a name that a Python parameter cannot have; a validation alias comes
     # first, because it is the name that is read.
     alias = info.validation_alias or info.alias or described.wire
-    at_fault = f"{where}: the parameter {parameter.name} has"
+    at_fault = f"{label}: the parameter {parameter.name} has"
     if not isinstance(alias, str):
         raise TypeError(f"{at_fault} several aliases, but clients use one name")
     if parameter.default is EMPTY and not info.is_required():
@@ -191,7 +189,7 @@ def _is_self(parameter: inspect.Parameter | None) -> bool:
 
 
 def _is_session(annotation: Any) -> bool:
-    # A function that is also called without a client takes `Session | None = None`.
+    # A function also called without a client takes `Session | None = None`.
     arms = [arm for arm in union_types(annotation) if arm is not NoneType]
     return arms != [] and all(
         isinstance(arm, type) and issubclass(arm, SessionBase) for arm in arms
@@ -217,8 +215,8 @@ def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None
     if isinstance(parameter.default, Depends):
         name = function_name(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
-        raise TypeError(f"{signature.where}: Depends must be in the annotation: {advice}")
-    # A type alias holds its value in an attribute.
+        raise TypeError(f"{signature.label}: Depends must be in the annotation: {advice}")
+    # A type alias has its value in an attribute.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((mark for mark in metadata if isinstance(mark, Depends)), None)
@@ -237,19 +235,17 @@ def union_types(annotation: Any) -> list[Any]:
 class Arguments:
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
-        parameters = {
-            f"a{index}": parameter for index, parameter in enumerate(signature.parameters)
-        }
+        parameters = {f"a{i}": parameter for i, parameter in enumerate(signature.parameters)}
         self._names = {field: parameter.name for field, parameter in parameters.items()}
         self._wires = [parameter.wire for parameter in signature.parameters]
-        model = _model(signature.where, parameters)
+        model = _model(signature.label, parameters)
         self._validator = model.__pydantic_validator__
         self._pydantic_defaults = frozenset(
             field
             for field, parameter in parameters.items()
             if isinstance(parameter.default, FieldInfo)
         )
-        schema = schema_of(model.model_json_schema, signature.where)
+        schema = schema_of(model.model_json_schema, signature.label)
         # A function without parameters allows no members (2025-11-25, server/tools, "Tool").
         if not schema["properties"]:
             del schema["properties"]
@@ -292,7 +288,7 @@ class Arguments:
         return values
 
 
-def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+def _model(label: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field: (
             Annotated[
@@ -307,14 +303,14 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
             # An incomplete model raises at its first use: build it now.
             model.model_rebuild()
-        except _NO_FORM as error:
+        except _NO_JSON as error:
             for parameter in parameters.values():
-                parameter_adapter(where, parameter)
-            raise TypeError(f"{where}: {_reason(error)}") from error
+                parameter_adapter(label, parameter)
+            raise TypeError(f"{label}: {_reason(error)}") from error
     return model
 
 
-def parameter_adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+def parameter_adapter(label: str, parameter: Parameter) -> TypeAdapter[Any]:
     # Without names and descriptions beside the type, which only fields of models may have.
     info = FieldInfo.from_annotation(parameter.annotation)
     constraints = list(info.metadata)
@@ -324,18 +320,18 @@ def parameter_adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
     annotation: Any = info.annotation
     if constraints:
         annotation = Annotated[(annotation, *constraints)]
-    return adapter_of(annotation, f"{where}: the parameter {parameter.name}")
+    return adapter_of(annotation, f"{label}: the parameter {parameter.name}")
 
 
-def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise a `TypeError` that names `what`."""
+def adapter_of(annotation: Any, noun: str) -> TypeAdapter[Any]:
+    """Return an adapter for a type; raise a `TypeError` that names `noun`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)
             adapter.rebuild()
             return adapter
-    except _NO_FORM as error:
-        raise TypeError(f"{what} has no JSON form: {_reason(error)}") from error
+    except _NO_JSON as error:
+        raise TypeError(f"{noun} cannot be JSON: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -359,13 +355,13 @@ class _PlainJsonSchema(UntitledJsonSchema):
         return generated
 
 
-def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
+def schema_of(generate: Callable[..., JSONObject], label: str, **options: Any) -> JSONObject:
     """Return the schema made by a method of Pydantic; raise `TypeError`."""
     try:
         schema = generate(schema_generator=_PlainJsonSchema, **options)
         check_finite(schema)
     except PydanticInvalidForJsonSchema as error:
-        raise TypeError(f"{where}: {error.message}") from error
+        raise TypeError(f"{label}: {error.message}") from error
     except Unsendable as error:
-        raise TypeError(f"{where}: the schema cannot be sent: {error}") from error
+        raise TypeError(f"{label}: the schema cannot be sent: {error}") from error
     return schema

@@ -14,7 +14,7 @@ from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
 from ..server.base import SessionBase
-from .decorators import Marked, ToolOptions
+from .decorators import MarkedFunction, ToolOptions
 from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
 from .revision_models import RevisionModels, fields_of
@@ -61,28 +61,29 @@ class Item(ABC):
 
     listed: Any
 
-    def __init__(self, marked: Marked, models: RevisionModels, key: str, field: str) -> None:
+    def __init__(
+        self, marked: MarkedFunction, models: RevisionModels, key: str, field: str
+    ) -> None:
         self.key = key
         self.field = field
         self.models = models
         signature = signature_of(marked.function, method=marked.is_method)
         self.signature, filled = split_dependencies(signature)
-        self.options, where = marked.mark.options, signature.where
+        self.options, label = marked.mark.options, signature.label
         tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
         if isinstance(tags, str):
             raise TypeError(
-                f"{where}: tags must be a collection, not a single string: write "
-                f"tags={{{tags!r}}}"
+                f"{label}: tags must be a collection, not a single string: write tags={{{tags!r}}}"
             )
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
-            raise TypeError(f"{where}: enabled must be True, False or a function of the session")
+            raise TypeError(f"{label}: enabled must be True, False or a function of the session")
         self.tags = frozenset(tags)
         self.task: TaskMode | None = None
         if "task" in self.options:
             from .task_options import task_mode
 
-            self.task = task_mode(self.options, where)
-        self.scopes = _scopes(self.options, where)
+            self.task = task_mode(self.options, label)
+        self.scopes = _scopes(self.options, label)
         # If arguments have no descriptions, the whole docstring is kept.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
@@ -109,7 +110,7 @@ class Item(ABC):
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any: ...
 
     def entry(self, **members: Any) -> Any:
-        options, where = self.options, self.signature.where
+        options, label = self.options, self.signature.label
         icons, meta, annotations = map(options.get, ("icons", "meta", "annotations"))
         members |= {
             "title": options.get("title"),
@@ -119,19 +120,19 @@ class Item(ABC):
             "_meta": None if meta is None else dict(meta),
         }
         model = self.models.entry(self.field)
-        kept = filter_members(model, members)
+        filtered = filter_members(model, members)
         try:
-            made = model.from_wire(kept)
-            # An entry without a JSON form must fail here, not when a client lists the items.
-            made.to_json()
-            return made
+            result = model.from_wire(filtered)
+            # An entry that JSON cannot express must fail here, not when a client lists it.
+            result.to_json()
+            return result
         except PydanticSerializationError as error:
-            raise TypeError(f"{where}: {error}") from error
+            raise TypeError(f"{label}: {error}") from error
         except ValidationError as error:
             from ..core.models.validation_errors import problems
 
-            wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
-            raise TypeError(f"{where}: {wrong}") from error
+            wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, filtered))
+            raise TypeError(f"{label}: {wrong}") from error
 
     async def run(
         self,
@@ -156,12 +157,12 @@ class Item(ABC):
         return await returned if may_wait else returned
 
 
-def _scopes(options: Mapping[str, Any], where: str) -> frozenset[str]:
+def _scopes(options: Mapping[str, Any], label: str) -> frozenset[str]:
     if "scopes" not in options:
         return frozenset()
     from ..core.oauth_scopes import checked_scopes
 
-    return checked_scopes(options["scopes"], where)
+    return checked_scopes(options["scopes"], label)
 
 
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,7 +182,7 @@ def filter_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONOb
 
 
 class Tool(Item):
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+    def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options: ToolOptions = marked.mark.options
         super().__init__(marked, models, tool_name(marked.function, options), "tools")
         schema, self._read = _arguments(self.signature, options)
@@ -194,7 +195,7 @@ class Tool(Item):
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 
-            check_header_params(schema, self.signature.where)
+            check_header_params(schema, self.signature.label)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result, which may be `Written`."""
@@ -219,12 +220,12 @@ def _arguments(
         return arguments.schema, arguments.read
     if len(signature.parameters) != 1:
         wants = "one parameter for all arguments, and optionally one for the session"
-        raise TypeError(f"{signature.where}: with a handwritten schema it must take {wants}")
+        raise TypeError(f"{signature.label}: with a handwritten schema it must take {wants}")
     from ..core.schema_validation import checker
     from .failures import BadArguments
 
     (parameter,) = signature.parameters
-    check = checker(schema, f"{signature.where}: the input schema", of_objects=True)
+    check = checker(schema, f"{signature.label}: the input schema", of_objects=True)
 
     def read(arguments: Mapping[str, Any]) -> dict[str, Any]:
         found = check(arguments)

@@ -28,7 +28,7 @@ class MountedConnection:
         self.server = server
         self.outer = outer
         self.endpoint = outer.endpoint
-        self.audience, self.state = outer.audience, outer.state
+        self.class_id, self.state = outer.class_id, outer.state
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._full_uri = full_uri
 

@@ -27,8 +27,8 @@ def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
     if item is not None:
         return item.tags
     for mount in catalogue.mounts:
-        own = mount.prefix.own(field, key)
-        if own is not None and (found := mount.tags(field, own)):
+        inner_key = mount.prefix.strip(field, key)
+        if inner_key is not None and (found := mount.tags(field, inner_key)):
             return found
     return ()
 
@@ -55,8 +55,8 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
         if await _shows(catalogue, own_item, session)
     ]
     taken = set(items)
-    for listed in await gather(*(mount.entries(field, session) for mount in catalogue.mounts)):
-        for item, entry in listed:
+    for batch in await gather(*(mount.entries(field, session) for mount in catalogue.mounts)):
+        for item, entry in batch:
             # A remote server may add a name that is taken.
             if item.key not in taken and await _shows(catalogue, item, session):
                 taken.add(item.key)
@@ -83,9 +83,9 @@ async def find(
     is_taken = any(key in catalogue.registered[field] for field in FIELDS[kind])
     # As in the list, an own name hides that of a remote server.
     for mount in () if is_taken else catalogue.mounts:
-        found = await mount.find(method, kind, key, session)
-        if found is not None and await _shows(catalogue, found, session):
-            return found
+        match = await mount.find(method, kind, key, session)
+        if match is not None and await _shows(catalogue, match, session):
+            return match
     return None
 
 
@@ -98,20 +98,20 @@ async def item_of(
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
     kind, key = requested_item(method, params)
-    found = await item_of(catalogue, method, kind, key, session)
-    if found is not None:
-        if method == COMPLETE and found.scopes:
+    item = await item_of(catalogue, method, kind, key, session)
+    if item is not None:
+        if method == COMPLETE and item.scopes:
             # The item, which would check them, does not run.
-            session.require_scopes(*found.scopes)
-        return await found.answer(catalogue.owner, session, method, params)
+            session.require_scopes(*item.scopes)
+        return await item.answer(catalogue.owner, session, method, params)
     if method == "resources/read":
-        known = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
+        uris = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
         # Unrelated URIs begin alike, so the match must be close.
-        raise catalogue.models.not_found(key, closest(key, known, likeness=0.8))
+        raise catalogue.models.not_found(key, closest(key, uris, likeness=0.8))
     if method == COMPLETE:
         raise InvalidParams(f"Unknown reference: {key}")
-    meant = closest(key, await keys(catalogue, kind, session))
-    raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{meant}")
+    advice = closest(key, await keys(catalogue, kind, session))
+    raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
 
 
 async def subscribe(
@@ -125,7 +125,7 @@ async def subscribe(
     uri: str = params.uri
     is_own = any(catalogue.own_items("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
-        inner = mount.prefix.own("resources", uri)
+        inner = mount.prefix.strip("resources", uri)
         if inner is not None and mount.owns(inner):
             await mount.change_subscription(method, session, inner)
             break
@@ -138,18 +138,18 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    owner, own, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
+    owner, native, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
     entries = [tool.listed for tool in catalogue.lists["tools"].values()]
-    listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
-    found: list[JSONObject] = listed["tools"]
+    result: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
+    schemas: list[JSONObject] = result["tools"]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
-            found.append({**tool, "name": item.key})
-    found.sort(key=itemgetter("name"))
-    if revision not in (None, own):
+            schemas.append({**tool, "name": item.key})
+    schemas.sort(key=itemgetter("name"))
+    if revision not in (None, native):
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
-        views = RevisionViews({own: owner}, package.REVISIONS)
-        found = views[revision].table.carry_out(listing, "result", listed)["tools"]
-    return found
+        views = RevisionViews({native: owner}, package.REVISIONS)
+        schemas = views[revision].table.carry_out(listing, "result", result)["tools"]
+    return schemas

@@ -32,7 +32,7 @@ class Timing:
         self._level = level
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
-        begun, outcome = monotonic(), None
+        start, outcome = monotonic(), None
         try:
             result = await next(call)
             outcome = failure(result)
@@ -43,21 +43,21 @@ class Timing:
         finally:
             if self._logger.isEnabledFor(self._level):
                 about = "" if call.target is None else f" {call.target!r:.100}"
-                values = call.method, about, outcome or "ok", monotonic() - begun
+                values = call.method, about, outcome or "ok", monotonic() - start
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _check_methods(methods: Collection[str], where: str) -> frozenset[str]:
+def _check_methods(methods: Collection[str], label: str) -> frozenset[str]:
     if isinstance(methods, str):
         # The parts of a string would match as well.
         raise TypeError(
-            f"{where}: methods must be a collection, not a single string: write {{{methods!r}}}"
+            f"{label}: methods must be a collection, not a single string: write {{{methods!r}}}"
         )
     return frozenset(methods)
 
 
-def _oldest(kept: Mapping[Hashable, object]) -> Hashable:
-    return next(iter(kept))
+def _oldest(entries: Mapping[Hashable, object]) -> Hashable:
+    return next(iter(entries))
 
 
 class RateLimit:
@@ -98,14 +98,14 @@ class RateLimit:
 
     def _take(self, key: Hashable) -> None:
         now = monotonic()
-        left, at = self._buckets.pop(key, (self._burst, now))
+        tokens, at = self._buckets.pop(key, (self._burst, now))
         # A client that has waited as long as required passes, however floats are rounded.
-        left = min(self._burst, left + (now - at) * self._rate + _ROUNDING)
-        self._buckets[key] = max(left - 1, 0) if left >= 1 else left, now
+        tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
+        self._buckets[key] = max(tokens - 1, 0) if tokens >= 1 else tokens, now
         if len(self._buckets) > _MOST:
             del self._buckets[_oldest(self._buckets)]
-        if left < 1:
-            seconds = ceil((1 - left) / self._rate * 1000) / 1000
+        if tokens < 1:
+            seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
             data, wait = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
             raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
@@ -154,20 +154,20 @@ class ResultCache:
         wire.pop("_meta", None)
         key = call.method, call.revision, call.principal_id, json_text(wire)
         version: int = call.session.__mcp_runtime__.changes
-        kept = self._kept.get(key)
-        if kept is None or kept.until <= monotonic() or kept.version != version:
+        entry = self._kept.get(key)
+        if entry is None or entry.until <= monotonic() or entry.version != version:
             result = await next(call)
             if declared_member(result, "result_type") not in (None, "complete"):
                 return result
-            own = declared_member(result, "ttl_ms") or 0
-            lifetime = own / 1000 if own else self._seconds
-            kept = _Entry(result, monotonic() + lifetime, version)
+            ttl = declared_member(result, "ttl_ms") or 0
+            lifetime = ttl / 1000 if ttl else self._seconds
+            entry = _Entry(result, monotonic() + lifetime, version)
             self._kept.pop(key, None)
-            self._kept[key] = kept
+            self._kept[key] = entry
             if len(self._kept) > self._size:
                 del self._kept[_oldest(self._kept)]
-        model = cast(type[WireModel], type(kept.result))
+        model = cast(type[WireModel], type(entry.result))
         if "ttl_ms" not in model.__pydantic_fields__:
-            return kept.result
-        left = max(0, round((kept.until - monotonic()) * 1000))
-        return kept.result.model_copy(update={"ttl_ms": left})
+            return entry.result
+        ttl_left = max(0, round((entry.until - monotonic()) * 1000))
+        return entry.result.model_copy(update={"ttl_ms": ttl_left})

@@ -78,7 +78,7 @@ class LocalMount(Mount):
         return {self.prefix.key(field, key): whose for key, whose in own.items()}
 
     def may_have(self, kind: str, key: str) -> bool:
-        own, mounts = self.prefix.own(kind, key), self.catalogue.mounts
+        own, mounts = self.prefix.strip(kind, key), self.catalogue.mounts
         return own is not None and (
             kind in self._open or any(mount.may_have(kind, own) for mount in mounts)
         )
@@ -131,18 +131,18 @@ class LocalMount(Mount):
             self.runtime.remove_connection(link.connection)
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
-        return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))
+        return cast(AbstractContextManager[object], self.runtime.listening(self._context(context)))
 
-    def _inner(self, outer: RequestContext) -> MountedContext:
+    def _context(self, outer: RequestContext) -> MountedContext:
         return self._link(outer.connection).connection.context(outer)
 
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> MountedItem | None:
-        own = self.prefix.own(kind, key)
+        own = self.prefix.strip(kind, key)
         if own is None:
             return None
-        inner = self._inner(session.__mcp_runtime__).session()
+        inner = self._context(session.__mcp_runtime__).session()
         found = await lookup.find(self.catalogue, method, kind, own, inner)
         if found is None:
             return MountedItem(self, key) if kind in self._open else None
@@ -150,15 +150,15 @@ class LocalMount(Mount):
         return MountedItem(self, key, found.tags, scopes=found.scopes, task=found.task)
 
     async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
-        inner = self._inner(session.__mcp_runtime__).session()
+        inner = self._context(session.__mcp_runtime__).session()
         own = await lookup.keys(self.catalogue, field, inner)
         return [
             MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own
         ]
 
 
-def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
-    mounted, catalogue = _build_mount(above.owner, prefix, server, target), above.catalogue
+def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> None:
+    mounted, catalogue = _build_mount(above.owner, prefix, server, address), above.catalogue
     with LOCK:
         for sibling in catalogue.mounts:
             if prefix.overlaps(sibling.prefix):
@@ -183,11 +183,11 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
     )
 
 
-def _build_mount(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
+def _build_mount(owner: Handlers, prefix: Prefix, server: Any, address: Any) -> Mount:
     own, package = cast(ServerBase[Any], owner), package_of(type(owner))
     if server is None:
         # A package without the bridge reports that here.
-        return cast(Mount, package.Bridge.mounted(own, prefix, package.connect.opener(target)))
+        return cast(Mount, package.Bridge.mounted(own, prefix, package.connect.opener(address)))
     where, called = f"mount({prefix.text!r})", name_of(server)
     if isinstance(server, type):
         raise TypeError(f"{where}: {called} is a class: mount an object, {called}()")

@@ -41,7 +41,7 @@ class Prefix(NamedTuple):
         at, start = self._start(kind, own)
         return f"{own[:at]}{start}{own[at:]}"
 
-    def own(self, kind: str, key: str) -> str | None:
+    def strip(self, kind: str, key: str) -> str | None:
         """Return the name or URI without the prefix; None if `key` lacks it."""
         if not self.text:
             return key
@@ -67,11 +67,9 @@ class Prefix(NamedTuple):
 
     def overlaps(self, other: "Prefix") -> bool:
         # In URIs, a slash follows the text, whatever the separator is.
-        one, two = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
+        a, b = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
         both = self.text and other.text
-        return bool(both) and (
-            self.text == other.text or one.startswith(two) or two.startswith(one)
-        )
+        return bool(both) and (self.text == other.text or a.startswith(b) or b.startswith(a))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ class Mount(ABC):
 
     def may_have(self, kind: str, key: str) -> bool:
         """Return whether there may be an item outside `names`."""
-        return self.prefix.own(kind, key) is not None
+        return self.prefix.strip(kind, key) is not None
 
     def parts(self) -> Iterable[ServerBase[Any]]:
         """Return the servers whose lifespans belong to the server above."""
@@ -180,7 +178,7 @@ class Mount(ABC):
     ) -> list[tuple[MountedItem, Any]]:
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
-        found: list[tuple[MountedItem, Any]] = []
+        result: list[tuple[MountedItem, Any]] = []
 
         def page(cursor: str | None) -> Awaitable[Any]:
             return link.handle(method, outer, spec.params(cursor=cursor))
@@ -190,8 +188,8 @@ class Mount(ABC):
             own: str = getattr(entry, member)
             key = self.prefix.key(field, own)
             item = MountedItem(self, key, self.tags(field, own))
-            found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
-        return found
+            result.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
+        return result
 
     def _with_full_ui(self, entry: Any) -> Any:
         """Return an entry whose interface has the URI that clients use (extension apps)."""
@@ -205,39 +203,39 @@ class Mount(ABC):
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         kind, key = requested_item(method, params)
-        own = self.prefix.own(kind, key)
-        assert own is not None
-        given, outer = params, session.__mcp_runtime__
-        if own != key:
+        inner_key = self.prefix.strip(kind, key)
+        assert inner_key is not None
+        sent, outer = params, session.__mcp_runtime__
+        if inner_key != key:
             member = "uri" if kind == "resources" else "name"
             about = declared_member(params, "ref") or params
-            given = about.model_copy(update={member: own})
+            sent = about.model_copy(update={member: inner_key})
             if about is not params:
-                given = params.model_copy(update={"ref": given})
+                sent = params.model_copy(update={"ref": sent})
         try:
             async with self.link(outer) as link:
-                result = await link.handle(method, outer, given)
+                result = await link.handle(method, outer, sent)
         except McpError as error:
-            if not is_object(error.data) or error.data.get("uri") != own:
+            if not is_object(error.data) or error.data.get("uri") != inner_key:
                 raise
             raise McpError(error.code, error.message, {**error.data, "uri": key}) from error
-        return self._with_full_uris(result) if own != key else result
+        return self._with_full_uris(result) if inner_key != key else result
 
     def _with_full_uris(self, result: Any) -> Any:
         for field in ("contents", "content", "messages"):
             blocks: list[Any] | None = declared_member(result, field)
             if blocks:
-                made = [self._with_full_uri(block) for block in blocks]
-                if any(changed is not block for changed, block in zip(made, blocks, strict=True)):
-                    return result.model_copy(update={field: made})
+                copies = [self._with_full_uri(block) for block in blocks]
+                if any(changed is not block for changed, block in zip(copies, blocks, strict=True)):
+                    return result.model_copy(update={field: copies})
         return result
 
     def _with_full_uri(self, block: Any) -> Any:
         for inside in ("content", "resource"):
-            held = declared_member(block, inside)
-            if isinstance(held, WireModel):
-                made = self._with_full_uri(held)
-                return block if made is held else block.model_copy(update={inside: made})
+            part = declared_member(block, inside)
+            if isinstance(part, WireModel):
+                copy = self._with_full_uri(part)
+                return block if copy is part else block.model_copy(update={inside: copy})
         uri: str | None = declared_member(block, "uri")
         if uri is None or not self.owns(uri):
             return block

@@ -20,7 +20,7 @@ from ..core.options import MANY, has_long_paths
 from ..core.sendable import Unsendable, sendable_text
 from ..server.base import SessionBase
 from .completions import Completer, completers
-from .decorators import Marked
+from .decorators import MarkedFunction
 from .failures import BadArguments, ResourceNotFound, ToolError, closest
 from .functions import Parameter, parameter_adapter
 from .items import COMPLETE, Item, filter_members
@@ -35,16 +35,16 @@ _MOST: Final = 20
 class Texts:
     """Text arguments; JSON for types that text cannot express."""
 
-    def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
-        self.where = where
+    def __init__(self, label: str, parameters: Sequence[Parameter]) -> None:
+        self.where = label
         self.parameters = {parameter.wire: parameter for parameter in parameters}
         self._adapters = {
-            parameter.wire: parameter_adapter(where, parameter) for parameter in parameters
+            parameter.wire: parameter_adapter(label, parameter) for parameter in parameters
         }
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
         unknown = (name for name in texts if name not in self.parameters)
-        found = [
+        faults = [
             Problem(f"/{escape_step(name)}", "unknown argument")
             for name in islice(unknown, _MOST + 1)
         ]
@@ -56,9 +56,9 @@ class Texts:
                 few = error.error_count() <= MANY
                 lines = error.errors(include_url=False) if few else []
                 texts_of = [message_of(line) for line in lines] or [TOO_MUCH]
-                found += [Problem(f"/{escape_step(name)}", text) for text in texts_of]
-        if found:
-            raise BadArguments(list(dict.fromkeys(found)), dict(texts), self.parameters)
+                faults += [Problem(f"/{escape_step(name)}", text) for text in texts_of]
+        if faults:
+            raise BadArguments(list(dict.fromkeys(faults)), dict(texts), self.parameters)
         return read
 
     def _read(self, parameter: Parameter, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -89,14 +89,14 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         return adapter.validate_json(to_json(decoded), strict=None if has_values else True)
 
 
-class Completed(Item):
+class WithCompletions(Item):
     """An item with completions, whose failures are errors of the protocol."""
 
     texts: Texts
     completers: Mapping[str, Completer]
 
     def take(self, parameters: Sequence[Parameter]) -> None:
-        self.texts = texts = Texts(self.signature.where, parameters)
+        self.texts = texts = Texts(self.signature.label, parameters)
         given = self.options.get("completions")
         self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
 
@@ -121,8 +121,8 @@ class Completed(Item):
         return result(completion=model(**await completer(server, argument.value, known)))
 
 
-class Prompt(Completed):
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+class Prompt(WithCompletions):
+    def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         name = marked.mark.options.get("name") or marked.function.__name__
         super().__init__(marked, models, name, "prompts")
         self.take(self.signature.parameters)
@@ -170,8 +170,8 @@ class Prompt(Completed):
         return models.message(role="user", content=value)
 
 
-class Resource(Completed):
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+class Resource(WithCompletions):
+    def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
         uri: str = options["uri"]
         self.template = UriTemplate.parse(uri)
@@ -179,14 +179,14 @@ class Resource(Completed):
         if self.template.variables:
             field, member = "resource_templates", "uriTemplate"
         super().__init__(marked, models, uri, field)
-        where, given = self.signature.where, self.signature.parameters
+        label, given = self.signature.label, self.signature.parameters
         for parameter in given:
             if parameter.name not in self.template.names:
                 advice = (
                     f"write {{{parameter.name}}} into the URI, or Depends(…) into its annotation"
                 )
                 wrong = f"the parameter {parameter.name} is not a variable of {uri}: {advice}"
-                raise TypeError(f"{where}: {wrong}")
+                raise TypeError(f"{label}: {wrong}")
         # Variables have the Python names of the parameters, not their aliases.
         self.take([replace(parameter, wire=parameter.name) for parameter in given])
         self._mime_type = options.get("mime_type")

@@ -117,12 +117,12 @@ class RemoteMount(Mount):
                 remotes.pop(oldest).end()
             remote = _Remote()
             remote.work = create_task(self._connect(remote, outer))
-            connection.endpoint.tasks.start(self._hold(connection, key, remote))
+            connection.endpoint.tasks.start(self._watch(connection, key, remote))
         remotes[key] = remote
         self._remotes[connection] = remotes
         return remote
 
-    async def _hold(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
+    async def _watch(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:

@@ -28,9 +28,9 @@ async def find_items(
 ) -> AsyncIterator["Item | MountedItem"]:
     """Yield the items that a request refers to in its raw params."""
     for kind, key in _item_names(method, params):
-        found = await item_of(catalogue, method, kind, key, session)
-        if found is not None:
-            yield found
+        item = await item_of(catalogue, method, kind, key, session)
+        if item is not None:
+            yield item
 
 
 def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

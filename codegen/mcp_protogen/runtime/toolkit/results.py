@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
 RESULT: Final = "result"
-"""Holds a value other than a JSON object, in revisions that require an object."""
+"""The member for a value other than a JSON object, where an object is required."""
 
 _PLAIN: Final = (bool, int, str)
 
@@ -37,12 +37,12 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     if given is not None:
         from ..core.schema_validation import checker
 
-        what = f"{signature.where}: the output schema"
+        noun = f"{signature.label}: the output schema"
         schema = dict(given)
-        check = checker(schema, what, of_objects=not models.has_any_structured)
+        check = checker(schema, noun, of_objects=not models.has_any_structured)
 
         def write(value: Any) -> bytes:
-            text = _write_json(value, signature.where)
+            text = _write_json(value, signature.label)
             _refuse(check(read_json(text)))
             return text
 
@@ -50,11 +50,11 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     annotation = _without_results(signature.returns, models)
     structured = options.get("structured", True)
     if structured and _is_structured(annotation, models):
-        return _build_typed_output(models, annotation, signature.where)
+        return _build_typed_output(models, annotation, signature.label)
     structured = structured and _is_open(annotation)
     content = _has_content(annotation, models.blocks)
-    where = signature.where
-    return UnstructuredOutput(models, where, structured=structured, lists_content=content)
+    label = signature.label
+    return UnstructuredOutput(models, label, structured=structured, lists_content=content)
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
@@ -77,7 +77,7 @@ _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
 
 
 def _is_open(annotation: Any) -> bool:
-    """Return whether values may hold content, which no schema describes."""
+    """Return whether values may contain content, which no schema describes."""
     if annotation is EMPTY:
         return True
     return any(arm in (Any, object) or _lists_anything(arm) for arm in union_types(annotation))
@@ -97,10 +97,10 @@ class UnstructuredOutput:
     schema: JSONObject | None = None
 
     def __init__(
-        self, models: RevisionModels, where: str, *, structured: bool, lists_content: bool
+        self, models: RevisionModels, label: str, *, structured: bool, lists_content: bool
     ) -> None:
         self._models = models
-        self._where = where
+        self._label = label
         self._results = models.call_results
         self._content: tuple[type, ...] = (Media, *models.blocks)
         self._structured = structured and models.has_structured
@@ -115,7 +115,7 @@ class UnstructuredOutput:
         content = self._blocks(value)
         if content is not None:
             return models.call_result(content=content)
-        text = _write_json(value, self._where)
+        text = _write_json(value, self._label)
         wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
@@ -137,13 +137,13 @@ class UnstructuredOutput:
         if isinstance(value, self._content):
             return value
         return text_block(
-            value if isinstance(value, str) else _write_json(value, self._where).decode()
+            value if isinstance(value, str) else _write_json(value, self._label).decode()
         )
 
 
-def _write_json(value: Any, where: str) -> bytes:
+def _write_json(value: Any, label: str) -> bytes:
     try:
-        return sendable_text(value, where)
+        return sendable_text(value, label)
     except (PydanticSerializationError, Unsendable) as error:
         raise _unfit(error, value) from None
 
@@ -154,11 +154,11 @@ def _unfit(error: Exception, value: Any, validate: Callable[[Any], object] = id)
     return unfit(error, value, validate)
 
 
-def _refuse(found: list[Problem]) -> None:
-    if found:
+def _refuse(faults: list[Problem]) -> None:
+    if faults:
         from .failures import UnfitResult
 
-        raise UnfitResult(found)
+        raise UnfitResult(faults)
 
 
 class StructuredOutput:
@@ -223,9 +223,9 @@ class StructuredOutput:
 Output: TypeAlias = UnstructuredOutput | StructuredOutput
 
 
-def _build_typed_output(models: RevisionModels, annotation: Any, where: str) -> Output:
-    adapter = adapter_of(annotation, f"{where}: the return value")
-    schema = schema_of(adapter.json_schema, where, mode="serialization")
+def _build_typed_output(models: RevisionModels, annotation: Any, label: str) -> Output:
+    adapter = adapter_of(annotation, f"{label}: the return value")
+    schema = schema_of(adapter.json_schema, label, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
     to_python = partial(adapter.serializer.to_python, by_alias=True, warnings=False)
     # These cause no warnings, and asking for errors takes longer than writing.
@@ -233,7 +233,7 @@ def _build_typed_output(models: RevisionModels, annotation: Any, where: str) -> 
     warnings: Any = not plain and "error"
     # If values are written in the form in which they are read, they can be read again in strict
     # mode. That finds an object that was changed after it was made.
-    reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
+    reads_again = schema == schema_of(adapter.json_schema, label, mode="validation")
     read = partial(validator.validate_json, strict=reads_again)
 
     def write(value: Any) -> bytes:
@@ -242,7 +242,7 @@ def _build_typed_output(models: RevisionModels, annotation: Any, where: str) -> 
             try:
                 text = to_json(valid, by_alias=True, warnings=warnings)
             except PydanticSerializationError as error:
-                text = open_text(without_surrogates(to_python(valid), where, error))
+                text = open_text(without_surrogates(to_python(valid), label, error))
             if not plain:
                 if reads_again:
                     read(text)

@@ -42,11 +42,9 @@ class RevisionModels:
         self.rules = table.rules
 
     @cached_property
-    def ui(self) -> ModuleType | None:
-        """The makers of items with user interfaces, if the extension is there."""
-        return next(
-            (extension.items() for extension in self._table.extensions if extension.items), None
-        )
+    def added_items(self) -> ModuleType | None:
+        """The module that makes the items of an extension, if there is one."""
+        return next((added.items() for added in self._table.extensions if added.items), None)
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]

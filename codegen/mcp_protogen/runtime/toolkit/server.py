@@ -10,7 +10,7 @@ from ..connection import ResultText
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
-from ..transports.base import Target
+from ..transports.base import ServerLike
 from .catalogue import Lists, check_mark, decorated_functions, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
 from .items import COMPLETE
@@ -74,7 +74,7 @@ class Toolkit:
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
         """Add a function as a tool, and notify clients; `options` replace those of its decorator.
 
-        Raises `ValueError` if the name is taken or invalid, and `TypeError` if the function cannot
+        Raise `ValueError` if the name is taken or invalid, and `TypeError` if the function cannot
         be a tool.
         """
         self.__mcp_runtime__.add("tools", function, options)
@@ -124,16 +124,16 @@ class Toolkit:
     @overload
     def mount(self, prefix: str, other: "Toolkit", /, *, separator: str = ...) -> None: ...
     @overload
-    def mount(self, prefix: str, /, *, connect_to: Target, separator: str = ...) -> None: ...
+    def mount(self, prefix: str, /, *, connect_to: ServerLike, separator: str = ...) -> None: ...
     def mount(self, *given: Any, connect_to: Any = None, separator: str = SEPARATOR) -> None:
         """Offer the items of another server, now and later, under names with a prefix.
 
         Tools and prompts become `prefix_name`, and resources `scheme://prefix/rest`. The server is
-        an object of the same package, or the target of a connection, opened for each client on
-        demand. It answers requests with its own middleware, `lifespan`, threads and dependencies.
-        Raise `ValueError` if a name would occur twice, or servers would contain each other,
-        `TypeError` for another kind of server, `RuntimeError` for one that must be mounted before
-        this server serves, and `ImportError` if the package lacks the part for it.
+        an object of the same package, or one for `connect`, connected for each client on demand. It
+        answers requests with its own middleware, `lifespan`, threads and dependencies. Raise
+        `ValueError` if a name would occur twice, or servers would contain each other, `TypeError`
+        for another kind of server, `RuntimeError` for one that must be mounted before this server
+        serves, and `ImportError` if the package lacks the part for it.
         """
         prefix, *others = given if given and isinstance(given[0], str) else ("", *given)
         if len(others) + (connect_to is not None) != 1 or (connect_to is not None and not prefix):
@@ -169,10 +169,7 @@ class Toolkit:
         session: SessionBase | None = None,
         principal_id: str = "",
     ) -> None:
-        """Hide tools, prompts and resources; see `enable`.
-
-        Calling one is then like calling an unknown name.
-        """
+        """Hide tools, prompts and resources, as if their names were unknown; see `enable`."""
         _switch(self, False, names, tags, session, principal_id)
 
     @made_once

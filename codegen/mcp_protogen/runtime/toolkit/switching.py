@@ -50,11 +50,10 @@ def switch(
             to = [connection]
             switches = visibility.sessions.setdefault(connection, Switches())
         elif principal_id:
-            held = runtime.connections
             to = [
-                candidate
-                for candidate in held
-                if id_of(candidate.endpoint.principal) == principal_id
+                opened
+                for opened in runtime.connections
+                if id_of(opened.endpoint.principal) == principal_id
             ]
             switches = visibility.principals.setdefault(principal_id, Switches())
         for name in chosen:

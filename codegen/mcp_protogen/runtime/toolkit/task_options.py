@@ -20,10 +20,10 @@ class TaskMode(NamedTuple):
         return "required" if self.choice == "required" else "optional"
 
 
-def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
+def task_mode(options: Mapping[str, Any], label: str) -> TaskMode | None:
     choice = options["task"]
     if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
-        raise TypeError(f'{where}: task must be True, False, "required" or "deferred"')
+        raise TypeError(f'{label}: task must be True, False, "required" or "deferred"')
     if not choice:
         return None
     again = options.get("idempotent")

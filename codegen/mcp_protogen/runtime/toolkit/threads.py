@@ -37,19 +37,19 @@ class _Call:
         try:
             return self._context.run(self._function, **self._given), None
         except StopIteration as error:
-            # A future cannot hold StopIteration: the caller would wait for ever.
+            # A future cannot raise StopIteration: the caller would wait for ever.
             raised = RuntimeError(f"{function_name(self._function)} raised StopIteration")
             raised.__cause__ = error
             return None, raised
         except BaseException as error:
             return None, error
 
-    def settle(self, value: Any, error: BaseException | None) -> None:
+    def send_outcome(self, value: Any, error: BaseException | None) -> None:
         # The loop may be closed by now.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._settle, value, error)
+            self._loop.call_soon_threadsafe(self._set_outcome, value, error)
 
-    def _settle(self, value: Any, error: BaseException | None) -> None:
+    def _set_outcome(self, value: Any, error: BaseException | None) -> None:
         if self.outcome.done():
             return
         if error is None:
@@ -63,8 +63,7 @@ class Threads:
 
     A thread cannot be stopped: when a call is cancelled, its place is free at once. So that clients
     cannot pile these up, there are never more than twice as many threads as places. One thread at a
-    time is woken, and wakes the next one: most functions are quick, and one thread runs many of
-    them.
+    time is woken, and wakes the next one: most functions are quick, and one thread runs many.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -154,7 +153,7 @@ class Threads:
                     self._let_go -= not call.has_place
                     call.has_place = False
                     after = self._next(queue)
-                call.settle(value, error)
+                call.send_outcome(value, error)
                 call = after
                 # Keep no references while idle.
                 del after, value, error

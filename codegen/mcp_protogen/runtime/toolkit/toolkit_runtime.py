@@ -1,4 +1,4 @@
-"""The runtime's part of a toolkit server."""
+"""Toolkit servers at run time."""
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
-from .decorators import Marked, marks_of, new_mark
+from .decorators import MarkedFunction, marks_of, new_mark
 from .items import COMPLETE
 from .revision_models import LISTS
 from .threads import Threads
@@ -46,7 +46,7 @@ class ToolkitRuntime(ServerRuntime):
             marks = [new_mark(kind, options)]
         with self.catalogue.changing() as lists:
             for mark in marks:
-                marked = Marked(function, mark)
+                marked = MarkedFunction(function, mark)
                 check_mark(marked)
                 register(marked, lists, self.catalogue.models)
         self.announce_changes([kind])
@@ -67,15 +67,15 @@ class ToolkitRuntime(ServerRuntime):
 
     def all_relays(self) -> Mapping[Relay, str | None]:
         # A server mounted in those of several sessions belongs to no single session.
-        above = {relay: None for runtime in self._above() for relay in runtime.all_relays()}
+        above = {relay: None for runtime in self._parents() for relay in runtime.all_relays()}
         return {**above, **self.relays}
 
     def count(self, method: str) -> None:
         super().count(method)
-        for above in self._above():
+        for above in self._parents():
             above.count(method)
 
-    def _above(self) -> Iterator["ToolkitRuntime"]:
+    def _parents(self) -> Iterator["ToolkitRuntime"]:
         for catalogue in self.catalogue.mounted_in:
             yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 
@@ -168,12 +168,9 @@ class ToolkitRuntime(ServerRuntime):
                 stack.enter_context(mount.listening(context))
             yield
 
-    def has_tasks(self) -> bool:
-        return self.catalogue.has_tasks()
-
     def wire_feature(self) -> Any:
         """Return the package's support for tools with tasks, if any tool has them."""
-        if not self.has_tasks():
+        if not self.catalogue.has_tasks():
             return None
         return package_of(type(self.owner)).__mcp_tool_tasks__(self)
 
@@ -242,14 +239,14 @@ class ToolkitRuntime(ServerRuntime):
 
     def sends(self) -> frozenset[str]:
         has_items = self.catalogue.has_items
-        offered = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
-        found = {
+        kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
+        methods = {
             _LOG,
-            *map(_change_method, offered),
-            *([_UPDATED] if "resources" in offered else ()),
+            *map(_change_method, kinds),
+            *([_UPDATED] if "resources" in kinds else ()),
         }
         # Some revisions may lack such a notification.
-        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+        return self.owner.SENDS | (methods & self.owner.TABLE.notifications.keys())
 
 
 def _change_method(kind: str) -> str:

@@ -1,6 +1,6 @@
 """URI templates of the levels 1 and 2 of RFC 6570, with expansion and matching.
 
-`{x}` matches one segment, `{+x}` text that may hold slashes, `{#x}` a fragment. A matched value is
+`{x}` matches one segment, `{+x}` text that may have slashes, `{#x}` a fragment. A matched value is
 decoded once, and is safe as part of a path: it has no `.` or `..` segment and no control
 characters, and a segment no slash, encoded or not (2026-07-28, server/resources, "Security
 Considerations"). Matching takes linear time.

@@ -1,7 +1,7 @@
-"""Translations that tables cannot express, because the target revision lacks a member.
+"""Translations that tables cannot express, because the destination lacks a member.
 
 Each function takes a value that is valid in the source revision, and returns one that is still
-valid there but only uses members of the target revision.
+valid there but only uses members of the destination.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from ..core.losses import What
 from .report import Place, Report, pointer_of
 
 
-class Here(NamedTuple):
+class Site(NamedTuple):
     """The place of a value, the report of its losses, and their reason."""
 
     place: Place
@@ -31,7 +31,7 @@ class Here(NamedTuple):
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: member_value for key, member_value in value.items() if key != member}
+        return {key: item for key, item in value.items() if key != member}
 
     def refuse(self, *path: str) -> Any:
         """Raise `Untranslatable` for the value, or for its part at `path`."""
@@ -44,7 +44,7 @@ class Here(NamedTuple):
         return place
 
 
-Conversion: TypeAlias = Callable[[Any, Here], Any]
+Conversion: TypeAlias = Callable[[Any, Site], Any]
 ConversionT = TypeVar("ConversionT", bound=Conversion)
 
 CONVERSIONS: Final[dict[str, Conversion]] = {}
@@ -57,9 +57,9 @@ def _register(conversion: ConversionT) -> ConversionT:
 
 
 @_register
-def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
+def audio_as_resource(block: JSONObject, site: Site) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
-    here.lose("replaced")
+    site.lose("replaced")
     data: str = block["data"]
     uri = f"audio:{hashlib.sha256(data.encode()).hexdigest()[:16]}"
     resource = {"uri": uri, "mimeType": block["mimeType"], "blob": data}
@@ -67,21 +67,21 @@ def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
 
 
 @_register
-def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
-    """Return a text in place of an audio block, where no type can hold the bytes."""
-    return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", here)
+def audio_as_text(block: JSONObject, site: Site) -> JSONObject:
+    """Return a text in place of an audio block, where no type can have the bytes."""
+    return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", site)
 
 
 @_register
-def link_as_text(block: JSONObject, here: Here) -> JSONObject:
+def link_as_text(block: JSONObject, site: Site) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
-    return _as_text(block, f"{name} <{block['uri']}>{description}", here)
+    return _as_text(block, f"{name} <{block['uri']}>{description}", site)
 
 
-def _as_text(block: JSONObject, text: str, here: Here) -> JSONObject:
-    here.lose("replaced")
+def _as_text(block: JSONObject, text: str, site: Site) -> JSONObject:
+    site.lose("replaced")
     return {"type": "text", "text": text, **_common(block)}
 
 
@@ -90,15 +90,15 @@ def _common(block: JSONObject) -> JSONObject:
 
 
 _RESULT: Final = "result"
-"""The member that holds a value other than an object, where servers must send an object."""
+"""The member for a value other than an object, where servers must send an object."""
 
 
 @_register
-def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
+def structured_content_as_text(result: JSONObject, site: Site) -> JSONObject:
     """Move structured content to a text block, unless a block already has the same JSON or text."""
     if "structuredContent" not in result:
         return result
-    here.lose("replaced", "structuredContent")
+    site.lose("replaced", "structuredContent")
     out = _with_text(result)
     del out["structuredContent"]
     return out
@@ -110,12 +110,12 @@ def _with_text(result: JSONObject) -> JSONObject:
     if is_object(structured) and structured.keys() == {_RESULT}:
         values.append(structured[_RESULT])
     content: list[JSONObject] = result["content"]
-    if not any(_holds(block, value) for block in content for value in values):
+    if not any(_has(block, value) for block in content for value in values):
         content = [*content, {"type": "text", "text": to_json(structured).decode()}]
     return {**result, "content": content}
 
 
-def _holds(block: JSONObject, value: Any) -> bool:
+def _has(block: JSONObject, value: Any) -> bool:
     """Return whether a block holds the same JSON; to Python itself, 1 and true are equal."""
     if block["type"] != "text":
         return False
@@ -126,24 +126,24 @@ def _holds(block: JSONObject, value: Any) -> bool:
 
 
 @_register
-def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONObject:
+def structured_content_of_objects_only(result: JSONObject, site: Site) -> JSONObject:
     """Wrap structured content that is not a JSON object, and show it as text, too."""
-    if "structuredContent" not in holder or is_object(holder["structuredContent"]):
-        return holder
-    here.lose("replaced", "structuredContent", harmless=True)
-    return {**_with_text(holder), "structuredContent": {_RESULT: holder["structuredContent"]}}
+    if "structuredContent" not in result or is_object(result["structuredContent"]):
+        return result
+    site.lose("replaced", "structuredContent", harmless=True)
+    return {**_with_text(result), "structuredContent": {_RESULT: result["structuredContent"]}}
 
 
 @_register
-def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
+def output_schema_of_objects_only(tool: JSONObject, site: Site) -> JSONObject:
     """Wrap an output schema that accepts no object, like its values, and drop any other one."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
     # A single name, or several.
     if "object" in str(schema.get("type", "object")) or not _is_movable(schema):
-        return here.without(tool, "outputSchema")
-    here.lose("replaced", "outputSchema", harmless=True)
+        return site.without(tool, "outputSchema")
+    site.lose("replaced", "outputSchema", harmless=True)
     # References lead to the root, and the dialect is that of the root.
     outer = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
     inner = {key: value for key, value in schema.items() if key not in outer}
@@ -165,18 +165,18 @@ def _is_movable(schema: Any) -> bool:
 
 
 @_register
-def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
-    """Drop keywords of a tool's schemas whose form the target does not allow."""
+def tool_schemas_of_known_form(tool: JSONObject, site: Site) -> JSONObject:
+    """Drop keywords of a tool's schemas whose shape the destination does not allow."""
     for member in ("inputSchema", "outputSchema"):
         schema: JSONObject = tool.get(member, {})
-        for key, has_form in _FORMS.items():
-            if key in schema and not has_form(schema[key]):
-                schema = here.without(schema, key, member)
+        for key, is_valid in _TESTS.items():
+            if key in schema and not is_valid(schema[key]):
+                schema = site.without(schema, key, member)
                 tool = {**tool, member: schema}
     return tool
 
 
-_FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
+_TESTS: Final[Mapping[str, Callable[[object], bool]]] = {
     "$schema": lambda value: isinstance(value, str),
     "properties": lambda value: is_object(value)
     and all(isinstance(item, (dict, bool)) for item in value.values()),
@@ -185,7 +185,7 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
 
 
 @_register
-def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
+def one_block_per_message(params: JSONObject, site: Site) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
     if not any(is_array(message["content"]) for message in messages):
@@ -195,18 +195,18 @@ def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
         content = message["content"]
         blocks = content if is_array(content) else [content]
         split += ({**message, "content": block} for block in blocks)
-    here.lose("replaced", "messages", harmless=len(split) == len(messages))
+    site.lose("replaced", "messages", harmless=len(split) == len(messages))
     return {**params, "messages": split}
 
 
 @_register
-def one_block(result: JSONObject, here: Here) -> JSONObject:
+def one_block(result: JSONObject, site: Site) -> JSONObject:
     """Reduce a message of several blocks to one: the joined texts, or the first block."""
     content = result["content"]
     if not is_array(content):
         return result
     is_single = len(content) == 1
-    here.lose("replaced", "content", harmless=is_single)
+    site.lose("replaced", "content", harmless=is_single)
     texts = [block["text"] for block in content if block["type"] == "text"]
     if not is_single and (texts or not content):
         return {**result, "content": {"type": "text", "text": "\n".join(texts)}}
@@ -214,51 +214,51 @@ def one_block(result: JSONObject, here: Here) -> JSONObject:
 
 
 @_register
-def no_tools(params: JSONObject, here: Here) -> JSONObject:
+def no_tools(params: JSONObject, site: Site) -> JSONObject:
     """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
         if member in params:
-            here.refuse(member)
+            site.refuse(member)
     return params
 
 
 @_register
-def not_expressible(value: Any, here: Here) -> Any:
-    return here.refuse()
+def not_expressible(value: Any, site: Site) -> Any:
+    return site.refuse()
 
 
 @_register
-def forms_only(params: JSONObject, here: Here) -> JSONObject:
-    return here.refuse("mode") if params.get("mode") == "url" else params
+def forms_only(params: JSONObject, site: Site) -> JSONObject:
+    return site.refuse("mode") if params.get("mode") == "url" else params
 
 
 @_register
-def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
-    """Drop the capability to elicit by URL alone: the target revision has only forms."""
+def forms_if_declared(capabilities: JSONObject, site: Site) -> JSONObject:
+    """Drop the capability to elicit by URL alone: the destination has only forms."""
     modes = capabilities.get("elicitation")
     if not modes or "form" in modes or "url" not in modes:
         return capabilities
-    return here.without(capabilities, "elicitation")
+    return site.without(capabilities, "elicitation")
 
 
 @_register
-def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
+def elicitation_id(params: JSONObject, site: Site) -> JSONObject:
     """Add an id to a URL elicitation without one: the same id for the same question."""
     question = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
 @_register
-def plain_fields(field: JSONObject, here: Here) -> JSONObject:
+def plain_fields(field: JSONObject, site: Site) -> JSONObject:
     """Return a form field in the first shape: without defaults, titles beside an enum."""
     if field["type"] == "array":
-        here.lose("replaced")
+        site.lose("replaced")
         return several_as_text(field)
-    out = fields_without_defaults(field, here)
+    out = fields_without_defaults(field, site)
     choices = out.get("oneOf", ())
     is_titled = is_array(choices) and all(map(_is_choice, choices))
     if field["type"] == "string" and is_titled and "enum" not in out:
-        here.lose("moved", "oneOf", harmless=True)
+        site.lose("moved", "oneOf", harmless=True)
         return labels_beside(out)
     return out
 
@@ -269,45 +269,45 @@ def _is_choice(value: object) -> bool:
 
 
 @_register
-def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
-    """Drop `default` from a field where the target has none; only a boolean may have one."""
+def fields_without_defaults(field: JSONObject, site: Site) -> JSONObject:
+    """Drop `default` from a field where the destination has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
         return field
-    return here.without(field, "default")
+    return site.without(field, "default")
 
 
 @_register
-def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
+def choices_as_text(result: JSONObject, site: Site) -> JSONObject:
     """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
     lists = {key: value for key, value in content.items() if is_array(value)}
     if not lists:
         return result
     for key in lists:
-        here.lose("replaced", "content", key)
+        site.lose("replaced", "content", key)
     joined = {key: ", ".join(value) for key, value in lists.items()}
     return {**result, "content": {**content, **joined}}
 
 
 @_register
-def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
+def at_most_100_values(completion: JSONObject, site: Site) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
     if len(values) <= 100:
         return completion
     for index in range(100, len(values)):
-        here.lose("dropped", "values", index)
+        site.lose("dropped", "values", index)
     return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
 
 
 @_register
-def named_request_only(params: JSONObject, here: Here) -> JSONObject:
-    """Refuse a cancellation without a request id: the target requires one."""
-    return params if "requestId" in params else here.refuse("requestId")
+def named_request_only(params: JSONObject, site: Site) -> JSONObject:
+    """Refuse a cancellation without a request id: the destination requires one."""
+    return params if "requestId" in params else site.refuse("requestId")
 
 
 @_register
-def complete_only(result: JSONObject, here: Here) -> JSONObject:
-    """Refuse a result of a type that the target does not have."""
+def complete_only(result: JSONObject, site: Site) -> JSONObject:
+    """Refuse a result of a type that the destination lacks."""
     kind = result.get("resultType", "complete")
-    return result if kind == "complete" else here.refuse("resultType")
+    return result if kind == "complete" else site.refuse("resultType")

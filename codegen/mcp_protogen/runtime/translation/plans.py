@@ -1,7 +1,7 @@
 """The rows of the generated tables, which translate values between two revisions.
 
 Every type that changes has a plan; members that a plan does not name stay. A value is valid in the
-source before, and in the target after.
+source before, and in the destination after.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ Step: TypeAlias = To | Each | Either | When
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A member that the target lacks; its loss is harmless if the value is `usual`."""
+    """A member that the destination lacks; its loss is harmless if the value is `usual`."""
 
     why: str
     harmless: bool = False
@@ -68,11 +68,11 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The plan for an object; `becomes` is the name of its type in the target.
+    """The plan for an object; `becomes` is the name of its type in the destination.
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
-    moved and translated, and required members of the target added; the functions of `finish` come
-    last. Members of `target_only`, which the source does not define, are dropped, and those of
+    moved and translated, and required members of the destination added; the functions of `finish`
+    come last. Members of `undefined`, which the source does not define, are dropped, and those of
     `emptied` if they are empty.
     """
 
@@ -81,7 +81,7 @@ class Members:
     apply: tuple[Apply, ...] = ()
     drop: Mapping[str, Drop] = field(default_factory=dict[str, Drop])
     move: Mapping[str, Move] = field(default_factory=dict[str, Move])
-    target_only: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()
     inside: Mapping[str, Step] = field(default_factory=dict[str, Step])
     emptied: tuple[str, ...] = ()
     add: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -92,7 +92,7 @@ class Members:
 class Arms:
     """The plan for a union whose arms are distinguished by the constant in `tag`.
 
-    Functions replace arms that the target lacks. Other arms stay as they are.
+    Functions replace arms that the destination lacks. Other arms stay as they are.
     """
 
     becomes: str
@@ -128,12 +128,12 @@ class Direction:
     """All tables for one direction.
 
     `methods` are those of both revisions, `plans` the types that change, `same` the others, by
-    names in source and target. `errors` maps a method, or "" for all, and an error code to the
-    target's code and the reason.
+    names in source and destination. `errors` maps a method, or "" for all, and an error code to the
+    destination's code and the reason.
     """
 
     source: str
-    target: str
+    destination: str
     methods: Mapping[str, Method]
     plans: Mapping[str, Plan]
     same: Mapping[str, str]

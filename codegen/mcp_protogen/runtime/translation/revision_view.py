@@ -50,7 +50,7 @@ class RevisionView(Generic[HandlersT]):
         return merge_objects(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
-        """Return the members of a result that hold the capabilities and the name."""
+        """Return the members of a result with the capabilities and the name."""
         members = {"capabilities": self.declared, "server_info": self.identity}
         result.model_rebuild()
         fields = result.__pydantic_fields__
@@ -114,7 +114,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
 def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     """Return the module for peers of another revision.
 
-    Raises `LookupError` for a package of one revision, which has no such module.
+    Raise `LookupError` for a package of one revision, which has no such module.
     """
     adapters: ModuleType | None = package.__mcp_part__("translate.adapters")
     if adapters is None:

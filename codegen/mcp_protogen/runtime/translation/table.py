@@ -57,7 +57,7 @@ class TranslatingTable(MethodTable):
             wire.revision,
             requests={
                 name: (
-                    _ours(spec, known.requests.get(name) or known.input_requests.get(name))
+                    _with_rules(spec, known.requests.get(name) or known.input_requests.get(name))
                     if name in wire.core.requests
                     else spec
                 )
@@ -65,7 +65,7 @@ class TranslatingTable(MethodTable):
             },
             notifications={
                 name: (
-                    _ours(spec, known.notifications.get(name))
+                    _with_rules(spec, known.notifications.get(name))
                     if name in wire.core.notifications
                     else spec
                 )
@@ -181,24 +181,24 @@ class TranslatingTable(MethodTable):
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
 
     def _params_text(
-        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if spec is self._native(spec.method):
             return params_text(spec, params, meta)
-        ours = known[spec.method]
-        if ours is self._native(spec.method) and spec.method not in _LIFECYCLE:
+        wire_spec = specs[spec.method]
+        if wire_spec is self._native(spec.method) and spec.method not in _LIFECYCLE:
             # The extension's method of this name is something else.
-            raise self._unknown(f"{spec.method} of {self.own.revision}")
+            raise self._no_method_error(f"{spec.method} of {self.own.revision}")
         translate = self._outward.message(spec.method, "params")
         if translate is None:
-            return params_text(ours, params, meta)
-        if params is None and not ours.params_required and meta is None:
+            return params_text(wire_spec, params, meta)
+        if params is None and not wire_spec.params_required and meta is None:
             return None
-        given: JSONObject = {} if params is None else params.to_wire()
+        wire: JSONObject = {} if params is None else params.to_wire()
         kept = self._untranslated.kept.get(spec.method)
         if kept is not None:
             translate = _keeping(translate, kept)
-        out = self._run(translate, given, spec.method, "params")
+        out = self._run(translate, wire, spec.method, "params")
         text = wire_text(spec.method, out, meta, exact=is_exact(spec))
         check_numbers(spec.method, text, params)
         return text
@@ -221,7 +221,7 @@ class TranslatingTable(MethodTable):
     def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
         """Return the translation of results of a class; None if the wire has it too.
 
-        Raises `LocalError` for a class outside the method's results.
+        Raise `LocalError` for a class outside the method's results.
         """
         native = self._wire.requests[spec.method]
         if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
@@ -254,7 +254,7 @@ class TranslatingTable(MethodTable):
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         question = super().write_question(spec, params)
         if spec.method not in self._wire.input_requests:
-            raise self._unknown(spec.method)
+            raise self._no_method_error(spec.method)
         if "params" in question:
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
@@ -273,10 +273,10 @@ class TranslatingTable(MethodTable):
 
     def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
         # The wire's extensions are used here, so their declarations must be kept.
-        given, kept = _split_extensions(
+        plain, kept = _split_extensions(
             value, {extension.identifier for extension in self.extensions}
         )
-        out = self._run(run, given, name, name)
+        out = self._run(run, plain, name, name)
         return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
@@ -291,9 +291,9 @@ class TranslatingTable(MethodTable):
     def admit(self, method: str, sender: Role) -> None:
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
         if spec is None or sender not in spec.senders:
-            raise self._unknown(method)
+            raise self._no_method_error(method)
 
-    def _unknown(self, method: str) -> Untranslatable:
+    def _no_method_error(self, method: str) -> Untranslatable:
         return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
 
     def lost(self, method: str, error: LocalError) -> None:
@@ -317,15 +317,15 @@ def _keeping(translate: Run, members: frozenset[str]) -> Run:
 
 def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
     """Split capabilities into those without the `known` extensions, and these."""
-    given: object = value.get(EXTENSIONS)
-    declared: JSONObject = given if is_object(given) else {}
+    raw: object = value.get(EXTENSIONS)
+    declared: JSONObject = raw if is_object(raw) else {}
     others = {id: settings for id, settings in declared.items() if id not in known}
-    rest = {name: item for name, item in value.items() if name != EXTENSIONS}
+    plain = {name: item for name, item in value.items() if name != EXTENSIONS}
     kept = {id: settings for id, settings in declared.items() if id in known}
-    return {**rest, EXTENSIONS: others} if others else rest, kept
+    return {**plain, EXTENSIONS: others} if others else plain, kept
 
 
-def _ours(native: SpecT, spec: SpecT | None) -> SpecT:
+def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:
     """Return `spec` with the rules of `native`, or `native` if `own` has no types for it."""
     if spec is None or native.method in _LIFECYCLE:
         return native

@@ -16,7 +16,7 @@ from ..core.losses import Loss, Translated
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
-from .conversions import CONVERSIONS, Conversion, Here
+from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
     Arms,
@@ -57,18 +57,18 @@ class Translator:
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raises `LookupError` for a type that the target lacks.
+        Raise `LookupError` for a type that the destination lacks.
         """
         if name in self.direction.plans:
             return self._function_for(name)
         if name in self.direction.same:
             return None
         raise LookupError(
-            f"{self.direction.target} has no equivalent of {name} of {self.direction.source}"
+            f"{self.direction.destination} has no equivalent of {name} of {self.direction.source}"
         )
 
     def becomes(self, name: str) -> str:
-        """Return the target's name of a type of the source; raise `LookupError` if it has none."""
+        """Return the destination's name of a type of the source; raise `LookupError`."""
         if name in self.direction.same:
             return self.direction.same[name]
         self.of_type(name)
@@ -82,7 +82,7 @@ class Translator:
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
 
-        Raises `LookupError` like `of_type`, and `Untranslatable`.
+        Raise `LookupError` like `of_type`, and `Untranslatable`.
         """
         run = self.of_type(name)
         if run is None:
@@ -102,7 +102,7 @@ class Translator:
         match plan:
             case Members():
                 undefined = Drop(f"{self.direction.source} does not define it.")
-                removed: dict[str, Drop | Move] = dict.fromkeys(plan.target_only, undefined)
+                removed: dict[str, Drop | Move] = dict.fromkeys(plan.undefined, undefined)
                 removed |= {**plan.move, **plan.drop}
                 inside = [(member, self._step(step)) for member, step in plan.inside.items()]
                 return _members(plan, removed, inside)
@@ -110,7 +110,7 @@ class Translator:
                 arms = {kind: self._step(step) for kind, step in plan.arms.items()}
                 return _arms(plan.tag, plan.apply, arms)
             case Whole():
-                return _whole(_conversions(plan.apply), self._step(plan.step))
+                return _convert_whole(_conversions(plan.apply), self._step(plan.step))
 
     def _step(self, step: Step | None) -> Run:
         match step:
@@ -119,20 +119,20 @@ class Translator:
             case To(name):
                 return self._function_for(name)
             case Each(inner):
-                return _each(self._step(inner))
+                return _run_each(self._step(inner))
             case Either(of_object, of_array):
-                return _either(self._step(of_object), self._step(of_array))
+                return _run_either(self._step(of_object), self._step(of_array))
             case When(cases, otherwise):
-                made = [(member, value, self._step(inner)) for member, value, inner in cases]
-                return _when(made, self._step(otherwise))
+                steps = [(member, value, self._step(inner)) for member, value, inner in cases]
+                return _run_case(steps, self._step(otherwise))
 
 
 def _keep_value(value: Any, at: Place, report: Report) -> Any:
     return value
 
 
-def _conversions(rules: Iterable[Apply]) -> list[tuple[Conversion, str]]:
-    return [(CONVERSIONS[rule.function], rule.why) for rule in rules]
+def _conversions(calls: Iterable[Apply]) -> list[tuple[Conversion, str]]:
+    return [(CONVERSIONS[call.function], call.why) for call in calls]
 
 
 def _members(
@@ -146,19 +146,19 @@ def _members(
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         out = value
         for convert, why in apply:
-            out = convert(out, Here(at, report, why))
+            out = convert(out, Site(at, report, why))
         if not names.isdisjoint(out):
             out = dict(out)
-            for member, rule in removed.items():
+            for member, removal in removed.items():
                 if member in out:
-                    _remove(out, member, rule, at, report)
+                    _remove(out, member, removal, at, report)
         for member, translate in inside:
             if member in out:
-                made = translate(given := out[member], (at, member), report)
-                if made is not given:
+                result = translate(old := out[member], (at, member), report)
+                if result is not old:
                     out = dict(out) if out is value else out
-                    out[member] = made
-                    if not made and member in emptied:
+                    out[member] = result
+                    if not result and member in emptied:
                         del out[member]
                         if report.thorough:
                             report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
@@ -167,69 +167,69 @@ def _members(
                 out = dict(out) if out is value else out
                 out[member] = read_json(text)
         for convert, why in finish:
-            out = convert(out, Here(at, report, why))
+            out = convert(out, Site(at, report, why))
         return out
 
     return run
 
 
-def _remove(out: JSONObject, member: str, rule: Drop | Move, at: Place, report: Report) -> None:
-    if isinstance(rule, Move):
-        _move(out, member, rule, at, report)
+def _remove(out: JSONObject, member: str, removal: Drop | Move, at: Place, report: Report) -> None:
+    if isinstance(removal, Move):
+        _move(out, member, removal, at, report)
         return
     given = out.pop(member)
-    harmless = rule.harmless or (rule.usual is not None and given == rule.usual)
+    harmless = removal.harmless or (removal.usual is not None and given == removal.usual)
     if report.thorough or not harmless:
-        report.lose((at, member), "dropped", rule.why, harmless=harmless)
+        report.lose((at, member), "dropped", removal.why, harmless=harmless)
 
 
 def _move(out: JSONObject, member: str, move: Move, at: Place, report: Report) -> None:
     value = out.pop(member)
     *path, last = move.to
-    holder = out
+    parent = out
     for step in path:
-        holder[step] = dict(holder.get(step, {}))
-        holder = holder[step]
-    if last in holder:
+        parent[step] = dict(parent.get(step, {}))
+        parent = parent[step]
+    if last in parent:
         report.lose((at, member), "dropped", move.why)
     else:
-        holder[last] = value
+        parent[last] = value
         report.lose((at, member), "moved", move.why, harmless=True)
 
 
 def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
-    conversions = {kind: (CONVERSIONS[rule.function], rule.why) for kind, rule in apply.items()}
+    conversions = {kind: (CONVERSIONS[call.function], call.why) for kind, call in apply.items()}
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         out = value
         if out[tag] in conversions:
             convert, why = conversions[out[tag]]
-            out = convert(out, Here(at, report, why))
+            out = convert(out, Site(at, report, why))
         translate = arms.get(out[tag])
         return out if translate is None else translate(out, at, report)
 
     return run
 
 
-def _whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
+def _convert_whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
     def run(value: Any, at: Place, report: Report) -> Any:
         for convert, why in apply:
-            value = convert(value, Here(at, report, why))
+            value = convert(value, Site(at, report, why))
         return then(value, at, report)
 
     return run
 
 
-def _each(translate: Run) -> Run:
+def _run_each(translate: Run) -> Run:
     def run(values: Any, at: Place, report: Report) -> Any:
         out = values
         for place in _places(values):
-            given = values[place]
-            made = translate(given, (at, place), report)
-            if made is not given:
+            old = values[place]
+            new = translate(old, (at, place), report)
+            if new is not old:
                 if out is values:
                     out = values.copy()
-                out[place] = made
+                out[place] = new
         return out
 
     return run
@@ -239,7 +239,7 @@ def _places(values: Any) -> Iterable[Any]:
     return values if is_object(values) else range(len(values))
 
 
-def _either(of_object: Run, of_array: Run) -> Run:
+def _run_either(of_object: Run, of_array: Run) -> Run:
     def run(value: Any, at: Place, report: Report) -> Any:
         if is_object(value):
             return of_object(value, at, report)
@@ -248,7 +248,7 @@ def _either(of_object: Run, of_array: Run) -> Run:
     return run
 
 
-def _when(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
+def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> Any:
         for member, constant, translate in cases:
             if member in value and (constant is None or value[member] == constant):
@@ -259,12 +259,12 @@ def _when(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
 
 
 @cache
-def translator(package: ModuleType, source: str, target: str) -> Translator:
+def translator(package: ModuleType, source: str, destination: str) -> Translator:
     """Return the translator of a generated package between two of its revisions.
 
-    Raises `LookupError` if the package has no table for them.
+    Raise `LookupError` if the package has no table for them.
     """
-    older, newer = sorted((source, target))
+    older, newer = sorted((source, destination))
     tables = package.__mcp_part__(f"translate.{module_name(older)}__{module_name(newer)}")
     if tables is None:
         raise LookupError(f"{package.__name__} has no table between {older} and {newer}")
@@ -279,26 +279,26 @@ def translate_value(
     value: Any,
     package: str,
     source: str | ModuleType,
-    target: str | ModuleType,
+    destination: str | ModuleType,
     type_name: str | None = None,
 ) -> Translated[Any]:
     """Translate a value; see `translate` of a generated package, whose name is `package`."""
-    source_id, target_id = _id_of(source), _id_of(target)
+    source_id, destination_id = _id_of(source), _id_of(destination)
     if isinstance(value, WireModel):
         name = _name_in(value, f"{package}.{module_name(source_id)}.models")
     elif type_name is None:
         raise TypeError("the type of decoded JSON is unknown: pass type=…")
     else:
         name = type_name
-    if source_id == target_id:
+    if source_id == destination_id:
         return Translated(value)
     loaded = load_generated(package)
-    found = translator(loaded, source_id, target_id)
+    plan = translator(loaded, source_id, destination_id)
     if not isinstance(value, WireModel):
-        return found.translate(value, name)
-    outcome = found.translate(value.to_wire(), name)
-    made: Any = getattr(loaded.load(target_id).models, found.becomes(name))
-    return Translated(validator_of(made)(outcome.value), outcome.losses)
+        return plan.translate(value, name)
+    outcome = plan.translate(value.to_wire(), name)
+    result: Any = getattr(loaded.load(destination_id).models, plan.becomes(name))
+    return Translated(validator_of(result)(outcome.value), outcome.losses)
 
 
 def _id_of(revision: str | ModuleType) -> str:

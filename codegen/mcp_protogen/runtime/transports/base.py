@@ -16,7 +16,7 @@ from ..core.throttle import Throttle
 from ..messages.reading import Reading, log_repairs, read_values
 from ..rules.handlers import Handlers
 
-# After this many messages at once, other tasks get a turn.
+# After this many messages at once, other tasks may run.
 AT_ONCE: Final = 100
 
 
@@ -27,17 +27,17 @@ class Unanswered(NamedTuple):
     error: Exception
 
 
-class Held(NamedTuple):
-    """A request whose user is logging in first (`held`), or has done so: then it is sent now.
+class Paused(NamedTuple):
+    """A request whose user is logging in first (`paused`), or has done so.
 
-    The time for its answer begins when it is sent.
+    The time for its answer begins then, when it is sent.
     """
 
     id: RequestId
-    held: bool
+    paused: bool
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered | Held
+Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
 """A message, or its error; an `ExchangingTransport` may report more."""
 
 
@@ -59,7 +59,7 @@ class Transport(MessageWriter, Protocol):
         ...
 
     async def close(self) -> None:
-        """Free everything the transport holds. Do nothing the second time."""
+        """Free all resources; do nothing the second time."""
         ...
 
 
@@ -130,10 +130,10 @@ Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 """Opens a new connection to the same peer each time; raises `Disconnected`."""
 
 Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
-Target: TypeAlias = Program | Handlers | type[Handlers] | Opener
+ServerLike: TypeAlias = Program | Handlers | type[Handlers] | Opener
 """A command line, a file, a URL, a server or its class, or an opener of connections."""
 StandardError: TypeAlias = Callable[[str], object] | Path | None
-"""The target of a server's standard error: a function for each line, a file, or ours."""
+"""The sink for a server's standard error: a function for each line, a file, or ours."""
 
 
 class Intake(Protocol):

@@ -61,24 +61,24 @@ def read_recording(path: str | PathLike[str]) -> TrafficRecording:
 
 def _entries(lines: list[bytes]) -> Iterator[Entry]:
     for number, line in enumerate(lines[1:], 2):
-        said = _decode_line(number, line)
-        sender, side, connection = said.get("sender"), said.get("side"), said.get("connection")
+        entry = _decode_line(number, line)
+        sender, side, connection = entry.get("sender"), entry.get("side"), entry.get("connection")
         if sender not in _ROLES or side not in (None, *_ROLES):
             raise RecordingError(number, '"sender" and "side" must be client or server')
-        if "message" in said:
-            yield Entry(sender, said["message"], side, connection)
-        elif not isinstance(said.get("text"), str):
+        if "message" in entry:
+            yield Entry(sender, entry["message"], side, connection)
+        elif not isinstance(entry.get("text"), str):
             raise RecordingError(number, 'either "message" or "text" is required')
 
 
 def _decode_line(number: int, line: bytes) -> dict[str, Any]:
     try:
-        said = read_json(line)
+        value = read_json(line)
     except ValueError as error:
         raise RecordingError(number, f"not JSON: {error}") from None
-    if not is_object(said):
+    if not is_object(value):
         raise RecordingError(number, "not an object")
-    return said
+    return value
 
 
 class Redaction:

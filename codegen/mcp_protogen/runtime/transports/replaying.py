@@ -97,10 +97,10 @@ class Script:
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
-        asked = self.redaction(_comparable_params(params), "/params")
+        wanted = self.redaction(_comparable_params(params), "/params")
         same = [found[0] for key, found in self.exchanges.items() if key[0] == method]
         differing = [
-            (exchange, [*_differences(_comparable_params(exchange.params), asked)])
+            (exchange, [*_differences(_comparable_params(exchange.params), wanted)])
             for exchange in same
         ]
         return min(differing, key=lambda one: len(one[1]), default=None)
@@ -154,9 +154,9 @@ class _Reader:
         return next(reversed(under_way), self._last)
 
 
-def _stream_of(said: Any) -> object:
+def _stream_of(message: Any) -> object:
     """Return the id of the request that opened the stream of a message."""
-    return meta_in(said).get(SUBSCRIPTION_ID) if is_object(said) else None
+    return meta_in(message).get(SUBSCRIPTION_ID) if is_object(message) else None
 
 
 def _id_key(id: object) -> object:
@@ -247,11 +247,11 @@ class Playback:
     def take(self, data: bytes) -> list[bytes]:
         """Return the server's messages after one of the client."""
         message = read_json(data)
-        said: list[bytes] = []
+        messages: list[bytes] = []
         for entry in message if is_array(message) else [message]:
             if is_object(entry):
-                said += self._take_message(entry)
-        return said
+                messages += self._take_message(entry)
+        return messages
 
     def _take_message(self, message: JSONObject) -> list[bytes]:
         method, id, params = (message.get(name) for name in ("method", "id", "params"))
@@ -260,10 +260,10 @@ class Playback:
             play = self._waiting.pop(str(id), None)
             return [] if play is None else self._play_steps(play)
         if method == _CANCELLED:
-            gone = _id_key(params.get("requestId"))
+            cancelled = _id_key(params.get("requestId"))
             waiting = self._waiting.items()
             self._waiting = {
-                key: pending for key, pending in waiting if _id_key(pending.id) != gone
+                key: pending for key, pending in waiting if _id_key(pending.id) != cancelled
             }
             return []
         key = self._script.key(method, params)
@@ -279,7 +279,7 @@ class Playback:
 
     def _play_steps(self, play: _Play) -> list[bytes]:
         """Return the server's messages until it waits for an answer."""
-        said: list[bytes] = []
+        messages: list[bytes] = []
         for step in play.steps:
             message = play.adapt_message(step, self._streams)
             if message is None:
@@ -288,10 +288,10 @@ class Playback:
             if asks:
                 message["id"] = id = f"replayed-{next(self._ids)}"
                 self._waiting[id] = play
-            said.append(json_text(message))
+            messages.append(json_text(message))
             if asks:
                 break
-        return said
+        return messages
 
     def _answer_unrecorded(self, method: str, params: JSONObject, id: RequestId) -> bytes:
         if method == "ping":
@@ -328,8 +328,8 @@ class _ReplayTransport:
     async def receive(self) -> Sequence[bytes]:
         while not self._said and not self._closed:
             await self._changed.wait()
-        said, self._said = self._said, []
-        return said
+        messages, self._said = self._said, []
+        return messages
 
     async def close(self) -> None:
         self._closed = True

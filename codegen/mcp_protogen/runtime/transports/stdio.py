@@ -25,19 +25,19 @@ _HAS_MODES: Final = sys.platform != "win32"
 
 async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
     """Take over standard input and output of this process, until the transport is closed."""
-    taken = _Descriptors()
+    descriptors = _Descriptors()
     loop, incoming, outgoing = get_running_loop(), LineProtocol(limit), LineProtocol()
-    if _pollable(taken.incoming):
-        source = os.fdopen(taken.incoming, "rb", buffering=0)
+    if _pollable(descriptors.incoming):
+        source = os.fdopen(descriptors.incoming, "rb", buffering=0)
         await loop.connect_read_pipe(lambda: incoming, source)
     else:
-        incoming.connection_made(_ReadingThread(taken.incoming, incoming))
-    if _pollable(taken.outgoing):
-        sink = os.fdopen(taken.outgoing, "wb", buffering=0)
+        incoming.connection_made(_ReadingThread(descriptors.incoming, incoming))
+    if _pollable(descriptors.outgoing):
+        sink = os.fdopen(descriptors.outgoing, "wb", buffering=0)
         await loop.connect_write_pipe(lambda: outgoing, sink)
     else:
-        outgoing = _WritingThread(taken.outgoing)
-    return StdioTransport(taken, incoming, outgoing)
+        outgoing = _WritingThread(descriptors.outgoing)
+    return StdioTransport(descriptors, incoming, outgoing)
 
 
 def _pollable(descriptor: int) -> bool:
@@ -53,21 +53,21 @@ def _pollable(descriptor: int) -> bool:
 class _Descriptors:
     def __init__(self) -> None:
         # If Python began with one closed, its number now belongs to another file, of the loop.
-        ours = [
+        standard = [
             fd
             for fd, stream in ((_STDIN, sys.__stdin__), (_STDOUT, sys.__stdout__))
             if stream is not None
         ]
         # The blocking mode is shared with other holders of the descriptor, such as a shell.
-        self._blocking = {fd: os.get_blocking(fd) for fd in ours if _HAS_MODES}
-        self._kept = {fd: os.dup(fd) for fd in ours}
+        self._blocking = {fd: os.get_blocking(fd) for fd in standard if _HAS_MODES}
+        self._kept = {fd: os.dup(fd) for fd in standard}
         nothing = os.open(os.devnull, os.O_RDWR)
         self.incoming, self.outgoing = (
             os.dup(self._kept.get(fd, nothing)) for fd in (_STDIN, _STDOUT)
         )
-        for fd in ours:
+        for fd in standard:
             os.dup2(nothing, fd)
-        if _STDOUT in ours and sys.__stderr__ is not None:
+        if _STDOUT in standard and sys.__stderr__ is not None:
             # Standard error may have been closed since.
             with suppress(OSError):
                 os.dup2(_STDERR, _STDOUT)
@@ -77,11 +77,11 @@ class _Descriptors:
 
     def give_back(self) -> None:
         _flush()
-        for fd, kept in self._kept.items():
+        for fd, copy in self._kept.items():
             if fd in self._blocking:
-                os.set_blocking(kept, self._blocking[fd])
-            os.dup2(kept, fd)
-            os.close(kept)
+                os.set_blocking(copy, self._blocking[fd])
+            os.dup2(copy, fd)
+            os.close(copy)
         self._kept.clear()
 
 

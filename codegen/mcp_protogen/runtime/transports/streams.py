@@ -27,7 +27,7 @@ LONGEST: Final = 16 * 1024 * 1024
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
-# Beyond this many messages, the slower way gives other tasks a turn.
+# Beyond this many messages, the slower way lets other tasks run.
 _AT_ONCE: Final = 100
 
 # The time for written data to leave, in seconds.

@@ -101,9 +101,9 @@ def _inherited_variables(inherit: bool | Collection[str]) -> dict[str, str]:
 
 
 class _Errors:
-    def __init__(self, target: StandardError) -> None:
-        self._callback = target if callable(target) else None
-        self._file = target.open("ab", buffering=0) if isinstance(target, Path) else None
+    def __init__(self, sink: StandardError) -> None:
+        self._callback = sink if callable(sink) else None
+        self._file = sink.open("ab", buffering=0) if isinstance(sink, Path) else None
         self._rest = b""
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
 

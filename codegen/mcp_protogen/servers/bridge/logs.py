@@ -18,10 +18,10 @@ _log: Final = logging.getLogger(_LOSSES)
 _SAID: Final = "said"
 
 
-def begin_log(level: str, form: LogFormat) -> None:
+def begin_log(level: str, format: LogFormat) -> None:
     """Write log entries to standard error, from a level on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.setFormatter(_Json() if format == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # These log each URL, and URLs may contain secrets.
     for name in ("httpx2", "httpcore2"):
@@ -30,7 +30,7 @@ def begin_log(level: str, form: LogFormat) -> None:
 
 @lru_cache(maxsize=1000)
 def log_loss(loss: Loss) -> None:
-    """Log losses between the peers, each kind once for all sessions."""
+    """Log losses between client and server, each kind once for all sessions."""
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
     between = f" between {loss.own} and {loss.wire}" if loss.wire else ""
     parts = (loss.method, loss.pointer or "/", loss.what, between, loss.why)
@@ -38,7 +38,7 @@ def log_loss(loss: Loss) -> None:
 
 
 class _Text(logging.Formatter):
-    """Lines for people; text of the peers cannot begin a new line."""
+    """Lines for people; text of a client or a server cannot begin a new line."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -19,8 +19,8 @@ from mcp_protogen.runtime.transports.replaying import replaying
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_target import ServerTarget
 from mcp_protogen.servers.connect.traffic import TappedEnd
 
 _log: Final = getLogger("mcp_protogen.bridge")
@@ -53,12 +53,12 @@ class HttpSide:
 class BridgeOptions:
     """The two sides of a bridge, and its recording.
 
-    The server is `target`, or the recording `replay`. Clients come over `http`; without it, one
-    client comes over standard input and output. `timeout` is the longest time for an answer, in
-    seconds.
+    The server is `server`, or that of the recording `replay`. Clients come over `http`;
+    without it, one client comes over standard input and output. `timeout` is the longest time for
+    an answer, in seconds.
     """
 
-    target: ServerTarget | None = None
+    server: NamedServer | None = None
     replay: Path | None = None
     http: HttpSide | None = None
     revisions: Sequence[str] = ()
@@ -109,8 +109,8 @@ def run_bridge(options: BridgeOptions) -> None:
 
 
 def _opener(options: BridgeOptions) -> Opener:
-    if options.target is not None:
-        return options.target.opener()
+    if options.server is not None:
+        return options.server.opener()
     assert options.replay is not None
     try:
         return replaying(options.replay)
@@ -193,4 +193,4 @@ def _run_http(
 
 
 def _place(options: BridgeOptions) -> str:
-    return str(options.replay) if options.target is None else options.target.shown
+    return str(options.replay) if options.server is None else options.server.safe_text

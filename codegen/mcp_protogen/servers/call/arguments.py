@@ -27,7 +27,7 @@ STDIN: Final = "-"
 _CODE: Final = "wrong-argument"
 _SCHEMA: Final = "the input schema"
 _QUOTES: Final = 'quote JSON for the shell, as in \'name=["a", "b"]\', or repeat name=item'
-_FORMS: Final = "write name=value, name:=JSON or name=@file, one JSON object, or - for stdin"
+_NOTATIONS: Final = "write name=value, name:=JSON or name=@file, one JSON object, or - for stdin"
 _MOST_READINGS: Final = 64
 """Ways to read words as texts or as values that are tried."""
 
@@ -65,7 +65,7 @@ class ArgumentReader:
 
     def check(self, arguments: Mapping[str, Any]) -> list[Problem]:
         """Return the faults of arguments, and a warning for an unusable schema."""
-        wrong = [*self._unknown(arguments), *self._missing(arguments)]
+        wrong = [*self._unknown_arguments(arguments), *self._missing_arguments(arguments)]
         if wrong:
             return wrong
         unchecked: list[str] = []
@@ -84,7 +84,7 @@ class ArgumentReader:
     def _object(self, text: str) -> dict[str, Any]:
         value = self._json("", text)
         if not is_object(value):
-            raise self._bad("", "the arguments are not a JSON object", _FORMS)
+            raise self._bad("", "the arguments are not a JSON object", _NOTATIONS)
         return value
 
     def _word(self, written: str) -> Word:
@@ -100,8 +100,8 @@ class ArgumentReader:
             text, kind = text[1:], "=@"
         if not separated or not name:
             names = ", ".join(self._root.members)
-            hint = f"arguments of {self.tool}: {names}" if names else _FORMS
-            raise self._bad("", f"{written!r:.60} is not an argument: {_FORMS}", hint)
+            hint = f"arguments of {self.tool}: {names}" if names else _NOTATIONS
+            raise self._bad("", f"{written!r:.60} is not an argument: {_NOTATIONS}", hint)
         return Word(name, kind, text)
 
     def _fitting(
@@ -183,14 +183,14 @@ class ArgumentReader:
             which = f"{name}: " if name else ""
             raise self._bad(name, f"{which}{text!r:.60} is not JSON: {error}") from None
 
-    def _unknown(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
+    def _unknown_arguments(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
         known = self._root.members
         for name in arguments if self._root.is_closed else ():
             if name not in known:
                 hint = did_you_mean(name, known, f"arguments: {', '.join(known) or 'none'}")
                 yield self._at("/properties", f"the tool has no argument {name}", hint)
 
-    def _missing(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
+    def _missing_arguments(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
         for name in self._root.required:
             if name not in arguments:
                 hint = f"add {name}=… ({self._root.members[name].words()})"

@@ -87,17 +87,17 @@ class ToolCall:
     as_task: bool = False
     log_level: str | None = None
 
-    async def run(self, client: Client, screen: ProgressDisplay, limit: CallTimeout) -> JSON:
+    async def run(self, client: Client, display: ProgressDisplay, limit: CallTimeout) -> JSON:
         """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
 
         def on_progress(progress: Progress) -> None:
             limit.renew()
-            screen.show_progress(progress)
+            display.show_progress(progress)
 
         async def work() -> WireModel:
             options = {**NO_END, "on_progress": on_progress}
             if self._is_task(client):
-                return await self._task(client, screen, limit, options)
+                return await self._task(client, display, limit, options)
             meta = request_meta(client, self.log_level)
             return await client.call_tool(
                 self.tool["name"], dict(self.arguments), **meta, **options
@@ -115,7 +115,7 @@ class ToolCall:
     async def _task(
         self,
         client: Client,
-        screen: ProgressDisplay,
+        display: ProgressDisplay,
         limit: CallTimeout,
         options: Mapping[str, Any],
     ) -> WireModel:
@@ -129,7 +129,7 @@ class ToolCall:
         limit.stop()
         try:
             async for state in handle:
-                screen.show_status(": ".join(filter(None, [str(state.status), state.message])))
+                display.show_status(": ".join(filter(None, [str(state.status), state.message])))
             result = await handle.result()
         except asyncio.CancelledError:
             async with _briefly():

@@ -21,7 +21,7 @@ from mcp_protogen.servers.call.input_schemas import read_schema
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.list_cache import recall, remember
 from mcp_protogen.servers.call.listing import listing
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 T = TypeVar("T")
 
@@ -42,22 +42,22 @@ class CompletionWord(NamedTuple):
     help: str = ""
 
 
-def fetch_list(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+def fetch_list(server: NamedServer, kind: Kind) -> Sequence[JSON]:
     """Return a list of a known server: a new one if the server answers soon."""
-    lists = recall(target)
+    lists = recall(server)
     if lists is None:
         return ()
     known = lists.get(kind)
-    if known is not None and known.holds(time()):
+    if known is not None and known.is_fresh(time()):
         return known.listed
 
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
         return (await listing(client, [kind])).lists
 
-    found = _ask(target, fetch)
+    found = _ask(server, fetch)
     if found is None:
         return () if known is None else known.listed
-    remember(target, found)
+    remember(server, found)
     return found[kind]
 
 
@@ -76,7 +76,7 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]
     named = {word.partition("=")[0].removesuffix(":") for word in given}
     for name, part in root.members.items():
         if "=" in name:
-            continue  # Only a JSON object can hold such a name.
+            continue  # Only a JSON object can contain such a name.
         if name in named and "array" not in part.types:
             continue
         help = str(next(part.find("description"), ""))
@@ -92,11 +92,11 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]
 
 
 def completed_values(
-    target: ServerTarget, ref: JSON, word: str, given: Sequence[str]
+    server: NamedServer, ref: JSON, word: str, given: Sequence[str]
 ) -> list[CompletionWord]:
     """Return `name=value` words for an argument of a prompt or a template, from the server."""
     name, separated, value = word.partition("=")
-    if not separated or recall(target) is None:
+    if not separated or recall(server) is None:
         return []
     context = {
         key: text for key, _, text in (argument.partition("=") for argument in given) if key != name
@@ -112,7 +112,7 @@ def completed_values(
         result = (await client.request(spec, spec.params.from_wire(params))).to_wire()
         return [str(text) for text in result["completion"]["values"]]
 
-    return [CompletionWord(f"{name}={text}") for text in _ask(target, ask) or ()]
+    return [CompletionWord(f"{name}={text}") for text in _ask(server, ask) or ()]
 
 
 def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[CompletionWord]:
@@ -138,7 +138,7 @@ def _unheard(line: str) -> None:
     """Drop the standard error of a program."""
 
 
-def _ask(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
+def _ask(server: NamedServer, ask: Callable[[Client], Awaitable[T]]) -> T | None:
     """Return the answer of a server; None if it does not come in time."""
 
     async def run() -> T:
@@ -146,7 +146,7 @@ def _ask(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | Non
             async with connect_client(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
                 return await ask(client)
 
-    quiet = replace(target, stderr=_unheard)
+    quiet = replace(server, stderr=_unheard)
     try:
         return asyncio.run(run())
     except (OSError, ProblemError, ProtocolError):

@@ -48,7 +48,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """The value in its typed form."""
+        """The value as the user types it."""
         return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 
@@ -63,10 +63,10 @@ class Field:
     @property
     def choices(self) -> list[Choice]:
         """The possible values; empty if it is not an enumeration."""
-        return list(_choices(self._chosen_from))
+        return list(_choices(self._choice_schema))
 
     @property
-    def _chosen_from(self) -> Schema:
+    def _choice_schema(self) -> Schema:
         items = self.schema.get("items")
         return items if self.takes_several and is_object(items) else self.schema
 
@@ -172,8 +172,8 @@ class Field:
                 yield f"{low} to {high}{unit}"
             elif low is not None or high is not None:
                 yield f"at least {low}{unit}" if high is None else f"at most {high}{unit}"
-        if form := self.schema.get("format"):
-            yield str(form)
+        if format := self.schema.get("format"):
+            yield str(format)
 
     def _default_text(self) -> str:
         if isinstance(self.default, bool):

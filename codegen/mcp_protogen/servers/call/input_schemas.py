@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.reference_scopes import ReferenceScope
+from mcp_protogen.base.reference_resolver import ReferenceResolver
 
 Schema: TypeAlias = Mapping[str, Any]
 Types: TypeAlias = frozenset[str]
@@ -56,11 +56,11 @@ _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "arr
 class _Node:
     """A schema, and the document of its references.
 
-    `is_certain` is false within alternatives and conditions, which need not hold.
+    `is_certain` is false within alternatives and conditions, which need not apply.
     """
 
     schema: Schema
-    scope: ReferenceScope
+    resolver: ReferenceResolver
     is_certain: bool = True
 
     def inner(self, value: object, *, is_certain: bool = True) -> Iterator["_Node"]:
@@ -68,26 +68,26 @@ class _Node:
         if value is False:
             return
         schema = value if is_object(value) else _NONE
-        scope = self.scope.inside(schema)
+        resolver = self.resolver.inside(schema)
         yield _Node(
-            _NONE if scope is None else schema,
-            scope or self.scope,
+            _NONE if resolver is None else schema,
+            resolver or self.resolver,
             is_certain=self.is_certain and is_certain,
         )
 
-    def targets(self) -> Iterator["_Node | None"]:
-        """Yield the targets of references; None for a reference without a target."""
+    def lookups(self) -> Iterator["_Node | None"]:
+        """Yield the schemas that references name; None for a reference without one."""
         for reference in map(self.schema.get, _REFERENCES):
             if isinstance(reference, str):
-                found, scope = self.scope.lookup(reference) or (None, self.scope)
+                found, resolver = self.resolver.lookup(reference) or (None, self.resolver)
                 schema: Any = _NONE if found is True else found
-                yield replace(self, schema=schema, scope=scope) if is_object(schema) else None
+                yield replace(self, schema=schema, resolver=resolver) if is_object(schema) else None
 
     def groups(self) -> Iterator[list["_Node"]]:
-        """Yield groups of schemas for the same value; one schema of each group holds."""
-        for target in self.targets():
-            if target is not None:
-                yield [target]
+        """Yield groups of schemas for the same value; one schema of each group applies."""
+        for lookup in self.lookups():
+            if lookup is not None:
+                yield [lookup]
         for value in as_array(self.schema.get("allOf")):
             yield [*self.inner(value)]
         for keyword in _ALTERNATIVES:
@@ -97,7 +97,7 @@ class _Node:
                 yield found
 
     def conditional(self) -> Iterator["_Node"]:
-        """Yield the schemas that hold for the same value under a condition."""
+        """Yield the schemas that apply to the same value under a condition."""
         found = [self.schema[keyword] for keyword in _CONDITIONAL if keyword in self.schema]
         for keyword in _DEPENDENT:
             dependent = self.schema.get(keyword)
@@ -221,11 +221,11 @@ class Part:
 
     @cached_property
     def has_alternatives(self) -> bool:
-        """Return whether some schemas hold only in alternatives or under conditions."""
+        """Return whether some schemas apply only in alternatives or under conditions."""
         return not all(node.is_certain for node in self._all)
 
     def schemas(self, *, certain: bool) -> list[Schema]:
-        """Return the schemas that always hold, or those that may not hold."""
+        """Return the schemas that always apply, or those that may not."""
         found = [node.schema for node in self.nodes if node.is_certain is certain]
         return [*{_identity(schema): schema for schema in found}.values()]
 
@@ -284,7 +284,7 @@ class Part:
 
 def read_schema(schema: Schema) -> Part:
     """Return the reader of a schema."""
-    return Part((_Node(schema, ReferenceScope.of(schema)),))
+    return Part((_Node(schema, ReferenceResolver.of(schema)),))
 
 
 def positions(schema: Schema) -> tuple[list[Any], Any]:
@@ -350,7 +350,7 @@ def _speaks_of_others(node: _Node) -> bool:
     return (
         any(schema not in (None, False) for schema in others)
         or any(key in node.schema for key in ("patternProperties", "propertyNames"))
-        or None in node.targets()
+        or None in node.lookups()
     )
 
 

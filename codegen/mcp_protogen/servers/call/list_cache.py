@@ -13,11 +13,11 @@ from mcp_protogen.base.cache_entries import read_entry, write_entry
 from mcp_protogen.base.canonical import digest, sha256
 from mcp_protogen.servers.call.connections import JSON
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 
-_SHELF: Final = "listing"
+_FOLDER: Final = "listing"
 _LARGEST: Final = 512 * 1024
-_HOLDS: Final = 60.0
+_FRESH: Final = 60.0
 """The time for which a list counts as new; seconds."""
 
 
@@ -27,45 +27,45 @@ class CachedList(NamedTuple):
     at: float
     listed: Sequence[JSON]
 
-    def holds(self, now: float) -> bool:
+    def is_fresh(self, now: float) -> bool:
         """Return whether the list still counts as new."""
-        return 0 <= now - self.at < _HOLDS
+        return 0 <= now - self.at < _FRESH
 
 
-def remember(target: ServerTarget, lists: Mapping[Kind, Sequence[JSON]]) -> None:
+def remember(server: NamedServer, lists: Mapping[Kind, Sequence[JSON]]) -> None:
     """Store lists of a server; its other lists stay."""
     now = time()
-    entry = {**(recall(target) or {}), **{kind: CachedList(now, lists[kind]) for kind in lists}}
+    entry = {**(recall(server) or {}), **{kind: CachedList(now, lists[kind]) for kind in lists}}
     content = json.dumps(
         {kind: [cached.at, [*cached.listed]] for kind, cached in entry.items()}
     ).encode()
-    write_entry(_name(target), content if len(content) <= _LARGEST else b"{}", _SHELF)
+    write_entry(_name(server), content if len(content) <= _LARGEST else b"{}", _FOLDER)
 
 
-def recall(target: ServerTarget) -> Mapping[Kind, CachedList] | None:
+def recall(server: NamedServer) -> Mapping[Kind, CachedList] | None:
     """Return the stored lists of a server; None for an unknown server."""
-    content = read_entry(_name(target), _SHELF)
+    content = read_entry(_name(server), _FOLDER)
     if content is None:
         return None
     entry: dict[str, tuple[float, list[JSON]]] = json.loads(content)
     return {Kind(kind): CachedList(at, listed) for kind, (at, listed) in entry.items()}
 
 
-def _name(target: ServerTarget) -> str:
+def _name(server: NamedServer) -> str:
     """Return the name of an entry: a digest of the server's address, without any secret.
 
     A configuration counts with its content, because it says which program is started.
     """
-    config = target.config
+    config = server.config
     return digest(
         {
-            "name": target.name,
+            "name": server.name,
             "config": None if config is None else _content(config),
-            "headers": sorted(target.headers),
-            "env": sorted(target.env),
-            "cwd": str(target.cwd or ""),
+            "headers": sorted(server.headers),
+            "env": sorted(server.env),
+            "cwd": str(server.cwd or ""),
             "folder": os.getcwd(),
-            "inherit": target.inherit,
+            "inherit": server.inherit,
         }
     )
 

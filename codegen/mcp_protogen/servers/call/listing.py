@@ -58,7 +58,7 @@ class Listing:
             f"{name or 'a server without a name'}{title}, revision {self.revision}", width
         )
         if self.instructions:
-            yield fit_line(f"  {_first(self.instructions)}", width)
+            yield fit_line(f"  {_first_paragraph(self.instructions)}", width)
         for kind, listed in self.lists.items():
             yield ""
             yield f"{pluralize(len(listed), kind.singular)}{':' if listed else ''}"
@@ -104,7 +104,9 @@ def _entry(kind: Kind, entry: JSON, width: int) -> Iterator[str]:
     yield fit_line(f"  {_head(kind, entry)}", width)
     title = entry.get("title") or _annotations(entry).get("title")
     shown = title if title != entry.get("name") else None
-    about = ": ".join(str(part) for part in (shown, _first(entry.get("description"))) if part)
+    about = ": ".join(
+        str(part) for part in (shown, _first_paragraph(entry.get("description"))) if part
+    )
     marks = _marks(entry) if kind is Kind.TOOLS else ""
     for line in (about, marks):
         if line:
@@ -177,7 +179,7 @@ def _annotations(tool: JSON) -> JSON:
     return said if is_object(said) else {}
 
 
-def _first(text: object) -> str:
+def _first_paragraph(text: object) -> str:
     return " ".join(str(text or "").strip().partition("\n\n")[0].split())
 
 

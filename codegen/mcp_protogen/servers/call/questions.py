@@ -1,6 +1,6 @@
 """Questions of servers during a call: forms, pages to visit, texts of a model, folders.
 
-A person answers at a terminal. Without a terminal, the given answers fill in forms.
+The user answers at a terminal. Without one, the given answers fill in forms.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
 _NOTHING: Final[Mapping[str, Hearer]] = {}
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
-"""The model name for text that a person typed in place of a model."""
+"""The model name for text that the user typed in place of a model."""
 _UNSAFE: Final = (
     "The server wants to open a page. mcp-gen has refused: it opens only https addresses with a"
     " host and without a user name, and addresses of this machine."
@@ -40,7 +40,7 @@ _UNSAFE: Final = (
 
 
 class UserTerminal(Protocol):
-    """A person at a terminal."""
+    """The user at a terminal."""
 
     def tell(self, text: str) -> None:
         """Show a text."""
@@ -50,7 +50,7 @@ class UserTerminal(Protocol):
 
 
 class _GivenUp(Exception):
-    """The person declines to answer, or cancels; `action` says which."""
+    """The user declines to answer, or cancels; `action` says which."""
 
     def __init__(self, action: str) -> None:
         super().__init__(action)
@@ -59,14 +59,14 @@ class _GivenUp(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Questions:
-    """The answers to servers' questions; `person` is None without a terminal.
+    """The answers to servers' questions; `user` is None without a terminal.
 
-    `given` are answers to fields of forms by name. `waiting` surrounds the time that a person
+    `given` are answers to fields of forms by name. `waiting` surrounds the time that the user
     takes. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` is
     true after a form was cancelled because `given` did not answer it.
     """
 
-    person: UserTerminal | None
+    user: UserTerminal | None
     tell: Callable[[str], None]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     roots: Sequence[Path] = ()
@@ -74,19 +74,19 @@ class Questions:
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     open_page: Callable[[str], bool] = field(default_factory=lambda: _open_page)
     lacks_answers: bool = False
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _fields: set[str] = field(default_factory=set[str])
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
         """Return the abilities that a client has with these answers."""
         answers: dict[str, Answerer] = {}
-        if self.person is not None or self.given:
+        if self.user is not None or self.given:
             answers[ELICIT] = self.elicit
         if self.roots:
             answers[ROOTS] = self.list_roots
-        if self.samples and self.person is not None:
+        if self.samples and self.user is not None:
             answers[SAMPLE] = self.sample
-        return Abilities(answers=answers, hears=hears, pages=self.person is not None)
+        return Abilities(answers=answers, hears=hears, pages=self.user is not None)
 
     def tell_of_unused(
         self, work: Callable[[Client], Awaitable[_Result]]
@@ -106,7 +106,7 @@ class Questions:
 
     async def elicit(self, params: JSON) -> JSON:
         """Return the result of `elicitation/create`."""
-        async with self._turn:
+        async with self._lock:
             with self.waiting():
                 try:
                     if "url" in params:
@@ -126,18 +126,18 @@ class Questions:
         }
 
     async def sample(self, params: JSON) -> JSON:
-        """Return the result of `sampling/createMessage`; a person types it."""
-        assert self.person is not None
-        async with self._turn:
+        """Return the result of `sampling/createMessage`; the user types it."""
+        assert self.user is not None
+        async with self._lock:
             with self.waiting():
-                self.person.tell("The server asks a model for a text. You write it:")
+                self.user.tell("The server asks a model for a text. You write it:")
                 if system := params.get("systemPrompt"):
-                    self.person.tell(f"  system: {system}")
+                    self.user.tell(f"  system: {system}")
                 for message in params.get("messages", ()):
-                    self.person.tell(
+                    self.user.tell(
                         f"  {message.get('role')}: {_content_text(message.get('content'))}"
                     )
-                text = await self.person.read_line("your text: ")
+                text = await self.user.read_line("your text: ")
         return {
             "role": "assistant",
             "content": {"type": "text", "text": text or ""},
@@ -151,8 +151,8 @@ class Questions:
         listed = fields(schema if is_object(schema) else {})
         content, refused = self._read_given(listed)
         left = [form_field for form_field in listed if form_field.name not in content]
-        if self.person is None:
-            reasons = [*refused, *_missing(left)]
+        if self.user is None:
+            reasons = [*refused, *_missing_answers(left)]
             if reasons:
                 reason = "; ".join(reasons)
                 message = str(params.get("message", ""))
@@ -166,10 +166,10 @@ class Questions:
             }
             return content
         for reason in refused:
-            self.person.tell(reason)
-        self.person.tell(f"The server asks: {params.get('message', '')}")
+            self.user.tell(reason)
+        self.user.tell(f"The server asks: {params.get('message', '')}")
         if left:
-            self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
+            self.user.tell("(type !decline to refuse, or !cancel to end without an answer)")
         for form_field in left:
             value = await self._ask_field(form_field)
             if value is not LEFT_OUT:
@@ -195,19 +195,19 @@ class Questions:
         return found, refused
 
     async def _ask_field(self, form_field: Field) -> Any:
-        assert self.person is not None
+        assert self.user is not None
         for line in form_field.describe():
-            self.person.tell(line)
+            self.user.tell(line)
         while True:
             answer = await self._line(form_field.prompt())
             try:
                 return form_field.read(answer)
             except ValueError as error:
-                self.person.tell(f"  {error}")
+                self.user.tell(f"  {error}")
 
     async def _line(self, prompt: str) -> str:
-        assert self.person is not None
-        answer = await self.person.read_line(prompt)
+        assert self.user is not None
+        answer = await self.user.read_line(prompt)
         word = "!cancel" if answer is None else answer.strip()
         if word in _WORDS:
             raise _GivenUp(_WORDS[word])
@@ -216,8 +216,8 @@ class Questions:
     # Pages.
 
     async def visit(self, params: JSON) -> bool:
-        """Send the person to a page that a server requires; return whether they went."""
-        async with self._turn:
+        """Send the user to a page that a server requires; return whether they went."""
+        async with self._lock:
             with self.waiting():
                 try:
                     return bool(await self._visit_page(params))
@@ -225,24 +225,24 @@ class Questions:
                     return False
 
     async def _visit_page(self, params: JSON) -> JSON:
-        if self.person is None:
+        if self.user is None:
             raise _GivenUp(CANCELLED)
         url = str(params["url"])
         host = _safe_host(url)
         if host is None:
-            self.person.tell(_UNSAFE)
+            self.user.tell(_UNSAFE)
             raise _GivenUp(DECLINED)
-        self.person.tell(f"The server asks: {params.get('message', '')}")
-        self.person.tell(f"It wants to open a page at {host}:\n  {url}")
+        self.user.tell(f"The server asks: {params.get('message', '')}")
+        self.user.tell(f"It wants to open a page at {host}:\n  {url}")
         answer = await self._line("Open it in the browser? [y/N]: ")
         if answer.lower() not in ("y", "yes"):
             raise _GivenUp(DECLINED)
         if not await asyncio.to_thread(self.open_page, url):
-            self.person.tell("No browser was found. Open the page yourself.")
+            self.user.tell("No browser was found. Open the page yourself.")
         return {"action": ACCEPTED}
 
 
-def _missing(left: Iterable[Field]) -> Iterator[str]:
+def _missing_answers(left: Iterable[Field]) -> Iterator[str]:
     """Yield the options to give for fields without an answer."""
     needed = [field.name for field in left if field.required and field.default is LEFT_OUT]
     if needed:
@@ -260,7 +260,7 @@ def _open_page(url: str) -> bool:
 def _safe_host(url: str) -> str | None:
     """Return the host of a page that may be opened: of https, or of http on this machine.
 
-    A name in other scripts is shown in its ASCII form (2025-11-25, client/elicitation, "Safe URL
+    A name in other scripts is shown as ASCII (2025-11-25, client/elicitation, "Safe URL
     Handling").
     """
     try:

@@ -35,20 +35,20 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     """
     found = [check(job) for job in jobs]
     failed = [client for client in found if client.causes or _fails(client, least)]
-    if view.form == Format.JSON:
+    if view.format == Format.JSON:
         document = {"format": 1, "clients": [*map(_document, found)]}
         return FindingsPage(as_document(document), bool(failed))
     compared = [client.comparison for client in found if client.comparison is not None]
     pages = [
         render_comparison(
-            PageFormat(view.form), comparison.narrow(None), colour=view.colour, width=view.width
+            PageFormat(view.format), comparison.narrow(None), colour=view.colour, width=view.width
         )
         for comparison in compared
         if comparison.changes
     ]
-    is_text = view.form == Format.TEXT
+    is_text = view.format == Format.TEXT
     notes = tuple(note for comparison in compared for note in comparison.notes if is_text)
-    report = render(_report(found, failed), Format(view.form), colour=view.colour)
+    report = render(_report(found, failed), Format(view.format), colour=view.colour)
     return FindingsPage("".join((*pages, report)), bool(failed), notes)
 
 

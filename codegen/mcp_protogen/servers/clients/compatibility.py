@@ -39,8 +39,8 @@ from mcp_protogen.servers.clients.schema_faults import (
     SchemaFault,
     beside_constants,
     bounds,
+    missing_keywords,
     refusals,
-    rules,
     weight,
 )
 from mcp_protogen.servers.clients.splitting import constant_schema, pieces
@@ -309,7 +309,7 @@ class _Search:
 
     def _of_type(self, pair: Pair, kind: str) -> Iterator[SchemaFault]:
         yield from bounds(pair, kind)
-        yield from rules(pair, kind, alike=self._alike)
+        yield from missing_keywords(pair, kind, alike=self._alike)
         if kind == "array":
             yield from self._items(pair)
         elif kind == "object":
@@ -341,7 +341,7 @@ class _Search:
             if name in theirs:
                 yield from self.schema(member, theirs[name], place)
             elif member is not False:
-                yield from self._unknown(member, wide_rest, place)
+                yield from self._undeclared_member(member, wide_rest, place)
         yield from self._wide_only_members(pair, rest)
         others = [rest] if rest is not False else []
         if "patternProperties" not in pair.wide:  # else the two must be equal
@@ -361,7 +361,7 @@ class _Search:
                 found = [SchemaFault(FaultKind.REMOVED, place, "", schema_text(theirs[name]))]
             yield from found
 
-    def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[SchemaFault]:
+    def _undeclared_member(self, member: Any, rest: Any, place: str) -> Iterator[SchemaFault]:
         """Yield the faults of a member that the other schema does not declare."""
         if rest is False:
             yield SchemaFault(FaultKind.UNDECLARED, place, schema_text(member))

@@ -17,18 +17,18 @@ from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 
 Json = dict[str, Any]
 
-OFFERED: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
-"""The kinds of offers in a contract."""
-MOST_OFFERS: Final = 2_000
-"""The most offers of one kind."""
+ITEM_KINDS: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
+"""The kinds of items in a contract."""
+MOST_ITEMS: Final = 2_000
+"""The most items of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""The most bytes of JSON for all offers of one kind."""
+"""The most bytes of JSON for all items of one kind."""
 DEEPEST: Final = 64
 """The most levels of objects and arrays in a schema."""
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_KEPT: Final = frozenset({"name", "title", "description", "icons", "_meta"})
-_OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
+_COMMON_MEMBERS: Final = frozenset({"name", "title", "description", "icons", "_meta"})
+_MEMBERS_BY_KIND: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.TOOLS: frozenset({"inputSchema", "outputSchema", "annotations", "execution"}),
     Kind.PROMPTS: frozenset({"arguments"}),
     Kind.TEMPLATES: frozenset({"uriTemplate"}),
@@ -44,7 +44,7 @@ class TaskSupport(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOffer:
+class ServerItem:
     """A tool, a prompt or a resource template as its server describes it.
 
     `input` is the schema of its arguments; arguments of prompts and templates are texts.
@@ -88,24 +88,24 @@ class ServerOffer:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A server's name and version, the revision it spoke, and its offers.
+    """A server's name and version, the revision it spoke, and its items.
 
     With `task_extension`, the server decides which calls become tasks (extension
-    `io.modelcontextprotocol/tasks`). `warnings` are about offers that broke the schema, and are not
+    `io.modelcontextprotocol/tasks`). `warnings` are about items that broke the schema, and are not
     part of the contract.
     """
 
     server: str
     version: str
     revision: str
-    offers: Mapping[Kind, Mapping[str, ServerOffer]]
+    items_by_kind: Mapping[Kind, Mapping[str, ServerItem]]
     task_extension: bool = False
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
-    def tools(self) -> Mapping[str, ServerOffer]:
+    def tools(self) -> Mapping[str, ServerItem]:
         """The tools by name."""
-        return self.offers[Kind.TOOLS]
+        return self.items_by_kind[Kind.TOOLS]
 
     @property
     def only_as_tasks(self) -> list[str]:
@@ -123,40 +123,42 @@ class Contract:
         wanted = tuple(names)
         self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
-        return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
+        return replace(
+            self, items_by_kind={kind: tools if kind is Kind.TOOLS else {} for kind in ITEM_KINDS}
+        )
 
     def without(self, names: Collection[str]) -> "Contract":
         """Return the contract without these tools."""
         tools = {name: tool for name, tool in self.tools.items() if name not in names}
-        return replace(self, offers={**self.offers, Kind.TOOLS: tools})
+        return replace(self, items_by_kind={**self.items_by_kind, Kind.TOOLS: tools})
 
     def require(self, names: Iterable[str]) -> None:
         """Raise `ProblemError` (`no-such-tool`) for names that no tool has."""
         unknown = [name for name in names if name not in self.tools]
         if unknown:
-            raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
+            raise ProblemError(*(_no_such_tool(name, self.tools) for name in unknown))
 
     def counts(self) -> str:
-        """Return the number of offers of each kind: `2 tools, 1 prompt`."""
+        """Return the number of items of each kind: `2 tools, 1 prompt`."""
         return ", ".join(
-            pluralize(len(offers), kind.singular)
-            for kind, offers in self.offers.items()
-            if offers or kind is Kind.TOOLS
+            pluralize(len(items), kind.singular)
+            for kind, items in self.items_by_kind.items()
+            if items or kind is Kind.TOOLS
         )
 
     def as_json(self) -> Json:
-        """Return the contract in the form of a lock."""
+        """Return the contract in the format of a lock."""
         lists = {
-            kind.member: [offer.as_json() for offer in self.offers[kind].values()]
-            for kind in OFFERED
-            if kind is Kind.TOOLS or self.offers[kind]
+            kind.member: [item.as_json() for item in self.items_by_kind[kind].values()]
+            for kind in ITEM_KINDS
+            if kind is Kind.TOOLS or self.items_by_kind[kind]
         }
         about = {"name": self.server, "version": self.version}
         extension = {"taskExtension": True} if self.task_extension else {}
         return {"server": about, "revision": self.revision, **extension, **lists}
 
 
-def _unknown(name: str, tools: Mapping[str, ServerOffer]) -> Problem:
+def _no_such_tool(name: str, tools: Mapping[str, ServerItem]) -> Problem:
     hint = did_you_mean(name, tools, f"it has {summarize_list(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
@@ -174,23 +176,23 @@ def contract(
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
-    offers = {kind: _offers(kind, lists.get(kind, ()), name) for kind in OFFERED}
-    return Contract(name, str(about.get("version") or ""), revision, offers, task_extension)
+    items_by_kind = {kind: _read_items(kind, lists.get(kind, ()), name) for kind in ITEM_KINDS}
+    return Contract(name, str(about.get("version") or ""), revision, items_by_kind, task_extension)
 
 
-def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[str, ServerOffer]:
-    found: dict[str, ServerOffer] = {}
+def _read_items(kind: Kind, listed: Iterable[object], place: str) -> Mapping[str, ServerItem]:
+    found: dict[str, ServerItem] = {}
     size, what = 0, kind.singular
-    for value in listed_ones:
-        offer = _offer(kind, value, place)
-        size += len(canonical(offer.as_json()))
-        if offer.name in found and kind is Kind.TEMPLATES:  # their names need not differ
-            offer = replace(offer, name=offer.uri)
-        if offer.name in found:
-            raise _bad(f"two {what}s are called {offer.name!r:.80}", place)
-        if len(found) == MOST_OFFERS or size > MOST_BYTES:
-            raise _bad(f"there are more than {MOST_OFFERS} {what}s or {MOST_BYTES} bytes", place)
-        found[offer.name] = offer
+    for value in listed:
+        item = _read_item(kind, value, place)
+        size += len(canonical(item.as_json()))
+        if item.name in found and kind is Kind.TEMPLATES:  # their names need not differ
+            item = replace(item, name=item.uri)
+        if item.name in found:
+            raise _bad(f"two {what}s are called {item.name!r:.80}", place)
+        if len(found) == MOST_ITEMS or size > MOST_BYTES:
+            raise _bad(f"there are more than {MOST_ITEMS} {what}s or {MOST_BYTES} bytes", place)
+        found[item.name] = item
     return dict(sorted(found.items()))
 
 
@@ -198,19 +200,20 @@ def read_contract(value: Any, place: str) -> Contract:
     """Return the contract in a lock; raise `ProblemError` (`bad-contract`)."""
     if not is_object(value) or not is_array(value.get("tools")):
         raise _bad("the list of tools is missing", place)
-    lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
+    lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in ITEM_KINDS}
     if not all(map(is_array, lists.values())):
         raise _bad("prompts or resource templates are not a list", place)
     revision, extension = str(value.get("revision", "")), value.get("taskExtension") is True
     return contract(value.get("server"), revision, lists, task_extension=extension)
 
 
-def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
+def _read_item(kind: Kind, value: object, place: str) -> ServerItem:
     what = kind.singular
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
     name: str = value["name"]
-    kept = {key: member for key, member in value.items() if key in _KEPT | _OF_KIND[kind]}
+    known = _COMMON_MEMBERS | _MEMBERS_BY_KIND[kind]
+    kept = {key: member for key, member in value.items() if key in known}
     if _depth(kept) > DEEPEST:
         raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
@@ -218,11 +221,11 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
     except (ValueError, UnicodeEncodeError) as error:
         raise _bad(f"the {what} {name!r:.80} is not valid JSON: {error}", place) from error
     schema, output, uri = _schemas(kind, kept)
-    for candidate in (schema, output):
-        if candidate is not None and not is_object(candidate):
+    for given in (schema, output):
+        if given is not None and not is_object(given):
             raise _bad(f"a schema of the {what} {name!r:.80} is not an object", place)
     hints: Any = kept.get("annotations")
-    return ServerOffer(
+    return ServerItem(
         kind=kind,
         name=name,
         input=schema,

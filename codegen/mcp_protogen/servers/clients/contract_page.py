@@ -7,7 +7,7 @@ from mcp_protogen.pipeline.reports.findings import FindingOptions
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.servers.clients.run import against_server, between_locks
 from mcp_protogen.servers.clients.severities import severities
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ContractRequest:
     """
 
     lock: str
-    other: str | ServerTarget
+    other: str | NamedServer
     timeout: float
     fail_on: Severity | None = None
 

@@ -10,14 +10,14 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.subschemas import VALUES
 from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
-from mcp_protogen.servers.clients.contract import OFFERED, Contract, ServerOffer, TaskSupport
+from mcp_protogen.servers.clients.contract import ITEM_KINDS, Contract, ServerItem, TaskSupport
 from mcp_protogen.servers.clients.schema_faults import FaultKind, SchemaFault
 from mcp_protogen.servers.clients.severities import READERS, rate
 from mcp_protogen.servers.clients.wording import short_text
 
 Json = dict[str, Any]
 Place = Callable[[str], str]
-Offers = Mapping[str, ServerOffer]
+Items = Mapping[str, ServerItem]
 
 # An impossible member: with it, the schema declares members, so no others are sent.
 _NONE: Final[Json] = {"": False}
@@ -99,8 +99,8 @@ _KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 def compare_contracts(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
     """Return all changes between two contracts; `names` are those of the two sides."""
     changes = [*_of_server(before, after), *_task_support(before, after)]
-    for kind in OFFERED:
-        changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
+    for kind in ITEM_KINDS:
+        changes += _of_kind(kind.singular, before.items_by_kind[kind], after.items_by_kind[kind])
     once = {(change.code, change.item, change.before, change.after): change for change in changes}
     return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
 
@@ -119,15 +119,15 @@ def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
     return TaskSupport.OPTIONAL if contract.task_extension else support
 
 
-def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[ReportedChange]:
+def _of_kind(what: str, before: Items, after: Items) -> Iterator[ReportedChange]:
     renamed = _find_renames(before, after)
-    for name, offer in before.items():
+    for name, item in before.items():
         if name in renamed:
             yield rate(f"{what}-renamed", name, name, name, renamed[name])
         elif name not in after:
             yield rate(f"{what}-removed", name, name, name)
         else:
-            yield from _of_offer(what, offer, after[name])
+            yield from _of_item(what, item, after[name])
     known = {*before, *renamed.values()}
     for name in after:
         if name not in known:
@@ -153,8 +153,8 @@ def _of_server(before: Contract, after: Contract) -> Iterator[ReportedChange]:
         yield rate(code, after.server, "")
 
 
-def _find_renames(before: Offers, after: Offers) -> Mapping[str, str]:
-    """Return the new names of renamed offers, where only one match exists."""
+def _find_renames(before: Items, after: Items) -> Mapping[str, str]:
+    """Return the new names of renamed items, where only one match exists."""
     gone, came = _by_content(before, after), _by_content(after, before)
     return {
         names[0]: came[content][0]
@@ -163,16 +163,16 @@ def _find_renames(before: Offers, after: Offers) -> Mapping[str, str]:
     }
 
 
-def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
+def _by_content(items: Items, others: Items) -> Mapping[bytes, list[str]]:
     """Return the names that only one side has, by content without names and titles."""
     found: defaultdict[bytes, list[str]] = defaultdict(list)
-    for name in offers.keys() - others.keys():
-        members = offers[name].as_json()
+    for name in items.keys() - others.keys():
+        members = items[name].as_json()
         found[canonical({**members, "name": "", "title": ""})].append(name)
     return found
 
 
-def _of_offer(what: str, before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
+def _of_item(what: str, before: ServerItem, after: ServerItem) -> Iterator[ReportedChange]:
     name = before.name
     texts = (
         (f"{what}-title-changed", before.title, after.title),
@@ -201,17 +201,17 @@ def _shorten(was: str, now: str) -> tuple[str, str]:
     return short_text(first), short_text(second)
 
 
-def _hints(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
-    only_reads = any(offer.annotations.get("readOnlyHint", False) for offer in (before, after))
+def _hints(before: ServerItem, after: ServerItem) -> Iterator[ReportedChange]:
+    only_reads = any(item.annotations.get("readOnlyHint", False) for item in (before, after))
     for hint, (absent, lost) in _HINTS.items():
-        was, now = (offer.annotations.get(hint, absent) for offer in (before, after))
+        was, now = (item.annotations.get(hint, absent) for item in (before, after))
         if was == now or (only_reads and hint in _OF_WRITERS):
             continue
         code = lost if now is absent else "hint-safer"
         yield rate(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
 
 
-def _arguments(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
+def _arguments(before: ServerItem, after: ServerItem) -> Iterator[ReportedChange]:
     def place(path: str) -> str:
         return f"{before.name}({path})"
 
@@ -226,7 +226,7 @@ def _arguments(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChan
     yield from _text_changes("argument-text-changed", was, now, before.name, place)
 
 
-def _results(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
+def _results(before: ServerItem, after: ServerItem) -> Iterator[ReportedChange]:
     def place(path: str) -> str:
         return f"{before.name}().{path}" if path else f"{before.name}()"
 
@@ -270,7 +270,7 @@ def _fault_changes(
             yield rate(codes[fault.kind], place(fault.path), tool, fault.narrow, fault.wide)
 
 
-def _arguments_of(tool: ServerOffer) -> Json:
+def _arguments_of(tool: ServerItem) -> Json:
     """Return the schema of arguments; without declared or other members, it has none."""
     schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}

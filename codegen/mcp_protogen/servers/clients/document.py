@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.servers.clients.keywords import ANNOTATIONS, UNIONS, both
+from mcp_protogen.servers.clients.keywords import ANNOTATIONS, UNIONS, intersect
 
 Json = dict[str, Any]
 
@@ -33,14 +33,14 @@ class Document:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             if beside.keys() - ANNOTATIONS:
                 parts.append(beside)
-            found = self._target(ref)
+            found = self._resolve(ref)
             if ref in seen or found is None:
                 return None
             seen.add(ref)
             schema = found
         return {"allOf": [schema, *parts]} if parts else schema
 
-    def _target(self, ref: str) -> Json | None:
+    def _resolve(self, ref: str) -> Json | None:
         if ref != "#" and not ref.startswith("#/"):
             return None
         try:
@@ -58,7 +58,7 @@ class Document:
         for part in parts:
             inner = self.resolve(part)
             if inner is not None:
-                done = both(done, self.join(inner))
+                done = intersect(done, self.join(inner))
         return done
 
     def alternatives(self, schema: Json) -> Iterator[Json]:

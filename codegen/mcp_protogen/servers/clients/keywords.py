@@ -131,7 +131,7 @@ def as_number(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def both(one: Json, other: Json) -> Json:
+def intersect(one: Json, other: Json) -> Json:
     """Return a schema that accepts at least the values that two schemas share.
 
     It has the keywords of both: the tighter of two bounds, and the first of other keywords that

@@ -27,7 +27,7 @@ class ClientLock:
 
     `package` is the package that the module imports, and `revision_module` a revision in it.
     `methods` are the names that the user chose, by tool; with `chosen`, the contract has only some
-    tools. `tasks` is the form of tasks that the package's clients have. `module` is the digest of
+    tools. `tasks` is the kind of tasks that the package's clients have. `module` is the digest of
     the module, and `generator` the version that made it.
     """
 

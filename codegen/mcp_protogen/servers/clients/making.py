@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.file_set import finish, holding, write_files
+from mcp_protogen.base.file_set import finish, hold_files, write_files
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
@@ -54,11 +54,11 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     if not _stale(files):
         write_files({}, module)
         return False, problems
-    with writing(module), holding(module) as held:  # another run may be between the two files
+    with writing(module), hold_files(module) as file_set:  # another run may be between the two
         if not force:
             _refuse_edited(module, content)
         stale = _stale(files)
-        held.write(stale)
+        file_set.write(stale)
     return bool(stale), problems
 
 

@@ -1,4 +1,4 @@
-"""The text of a generated module: models, and classes with a method for each tool, in two forms."""
+"""The text of a generated module: models, and classes with methods for tools, async or blocking."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.emit.sandbox import sandbox
 from mcp_protogen.pipeline.emit.text import docstring, literal
 from mcp_protogen.pipeline.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.clients.contract import OFFERED, ServerOffer, TaskSupport
+from mcp_protogen.servers.clients.contract import ITEM_KINDS, ServerItem, TaskSupport
 from mcp_protogen.servers.clients.naming import class_text
 from mcp_protogen.servers.clients.package import PackageTasks
 from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, shorten
@@ -44,7 +44,7 @@ _TASKS: Final = {
     TaskSupport.REQUIRED: ["Is always called as a task."],
 }
 
-# The method to send, the type of its result, and a text for an offer without a description.
+# The method to send, the type of its result, and a text for an item without a description.
 _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
     Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
     Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
@@ -58,7 +58,7 @@ _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "
 class ModuleNames:
     """The names in a module: its class, the imported package, and the revision there.
 
-    `tasks` is the form of tasks that its connections have.
+    `tasks` is the kind of tasks that its connections have.
     """
 
     client: str
@@ -73,7 +73,7 @@ class ModuleNames:
     @property
     def classes(self) -> Iterator[str]:
         """The names of all possible classes other than models."""
-        for name in map(self.of_kind, OFFERED):
+        for name in map(self.of_kind, ITEM_KINDS):
             yield from (name, f"Sync{name}")
 
 
@@ -141,7 +141,7 @@ def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
 def _view(method: ClientMethod, names: ModuleNames) -> Json:
     given = [_Parameter(argument) for argument in method.arguments or ()]
     free = method.arguments is None
-    how, whole, _ = _REQUESTS[method.offer.kind]
+    how, whole, _ = _REQUESTS[method.item.kind]
     result = whole if method.returns is None else hint(method.returns)
     returns = result if method.unwrapped is None else hint(method.unwrapped)
     hints = [
@@ -150,8 +150,8 @@ def _view(method: ClientMethod, names: ModuleNames) -> Json:
         *(parameter.default for parameter in given),
     ]
     return {
-        "kind": method.offer.kind,
-        "offer": method.offer.uri or method.offer.name,
+        "kind": method.item.kind,
+        "offer": method.item.uri or method.item.name,
         "name": method.name,
         "parameters": [parameter.text for parameter in given],
         "free": free,
@@ -162,7 +162,7 @@ def _view(method: ClientMethod, names: ModuleNames) -> Json:
         "returns": returns,
         "unwrapped": method.unwrapped is not None,
         "doc": _doc(method, free=free),
-        "short": _text(method.offer).partition("\n\n")[0],
+        "short": _text(method.item).partition("\n\n")[0],
         "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
     }
 
@@ -226,16 +226,16 @@ class _Parameter:
         return f"{literal(self.argument.wire)}: {self.argument.name}"
 
 
-def _text(offer: ServerOffer) -> str:
-    usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
-    return shorten(offer.description.strip()) or offer.title or usual
+def _text(item: ServerItem) -> str:
+    usual = f"{_REQUESTS[item.kind][2]} {item.name}."
+    return shorten(item.description.strip()) or item.title or usual
 
 
 def _doc(method: ClientMethod, *, free: bool) -> str:
-    offer = method.offer
-    parts = [_text(offer)]
-    if offer.title and offer.description:
-        parts.insert(0, f"{offer.title}.")
+    item = method.item
+    parts = [_text(item)]
+    if item.title and item.description:
+        parts.insert(0, f"{item.title}.")
     listed = [
         f":param {argument.name}: {' '.join(argument.doc.split())}"
         for argument in method.arguments or ()
@@ -246,12 +246,12 @@ def _doc(method: ClientMethod, *, free: bool) -> str:
     if listed:
         parts.append("\n".join(listed))
     # The next two have no meaning for a tool that only reads.
-    reads = offer.annotations.get("readOnlyHint", False)
+    reads = item.annotations.get("readOnlyHint", False)
     passed = ("destructiveHint", "idempotentHint") if reads else ()
     hints = [
-        _HINTS[name][not value] for name, value in offer.annotations.items() if name not in passed
+        _HINTS[name][not value] for name, value in item.annotations.items() if name not in passed
     ]
-    hints += _TASKS.get(offer.task_support, [])
+    hints += _TASKS.get(item.task_support, [])
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")
     return "\n\n".join(parts)

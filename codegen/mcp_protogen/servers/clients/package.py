@@ -102,6 +102,6 @@ def _no_package(message: str) -> ProblemError:
     return ProblemError(Problem("no-client-package", message, hint=_HINT))
 
 
-def missing() -> ProblemError:
+def missing_package() -> ProblemError:
     """Return the problem of a module that has no package to import."""
     return _no_package("a typed client needs a generated package, and none is named")

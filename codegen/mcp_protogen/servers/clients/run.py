@@ -18,7 +18,7 @@ from mcp_protogen.servers.clients.making import causes, write
 from mcp_protogen.servers.clients.module import class_of
 from mcp_protogen.servers.clients.naming import RESERVED_METHODS
 from mcp_protogen.servers.clients.server_contract import listed_contract
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class ClientJob:
     """
 
     module: Path
-    server: ServerTarget | None
+    server: NamedServer | None
     package: str | None = None
     with_package: Path | None = None
     tools: tuple[str, ...] = ()
@@ -64,14 +64,14 @@ class ClientJob:
 
 def jobs_of(
     clients: tuple[ClientSettings, ...],
-    target: Callable[[ClientSettings], ServerTarget] | None,
+    server_of: Callable[[ClientSettings], NamedServer] | None,
     timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield the jobs of a project's settings; without `target`, no server is asked."""
+    """Yield the jobs of a project's settings; without `server_of`, no server is asked."""
     for client in clients:
         yield ClientJob(
             module=client.out,
-            server=None if target is None else target(client),
+            server=None if server_of is None else server_of(client),
             package=client.package,
             tools=client.tools,
             timeout=timeout,
@@ -136,7 +136,7 @@ def _package(
         known = own is not None and _name_of(own) == named
         return packages.check_name(named), own if known else None
     if own is None:
-        raise packages.missing()
+        raise packages.missing_package()
     return packages.import_name(own), own
 
 
@@ -169,7 +169,7 @@ def check(job: ClientJob) -> CheckedModule:
     return CheckedModule(job.module, found, _against(lock, name, job.server, job.timeout))
 
 
-def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
+def against_server(name: str, server: NamedServer, timeout: float) -> Comparison:
     """Return the differences of a server from the contract in a lock, or in a module's lock."""
     return _against(_read_lock(name), name, server, timeout)
 
@@ -180,9 +180,9 @@ def between_locks(before: str, after: str) -> Comparison:
     return compare_contracts(*sides, (before, after))
 
 
-def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
+def _against(lock: ClientLock, name: str, server: NamedServer, timeout: float) -> Comparison:
     found = lock.chosen_of(listed_contract(server, timeout))
-    return compare_contracts(lock.contract, found, (name, server.shown))
+    return compare_contracts(lock.contract, found, (name, server.safe_text))
 
 
 def _read_lock(name: str) -> ClientLock:
@@ -196,5 +196,5 @@ def _read_lock(name: str) -> ClientLock:
 
 def _no_lock(path: Path) -> ProblemError:
     message = "there is no lock of a typed client"
-    hint = "write one with mcp-gen client TARGET --out FILE.py"
+    hint = "write one with mcp-gen client SERVER --out FILE.py"
     return ProblemError(Problem("no-client-lock", message, str(path), hint=hint))

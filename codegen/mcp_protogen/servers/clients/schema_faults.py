@@ -15,7 +15,7 @@ Json = dict[str, Any]
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
 # The other keywords that refuse values: the type of those values, if it is one, and the settings
 # without effect.
-_RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
+_KEYWORDS: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
     **dict.fromkeys(("if", "then", "else", *_DYNAMIC), ("", ())),
     "not": ("", (False,)),
     "pattern": ("string", ("", ".*")),
@@ -136,10 +136,12 @@ def _ranges(pair: Pair, *, whole: bool) -> Iterator[SchemaFault]:
         yield pair.differing(FaultKind.BOUND, "multipleOf")
 
 
-def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[SchemaFault]:
+def missing_keywords(
+    pair: Pair, kind: str, alike: Callable[[Json, Json], bool]
+) -> Iterator[SchemaFault]:
     """Yield the other keywords of the wide schema that the narrow one lacks."""
-    for keyword in sorted(pair.wide.keys() & _RULES.keys()):
-        type_, idle = _RULES[keyword]
+    for keyword in sorted(pair.wide.keys() & _KEYWORDS.keys()):
+        type_, idle = _KEYWORDS[keyword]
         if type_ not in ("", kind) or pair.wide[keyword] in idle:
             continue
         group = next(

@@ -1,4 +1,4 @@
-"""Schemas of tools in the form for making models.
+"""Schemas of tools, prepared for making models.
 
 Each schema becomes separate definitions: the schema itself, and those inside it. References lead
 only to these; any other reference is never followed, and stands for any value.
@@ -171,7 +171,9 @@ class _Rebasing:
     def drop_dangling(self, schema: Json, definitions: Json) -> Json:
         """Return a schema without its reference, if that leads to no definition."""
         ref: str = schema.get("$ref", "")
-        if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
+        if not ref or (
+            ref.startswith(references.PREFIX) and references.definition_name(ref) in definitions
+        ):
             return schema
         own = f"{references.PREFIX}{self._root}/"
         said = f"#/{ref.removeprefix(own)}" if ref.startswith(own) else ref
@@ -184,7 +186,7 @@ class _Rebasing:
 
 
 def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
-    """Return definitions in normal form, with warnings about parts that the models do not check.
+    """Return definitions normalised, with warnings about parts that the models do not check.
 
     A member that cannot be a type stands for any value, and so does an invalid schema.
     """
@@ -239,7 +241,7 @@ def reachable(schemas: Json, names: Iterable[str]) -> Json:
 def _graph(schemas: Json) -> Mapping[str, list[str]]:
     return {
         name: [
-            references.target(subschema["$ref"])
+            references.definition_name(subschema["$ref"])
             for subschema in subschemas(schema)
             if isinstance(subschema.get("$ref"), str)
         ]

@@ -1,4 +1,4 @@
-"""The contract of a running server: connect, list its offers, and leave."""
+"""The contract of a running server: connect, list its items, and leave."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from mcp_protogen.runtime.features.tasks.client.calls import CORE_CALLS
 from mcp_protogen.servers.call.connections import JSON, has_core_tasks, has_task_extension
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
-from mcp_protogen.servers.clients.contract import MOST_OFFERS, OFFERED, Contract, contract
+from mcp_protogen.servers.clients.contract import ITEM_KINDS, MOST_ITEMS, Contract, contract
 from mcp_protogen.servers.connect.failures import ERRORS, mended_problems, problem_error
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.connect.server_target import ServerTarget
 
 
-def listed_contract(target: ServerTarget, timeout: float) -> Contract:
+def listed_contract(server: NamedServer, timeout: float) -> Contract:
     """Return the contract of a server; `timeout` is for each answer, in seconds.
 
-    Raise `ProblemError`: those of `ServerTarget.opener` and of `connecting.failures`, and
+    Raise `ProblemError`: those of `NamedServer.opener` and of `connect.failures`, and
     `bad-contract`.
     """
-    opener = target.opener()
+    opener = server.opener()
     losses: list[Loss] = []
     options = Options(timeout=timeout, lenient=True, on_loss=losses.append)
     package = protocol()
@@ -35,16 +35,16 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     try:
         found = asyncio.run(_fetch_contract(connecting))
     except ERRORS as error:
-        raise problem_error(error, target.shown) from error
+        raise problem_error(error, server.safe_text) from error
     # Losses between revisions do not affect the contract.
     mended = [loss for loss in losses if not loss.wire]
-    return replace(found, warnings=mended_problems(mended, target.shown))
+    return replace(found, warnings=mended_problems(mended, server.safe_text))
 
 
 async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contract:
     async with connecting as client:
         # One more than the limit shows that there are too many.
-        found = await listing(client, OFFERED, MOST_OFFERS + 1)
+        found = await listing(client, ITEM_KINDS, MOST_ITEMS + 1)
         lists = {**found.lists, Kind.TOOLS: [*_tools(found)]}
         extension = has_task_extension(client)
         return contract(found.server, str(client.revision), lists, task_extension=extension)

@@ -32,7 +32,7 @@ from mcp_protogen.pipeline.ir import (
 from mcp_protogen.pipeline.ir import Json as JsonScalar
 from mcp_protogen.pipeline.normalise import references
 from mcp_protogen.servers.call.kinds import Kind
-from mcp_protogen.servers.clients.contract import Contract, ServerOffer
+from mcp_protogen.servers.clients.contract import Contract, ServerItem
 from mcp_protogen.servers.clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.servers.clients.schemas import (
     SchemaDefinitions,
@@ -74,7 +74,7 @@ class ClientMethod:
     an output schema. `unwrapped` is the type of the member `result` if only that is returned.
     """
 
-    offer: ServerOffer
+    item: ServerItem
     name: FieldName
     arguments: tuple[Argument, ...] | None
     returns: TypeExpr | None
@@ -99,34 +99,34 @@ def typed_server(
     `chosen` maps tools to the method names that the user chose; types cannot have `reserved` names.
     Warnings list changed names, and parts of schemas that the models do not check.
     """
-    sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
+    sides = [side for items in contract.items_by_kind.values() for side in _sides(items.values())]
     module = _Module(TypeNames(reserved), _common_names(sides))
     defined = frozenset(name for side in sides for name in side.definitions.schemas)
     roots = _result_names([side for side in sides if side.is_output], defined)
     methods: list[ClientMethod] = []
     problems: list[Problem] = []
-    for kind, offers in contract.offers.items():
+    for kind, items in contract.items_by_kind.items():
         own = chosen if kind is Kind.TOOLS else None
-        names = python_names(offers, kind.singular, contract.server, own)
+        names = python_names(items, kind.singular, contract.server, own)
         problems += names.problems
-        for offer in offers.values():
-            arguments_side, *results = (side for side in sides if side.offer is offer)
-            arguments = module.add(arguments_side, class_text(offer.name) or pascal(kind.singular))
-            result = module.add(results[0], roots[offer.name]) if results else None
-            methods.append(_method(offer, names[offer.name], arguments, result))
+        for item in items.values():
+            arguments_side, *results = (side for side in sides if side.item is item)
+            arguments = module.add(arguments_side, class_text(item.name) or pascal(kind.singular))
+            result = module.add(results[0], roots[item.name]) if results else None
+            methods.append(_method(item, names[item.name], arguments, result))
     types = module.types(_type_names(methods))
     problems += [*module.problems, *module.loosening_warnings(contract.server)]
     for method in methods:
         wires = (argument.wire for argument in method.arguments or ())
-        problems += python_names(wires, "argument", method.offer.name).problems
+        problems += python_names(wires, "argument", method.item.name).problems
     return TypedServer(contract, tuple(methods), types, tuple(dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One schema of a tool: its raw form, and its definitions under their original names."""
+    """One schema of a tool: as it was sent, and its definitions under their original names."""
 
-    offer: ServerOffer
+    item: ServerItem
     is_output: bool
     raw: Json
     place: str
@@ -141,15 +141,15 @@ _ROOT: Final = "ToolSchema"
 _LOOSENED: Final = "loosened-schema"
 
 
-def _sides(offers: Iterable[ServerOffer]) -> Iterator[_Side]:
-    for offer in offers:
-        for is_output, raw in ((False, offer.input), (True, offer.output)):
+def _sides(items: Iterable[ServerItem]) -> Iterator[_Side]:
+    for item in items:
+        for is_output, raw in ((False, item.input), (True, item.output)):
             if raw is not None:
-                place = f"{offer.name} ({'output' if is_output else 'input'})"
+                place = f"{item.name} ({'output' if is_output else 'input'})"
                 definitions = collect_definitions(raw, _ROOT, place)
                 if not is_output:
                     definitions = with_all_members(definitions)
-                yield _Side(offer, is_output, raw, place, definitions)
+                yield _Side(item, is_output, raw, place, definitions)
 
 
 def _common_names(sides: Iterable[_Side]) -> Collection[str]:
@@ -166,10 +166,10 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
     titled: defaultdict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
     for side in sides:
-        names[side.offer.name] = f"{class_text(side.offer.name) or 'Tool'}Result"
+        names[side.item.name] = f"{class_text(side.item.name) or 'Tool'}Result"
         title = side.raw.get("title")
         if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
-            titled[title].append(side.offer.name)
+            titled[title].append(side.item.name)
     unique = {
         tools[0]: title
         for title, tools in titled.items()
@@ -179,8 +179,8 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
 
 
 @dataclass(slots=True)
-class _Added:
-    """A schema of a tool in the module: the name of its definition, its normal and its raw form.
+class _AddedSchema:
+    """A schema of a tool in the module: the name of its definition, normalised and as it was sent.
 
     `nulls` are the names of types that accept null.
     """
@@ -203,10 +203,10 @@ class _Module:
         self.schemas: Json = {}
         self.problems: list[Problem] = []
 
-    def add(self, side: _Side, wanted: str) -> _Added:
+    def add(self, side: _Side, wanted: str) -> _AddedSchema:
         """Add the definitions of a schema under free names, and return the result."""
         definitions = side.definitions
-        owner = class_text(side.offer.name) or "Tool"
+        owner = class_text(side.item.name) or "Tool"
         new_names = {definitions.root: self._names.give(wanted)}
         for name in sorted(definitions.schemas.keys() - {definitions.root}):
             if name not in self._shared:
@@ -220,7 +220,7 @@ class _Module:
         # Arguments are not checked here, so the limits of models do not matter.
         for problem in done.problems if side.is_output else definitions.problems:
             if problem.code == _LOOSENED:
-                self._loosened.setdefault(problem.message, []).append(side.offer.name)
+                self._loosened.setdefault(problem.message, []).append(side.item.name)
             else:
                 self.problems.append(problem)
         docs = _Docs(schemas)
@@ -230,7 +230,7 @@ class _Module:
         for name, schema in final.items():
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
-        return _Added(root, final[root], schemas[root], nullable_names(final))
+        return _AddedSchema(root, final[root], schemas[root], nullable_names(final))
 
     def loosening_warnings(self, place: str) -> Iterator[Problem]:
         """Yield a warning for each part that the models do not check, with its tools."""
@@ -290,7 +290,7 @@ class _Module:
 class _Docs:
     """The descriptions of objects and members in a schema.
 
-    Types in normal form have no texts, so these are found by the names of their members. Two types
+    Normalised types have no texts, so these are found by the names of their members. Two types
     with the same members and different texts get none.
     """
 
@@ -306,7 +306,7 @@ class _Docs:
                 self._members[members, name].add(_description(value))
 
     def type(self, schema: Json) -> str:
-        """Return the text about a type in normal form."""
+        """Return the text about a normalised type."""
         return _only(self._types[frozenset(schema["properties"])])
 
     def member(self, schema: Json, name: str) -> str:
@@ -329,16 +329,16 @@ def shorten(text: str) -> str:
 
 
 def _method(
-    offer: ServerOffer, name: FieldName, arguments: _Added, result: _Added | None
+    item: ServerItem, name: FieldName, arguments: _AddedSchema, result: _AddedSchema | None
 ) -> ClientMethod:
     unwrapped = None
     if result is not None and _is_wrapper(result.schema):
         unwrapped = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else _return_type(result)
-    return ClientMethod(offer, name, _arguments(arguments, offer), returns, unwrapped)
+    return ClientMethod(item, name, _arguments(arguments, item), returns, unwrapped)
 
 
-def _return_type(result: _Added) -> TypeExpr:
+def _return_type(result: _AddedSchema) -> TypeExpr:
     if "properties" in result.schema:
         return Ref(ClassName(result.root))
     return expression(result.schema)
@@ -349,13 +349,13 @@ def _is_wrapper(schema: Json) -> bool:
     return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
 
 
-def _arguments(added: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None:
+def _arguments(added: _AddedSchema, item: ServerItem) -> tuple[Argument, ...] | None:
     schema, raw = added.schema, added.raw
     if "properties" not in schema:
         free = expression(schema)
         has_none = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
         return () if has_none and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
-    names = python_names(schema["properties"], "argument", offer.name)
+    names = python_names(schema["properties"], "argument", item.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
     arguments: list[Argument] = []

@@ -43,7 +43,7 @@ _NO_LOGIN: Final = (
 )
 
 
-class AuthForm(NamedTuple):
+class AuthChoice(NamedTuple):
     """A value of `--auth`, and the names of variables that may follow it."""
 
     variables: Sequence[str]
@@ -51,12 +51,12 @@ class AuthForm(NamedTuple):
     meaning: str
 
 
-FORMS: Final[Mapping[str, AuthForm]] = {
-    AUTO: AuthForm((), 0, "nothing is sent until a server asks; then as oauth"),
-    "oauth": AuthForm(("ID", "SECRET"), 0, "the user logs in with a browser"),
-    "client-credentials": AuthForm(("ID", "SECRET"), 0, "the program shows its id and secret"),
-    "bearer": AuthForm(("TOKEN",), 1, "an existing token"),
-    "none": AuthForm((), 0, "requests are not authorized"),
+AUTH_CHOICES: Final[Mapping[str, AuthChoice]] = {
+    AUTO: AuthChoice((), 0, "nothing is sent until a server asks; then as oauth"),
+    "oauth": AuthChoice(("ID", "SECRET"), 0, "the user logs in with a browser"),
+    "client-credentials": AuthChoice(("ID", "SECRET"), 0, "the program shows its id and secret"),
+    "bearer": AuthChoice(("TOKEN",), 1, "an existing token"),
+    "none": AuthChoice((), 0, "requests are not authorized"),
 }
 
 
@@ -159,10 +159,10 @@ def authorization(
     for a variable that is not set.
     """
     kind, _, rest = said.partition(":")
-    form = FORMS.get(kind)
+    choice = AUTH_CHOICES.get(kind)
     names = [name for name in rest.split(",") if name]
-    if form is None or not form.least <= len(names) <= len(form.variables):
-        hint = did_you_mean(kind, FORMS) if form is None else _usage(kind, form)
+    if choice is None or not choice.least <= len(names) <= len(choice.variables):
+        hint = did_you_mean(kind, AUTH_CHOICES) if choice is None else _usage(kind, choice)
         # The wrong value may be a secret, and is not repeated.
         raise ProblemError(Problem("wrong-usage", f"--auth cannot be {kind!r:.40}", hint=hint))
     match kind:
@@ -187,8 +187,8 @@ def authorization(
             return WhereAllowed(oauth) if kind == AUTO else oauth
 
 
-def _usage(kind: str, form: AuthForm) -> str:
-    names = ",".join(form.variables)
+def _usage(kind: str, choice: AuthChoice) -> str:
+    names = ",".join(choice.variables)
     return f"write {kind}:{names}, with names of variables" if names else f"write {kind} alone"
 
 

@@ -27,6 +27,6 @@ def protocol() -> ModuleType:
         why = f"{type(error).__name__}: {error}"
         message = f"mcp_revisions, a part of mcp-gen, cannot be imported: {why}"
         raise ProblemError(Problem("broken-installation", message, hint=_HINT)) from error
-    # Commands show losses in their own form.
+    # Commands show losses in their own format.
     getLogger("mcp_protogen.runtime.core.losses").setLevel(ERROR)
     return package

@@ -1,4 +1,4 @@
-"""Inspection of a server: sessions as various clients would hold them, and the broken rules.
+"""Inspection of a server: connections as of various clients, and the broken rules.
 
-A plan has the messages to send. All messages are recorded. Rules judge only the record.
+Probes send messages, and transcripts record all of them. Rules judge only the transcripts.
 """

@@ -1,4 +1,4 @@
-"""Breaches as changes, in the form that pages and baselines of all findings share."""
+"""Violations as changes, in the form that pages and baselines of all findings share."""
 
 from collections.abc import Iterable
 
@@ -11,19 +11,19 @@ SPECIFICATION = "the specification"
 _SERVER: Senders = frozenset({"server"})
 
 
-def comparison_of(target: str, profile: Profile, breaches: Iterable[Violation]) -> Comparison:
-    """Return the breaches of a server as a comparison of the specification with it."""
-    found = tuple(map(_change, breaches))
-    return Comparison(SPECIFICATION, target, found, overview=overview_of(profile))
+def comparison_of(server: str, profile: Profile, violations: Iterable[Violation]) -> Comparison:
+    """Return the violations of a server as a comparison of the specification with it."""
+    found = tuple(map(_change, violations))
+    return Comparison(SPECIFICATION, server, found, overview=overview_of(profile))
 
 
-def _change(breach: Violation) -> ReportedChange:
-    row, fault, rule = SEVERITIES[breach.rule.code], breach.example, breach.rule
+def _change(violation: Violation) -> ReportedChange:
+    row, fault, rule = SEVERITIES[violation.rule.code], violation.example, violation.rule
     return ReportedChange(
         code=rule.code,
         category=row.category,
         item=fault.item,
-        message=f"{breach.level}: {fault.message} ({breach.shown_by}; {breach.page})",
+        message=f"{violation.level}: {fault.message} ({violation.shown_by}; {violation.page})",
         severity=row.levels(_SERVER),
         pointer=fault.pointer,
         before=rule.text,

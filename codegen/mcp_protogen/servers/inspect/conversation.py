@@ -1,13 +1,13 @@
-"""A session in progress: each step of a plan is taken and recorded."""
+"""A conversation with a server: each step of the probes is taken and recorded."""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_protogen.servers.inspect.http_plan import PLAN, UNAUTHORIZED
-from mcp_protogen.servers.inspect.plan import OPENING
-from mcp_protogen.servers.inspect.steps import Probe, SessionClient
+from mcp_protogen.servers.inspect.http_probes import PROBES, UNAUTHORIZED
+from mcp_protogen.servers.inspect.probes import OPENING
+from mcp_protogen.servers.inspect.steps import PlanClient, Probe
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
@@ -15,7 +15,7 @@ from mcp_protogen.servers.inspect.transcript import (
     TIMEOUT,
     UNREACHABLE,
     Exchange,
-    Session,
+    Transcript,
 )
 
 _SILENCES: Final = 2
@@ -28,8 +28,8 @@ class InspectOptions:
     """The options of an inspection.
 
     `calls` are the tools to call, with their arguments; `reading` also calls tools that declare to
-    only read. `timeout` is the time for each answer, in seconds; a whole session may take thirty
-    times that.
+    only read. `timeout` is the time for each answer, in seconds; a whole connection may last
+    thirty times that.
     """
 
     timeout: float = 15.0
@@ -37,36 +37,38 @@ class InspectOptions:
     reading: bool = False
 
 
-async def hold(session: Session, probing: StreamProbing, options: InspectOptions) -> None:
-    """Take all steps of the plan in a session; end the connection."""
-    client = SessionClient(session, options.calls, options.reading)
-    holding = _Conversation(probing, client, options.timeout)
+async def run_session(
+    transcript: Transcript, probing: StreamProbing, options: InspectOptions
+) -> None:
+    """Run all probes on one connection, and close it."""
+    client = PlanClient(transcript, options.calls, options.reading)
+    conversation = _Conversation(probing, client, options.timeout)
     try:
         async with asyncio.timeout(30 * options.timeout):
-            await holding.all()
+            await conversation.all()
     except TimeoutError:
-        session.exchanges.append(Exchange(probe="end", outcome=TIMEOUT))
+        transcript.exchanges.append(Exchange(probe="end", outcome=TIMEOUT))
     finally:
         last = await probing.close()
         if last is not None:
-            session.exchanges.append(last)
+            transcript.exchanges.append(last)
 
 
 @dataclass(slots=True)
 class _Conversation:
     probing: StreamProbing
-    client: SessionClient
+    client: PlanClient
     timeout: float
     silences: int = 0
     steps: int = 0
 
     async def all(self) -> None:
         """Take all steps; stop when going on is useless."""
-        for probe in PLAN:
-            if probe.applies(self.client.session) and not await self._take_steps(probe):
+        for probe in PROBES:
+            if probe.applies(self.client.transcript) and not await self._take_steps(probe):
                 return
-            if probe == OPENING[0] and not self.client.session.is_spoken:
-                if UNAUTHORIZED.applies(self.client.session):
+            if probe == OPENING[0] and not self.client.transcript.is_spoken:
+                if UNAUTHORIZED.applies(self.client.transcript):
                     await self._take_steps(UNAUTHORIZED)
                 return
 
@@ -74,9 +76,9 @@ class _Conversation:
         """Take a step, repeated if the probe repeats; return whether to go on."""
         while (step := probe.make(self.client)) is not None:
             exchange = await self.probing.exchange(probe, step, self.timeout)
-            self.client.session.exchanges.append(exchange)
+            self.client.transcript.exchanges.append(exchange)
             self.steps += 1
-            self.silences += exchange.outcome == TIMEOUT and step.barrier is None
+            self.silences += exchange.outcome == TIMEOUT and step.last is None
             if exchange.outcome in _ENDED or self.silences >= _SILENCES or self.steps >= _STEPS:
                 return False
             if not probe.repeats:

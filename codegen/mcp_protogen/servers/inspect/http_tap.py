@@ -11,7 +11,7 @@ from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
 from mcp_protogen.runtime.http.client.http_client import parts_of_body
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2
-from mcp_protogen.servers.inspect.intake import LONGEST, SessionIntake
+from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 
 _RECORDED: Final = (
     *("content-type", "content-length", fields.SESSION_ID, fields.PROTOCOL_VERSION),
@@ -28,10 +28,10 @@ Head = dict[str, Any]
 class TappedClient:
     """An HTTP client that shows `intake` each message, and keeps the heads of one step.
 
-    With `only_posts`, it sends no GET: a session over Streamable HTTP must not go on over HTTP+SSE.
+    With `only_posts`, it sends no GET: a client of Streamable HTTP must not go on over HTTP+SSE.
     """
 
-    def __init__(self, client: HttpClient, intake: SessionIntake) -> None:
+    def __init__(self, client: HttpClient, intake: StepIntake) -> None:
         self._client = client
         self._intake = intake
         self.aclose = client.aclose
@@ -61,7 +61,7 @@ class TappedClient:
         head, content, request = request
         if head["method"] == "GET":
             if self.only_posts:
-                raise Disconnected("HTTP+SSE is tried in another session")
+                raise Disconnected("HTTP+SSE is tried on another connection")
             self.stream = self.stream or head
         self._heads.append(head)
         if content is not None:
@@ -79,9 +79,7 @@ class TappedClient:
 class _TappedResponse:
     """The answer to a request. It shows its body to the intake while that is read."""
 
-    def __init__(
-        self, client: TappedClient, intake: SessionIntake, head: Head, response: Any
-    ) -> None:
+    def __init__(self, client: TappedClient, intake: StepIntake, head: Head, response: Any) -> None:
         self._client, self._intake, self._head, self._response = client, intake, head, response
         self.status_code, self.headers = response.status_code, response.headers
         self.request = response.request

@@ -14,17 +14,17 @@ from mcp_protogen.runtime.http.client.http_client import HttpWire
 from mcp_protogen.runtime.http.client.outgoing import INITIALIZED, Message
 from mcp_protogen.runtime.http.client.transport import HttpTransport, LegacySseTransport
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2, trust
-from mcp_protogen.runtime.transports.base import Held, Received, Transport, Unanswered
+from mcp_protogen.runtime.transports.base import Paused, Received, Transport, Unanswered
 from mcp_protogen.servers.connect.authorization import FixedFields
-from mcp_protogen.servers.inspect.http_plan import GET, session_id
+from mcp_protogen.servers.inspect.http_probes import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
-from mcp_protogen.servers.inspect.intake import LONGEST, SessionIntake
-from mcp_protogen.servers.inspect.plan import cancellation
+from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
+from mcp_protogen.servers.inspect.probes import cancellation
 from mcp_protogen.servers.inspect.raw_door import RawDoor, names
 from mcp_protogen.servers.inspect.server import Server
-from mcp_protogen.servers.inspect.steps import PlanStep, Probe
+from mcp_protogen.servers.inspect.steps import Probe, ProbeStep
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
-from mcp_protogen.servers.inspect.transcript import CLOSED, UNREACHABLE, Exchange, Session
+from mcp_protogen.servers.inspect.transcript import CLOSED, UNREACHABLE, Exchange, Transcript
 
 
 def http_client(server: Server) -> AuthorizingClient:
@@ -40,7 +40,7 @@ def _wire(client: HttpClient, server: Server) -> HttpWire:
     return HttpWire(client, httpx2().URL(server.url), {}, LONGEST, owned=False)
 
 
-def _is_usual(step: PlanStep) -> bool:
+def _is_usual(step: ProbeStep) -> bool:
     """Return whether a client would send this: a request, or the end of the handshake."""
     message = step.messages[0] if step.messages else None
     if step.headers or step.url or not is_object(message):
@@ -49,26 +49,26 @@ def _is_usual(step: PlanStep) -> bool:
 
 
 class HttpProbing(StreamProbing):
-    """The steps of a session over Streamable HTTP."""
+    """The steps of a connection over Streamable HTTP."""
 
-    def __init__(self, server: Server, session: Session, intake: SessionIntake) -> None:
+    def __init__(self, server: Server, transcript: Transcript, intake: StepIntake) -> None:
         client = http_client(server)
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
         transport = HttpTransport(wire, Reconnection())
-        transport.repeat(names(session.revision))
-        client.hold = transport.hold
+        transport.repeat(names(transcript.revision))
+        client.pause = transport.pause
 
         async def opener() -> Transport:
             return transport
 
         super().__init__(opener, intake)
-        self._session = session
-        self._door = RawDoor(wire, session, intake)
+        self._transcript = transcript
+        self._door = RawDoor(wire, transcript, intake)
         self._timeout = 0.0
         self._error: Exception | None = None
 
-    async def exchange(self, probe: Probe, step: PlanStep, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: ProbeStep, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
         if self._client.stream is not None and step == GET:
             # The transport has opened it, and a server may refuse a second one.
@@ -76,18 +76,18 @@ class HttpProbing(StreamProbing):
         self._client.begin()
         self._timeout, self._error = timeout, None
         # The end of an exchange of HTTP says that nothing more comes.
-        last = step.barrier["id"] if step.barrier else None
-        alone = replace(step, barrier=None, waits=tuple(id for id in step.waits if id != last))
-        held = await super().exchange(probe, alone, timeout)
+        last = step.last["id"] if step.last else None
+        alone = replace(step, last=None, waits=tuple(id for id in step.waits if id != last))
+        sent = await super().exchange(probe, alone, timeout)
         self._client.only_posts = False
-        outcome = CLOSED if self._client.is_broken and self._error else held.outcome
-        if outcome == CLOSED and not self._session.exchanges:
+        outcome = CLOSED if self._client.is_broken and self._error else sent.outcome
+        if outcome == CLOSED and not self._transcript.exchanges:
             outcome = UNREACHABLE
-        detail = held.detail or str(self._error or "")
-        return replace(held, outcome=outcome, detail=detail, **self._client.head(step.method))
+        detail = sent.detail or str(self._error or "")
+        return replace(sent, outcome=outcome, detail=detail, **self._client.head(step.method))
 
-    async def _carry_out(self, step: PlanStep, limit: asyncio.Timeout) -> None:
-        if step.method == "DELETE" and session_id(self._session):
+    async def _carry_out(self, step: ProbeStep, limit: asyncio.Timeout) -> None:
+        if step.method == "DELETE" and session_id(self._transcript):
             assert self._transport is not None
             await self._transport.close()
         elif _is_usual(step):
@@ -103,17 +103,17 @@ class HttpProbing(StreamProbing):
     async def _take(self, received: Received, limit: asyncio.Timeout) -> None:
         if isinstance(received, bytes):
             await super()._take(received, limit)
-        elif isinstance(received, Held):
+        elif isinstance(received, Paused):
             # No time passes while the user logs in.
             end = asyncio.get_running_loop().time() + self._timeout
-            limit.reschedule(None if received.held else end)
-        elif isinstance(received, Unanswered) and self._intake.settle(received.id):
+            limit.reschedule(None if received.paused else end)
+        elif isinstance(received, Unanswered) and self._intake.stop_waiting(received.id):
             if not isinstance(received.error, Disconnected | RemoteError):
                 raise received.error
             if not isinstance(received.error, HttpError):
                 self._error = received.error
         elif isinstance(received, RemoteError):
-            self._intake.settle(received.id)
+            self._intake.stop_waiting(received.id)
 
     async def close(self) -> None:
         """End the session, and close the connections."""

@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.reports.findings import FindingOptions, Findings
 from mcp_protogen.pipeline.reports.pages import PageFormat
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.connect.traffic import bad_recording
 from mcp_protogen.servers.inspect import recording
 from mcp_protogen.servers.inspect.comparison import comparison_of
@@ -22,7 +22,7 @@ from mcp_protogen.servers.inspect.revision_facts import all_revisions, is_inspec
 from mcp_protogen.servers.inspect.rules import SEVERITIES, Violation, judge
 from mcp_protogen.servers.inspect.server import server_of
 from mcp_protogen.servers.inspect.text import render, verdict
-from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Transcript
 
 FORMAT = 1
 _RECORDING = ".jsonl"
@@ -35,7 +35,7 @@ class InspectRequest:
     `record` is a file for the recording.
     """
 
-    target: ServerTarget
+    server: NamedServer
     revisions: tuple[str, ...]
     options: InspectOptions
     record: Path | None = None
@@ -49,15 +49,15 @@ def inspection_page(request: InspectRequest, findings: FindingOptions, view: Vie
     """
     findings.check(SEVERITIES)
     _refuse_unknown(request.revisions)
-    name, sessions = _sessions(request)
-    profile, violations = profile_of(sessions), judge(sessions)
+    name, transcripts = _load_transcripts(request)
+    profile, violations = profile_of(transcripts), judge(transcripts)
     result = findings.sort(comparison_of(name, profile, violations))
     closing = verdict(profile, violations)
     saved = result.save(closing)
     if saved is not None:
         return saved
     shown = _select_shown(violations, result)
-    if view.form == PageFormat.TEXT:
+    if view.format == PageFormat.TEXT:
         page = render(name, profile, shown, colour=view.colour, width=view.width)
         return FindingsPage(result.close(page, PageFormat.TEXT), bool(shown))
     return result.page(view, closing, head=_head(name, profile, shown))
@@ -71,30 +71,30 @@ def _refuse_unknown(revisions: Sequence[str]) -> None:
             raise ProblemError(Problem("unknown-revision", message, hint=hint))
 
 
-def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
-    """Return the name of the server and the sessions with it, held now or read from a recording."""
-    target = request.target
-    if target.config is None and target.name.endswith(_RECORDING):
-        about, sessions = recording.read(Path(target.name))
-        for session in sessions:
-            if not is_inspected(session.revision) and session.revision != UNKNOWN_REVISION:
+def _load_transcripts(request: InspectRequest) -> tuple[str, tuple[Transcript, ...]]:
+    """Return the name of the server and its transcripts, made now or read from a recording."""
+    server = request.server
+    if server.config is None and server.name.endswith(_RECORDING):
+        about, transcripts = recording.read(Path(server.name))
+        for transcript in transcripts:
+            if not is_inspected(transcript.revision) and transcript.revision != UNKNOWN_REVISION:
                 raise bad_recording(
-                    Path(target.name), 0, f"{session.revision!r:.40} is not a revision"
+                    Path(server.name), 0, f"{transcript.revision!r:.40} is not a revision"
                 )
-        return str(about.get("target", target.name)), sessions
+        return str(about.get("target", server.name)), transcripts
     # The findings contain everything that the transports would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
-    sessions = inspect(server_of(target), request.options, request.revisions, target.shown)
+    transcripts = inspect(server_of(server), request.options, request.revisions, server.safe_text)
     if request.record is not None:
-        lines = "".join(recording.format_lines(sessions, {"target": target.shown}))
+        lines = "".join(recording.format_lines(transcripts, {"target": server.safe_text}))
         content = {request.record: lines.encode("utf-8", "backslashreplace")}
         # It may contain tokens.
         write_files(content, hint="name a file in a folder that exists", mode=0o600)
-    return target.shown, sessions
+    return server.safe_text, transcripts
 
 
 def _select_shown(violations: Sequence[Violation], result: Findings) -> list[Violation]:
-    keys = {(change.code, change.item) for change in result.shown.changes}
+    keys = {(change.code, change.item) for change in result.shown_findings.changes}
     return [
         violation
         for violation in violations
@@ -122,6 +122,6 @@ def _finding(violation: Violation) -> dict[str, Any]:
         **{name: getattr(violation.example, name) for name in ("item", "message", "pointer")},
         "sent": violation.example.sent,
         "got": violation.example.got,
-        "sessions": list(violation.sessions),
+        "sessions": list(violation.transcripts),
         "times": violation.number,
     }

@@ -7,13 +7,13 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.servers.connect.traffic import PassedMessage
-from mcp_protogen.servers.inspect.steps import PlanStep, reply_to
+from mcp_protogen.servers.inspect.steps import ProbeStep, reply_to
 from mcp_protogen.servers.inspect.transcript import same_id, text_of
 
 MESSAGES: Final = 1000
 """The most messages in one step."""
 BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in one session."""
+"""The most bytes on one connection."""
 LONGEST: Final = 8 * 1024 * 1024
 """The longest message, in bytes."""
 
@@ -28,16 +28,16 @@ class Clock:
         return round(monotonic() - self._start, 6)
 
 
-class SessionIntake:
-    """The messages of one session, step by step; `note` is the tap of its transport."""
+class StepIntake:
+    """The messages of one connection, step by step; `note` is the tap of its transport."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.room = BYTES
         """The bytes left."""
-        self.begin(PlanStep())
+        self.begin(ProbeStep())
 
-    def begin(self, step: PlanStep) -> None:
+    def begin(self, step: ProbeStep) -> None:
         """Begin a step: forget the messages of the one before."""
         self.messages: list[PassedMessage] = []
         self.is_complete = not step.waits
@@ -46,7 +46,7 @@ class SessionIntake:
         """Set when the last request was answered."""
         self._waits = step.waits
         self._until = step.until
-        self._last = step.barrier["id"] if step.barrier else None
+        self._last = step.last["id"] if step.last else None
 
     @property
     def is_flooded(self) -> bool:
@@ -66,7 +66,7 @@ class SessionIntake:
         text = text_of(data)
         for flaw in text.flaws:
             if isinstance(flaw, ParseError):
-                self.settle(flaw.id)
+                self.stop_waiting(flaw.id)
         for value in text.objects:
             if "method" in value:
                 self.is_complete |= value["method"] == self._until != ""
@@ -75,10 +75,10 @@ class SessionIntake:
                     yield reply
                 continue
             id = value.get("id")
-            self.settle(id)
+            self.stop_waiting(id)
             self.is_last_answered |= self._last is not None and same_id(self._last, id)
 
-    def settle(self, id: object) -> bool:
+    def stop_waiting(self, id: object) -> bool:
         """Stop waiting for the answer with an id; return whether it was awaited."""
         before = self._waits
         self._waits = tuple(awaited for awaited in before if not same_id(awaited, id))

@@ -9,7 +9,7 @@ from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.plan import LISTS, listing
+from mcp_protogen.servers.inspect.probes import LISTS, listing
 from mcp_protogen.servers.inspect.revision_facts import is_inspected
 from mcp_protogen.servers.inspect.rule_faults import members
 from mcp_protogen.servers.inspect.transcript import (
@@ -17,7 +17,7 @@ from mcp_protogen.servers.inspect.transcript import (
     TIMEOUT,
     UNKNOWN_REVISION,
     UNREACHABLE,
-    Session,
+    Transcript,
     reason_of,
 )
 
@@ -61,25 +61,29 @@ class Profile:
     offers: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def profile_of(sessions: Sequence[Session]) -> Profile:
-    """Return the profile that sessions show."""
-    best = max(sessions, key=lambda one: (one.is_spoken, one.revision))
+def profile_of(transcripts: Sequence[Transcript]) -> Profile:
+    """Return the profile that transcripts show."""
+    best = max(transcripts, key=lambda one: (one.is_spoken, one.revision))
     info = _server_info(best)
-    unknown = next((session for session in sessions if session.revision == UNKNOWN_REVISION), None)
+    unknown = next(
+        (transcript for transcript in transcripts if transcript.revision == UNKNOWN_REVISION), None
+    )
     instructions = best.opening.get("instructions")
     return Profile(
         name=_text(info.get("name")),
         version=_text(info.get("version")),
         revision=best.revision if best.is_spoken else "",
         spoken=tuple(
-            _revision_support(session) for session in sessions if is_inspected(session.revision)
+            _revision_support(transcript)
+            for transcript in transcripts
+            if is_inspected(transcript.revision)
         ),
         unknown=unknown.negotiated if unknown is not None else "",
         seconds=_first_answer(best),
         capabilities=tuple(_capability_names(best)),
         extensions=tuple(members(best.capabilities, "extensions")),
         instructions=_text(instructions),
-        offers=tuple(_offers(best)),
+        offers=tuple(_item_names(best)),
     )
 
 
@@ -136,21 +140,21 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _server_info(session: Session) -> dict[str, Any]:
-    opening = session.opening
+def _server_info(transcript: Transcript) -> dict[str, Any]:
+    opening = transcript.opening
     return members(opening, "serverInfo") or members(opening, "_meta", SERVER_INFO)
 
 
-def _first_answer(session: Session) -> float | None:
-    times = {message.sender: message.at for message in reversed(session.beginning.messages)}
+def _first_answer(transcript: Transcript) -> float | None:
+    times = {message.sender: message.at for message in reversed(transcript.beginning.messages)}
     if "client" not in times or "server" not in times:
         return None
     return round(times["server"] - times["client"], 3)
 
 
-def _capability_names(session: Session) -> Iterator[str]:
-    deprecated = _find_deprecated(session.revision) if session.is_spoken else set[str]()
-    for name, value in sorted(session.capabilities.items()):
+def _capability_names(transcript: Transcript) -> Iterator[str]:
+    deprecated = _find_deprecated(transcript.revision) if transcript.is_spoken else set[str]()
+    for name, value in sorted(transcript.capabilities.items()):
         if name == "extensions":
             continue
         flags = sorted(key for key, on in value.items() if on) if is_object(value) else []
@@ -168,27 +172,27 @@ def _find_deprecated(revision: str) -> set[str]:
     return found
 
 
-def _offers(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _item_names(transcript: Transcript) -> Iterator[tuple[str, tuple[str, ...]]]:
     for method in LISTS:
-        items = listing(session, method)
+        items = listing(transcript, method)
         names = (item.get("name") or item.get("uri") for item in items)
         yield _NOUNS[method], tuple(_text(name) for name in names)
 
 
-def _revision_support(session: Session) -> RevisionSupport:
+def _revision_support(transcript: Transcript) -> RevisionSupport:
     return RevisionSupport(
-        revision=session.revision,
-        transport=session.transport,
-        spoken=session.is_spoken,
-        outcome="spoken" if session.is_spoken else _outcome(session),
+        revision=transcript.revision,
+        transport=transcript.transport,
+        spoken=transcript.is_spoken,
+        outcome="spoken" if transcript.is_spoken else _outcome(transcript),
     )
 
 
-def _outcome(session: Session) -> str:
-    first = session.beginning
-    if session.negotiated:
-        return f"answered with {session.negotiated}"
-    offered = session.opening.get("supportedVersions")
+def _outcome(transcript: Transcript) -> str:
+    first = transcript.beginning
+    if transcript.negotiated:
+        return f"answered with {transcript.negotiated}"
+    offered = transcript.opening.get("supportedVersions")
     if is_array(offered):
         return f"offers {', '.join(map(str, offered))} instead"
     if first.error:
@@ -196,8 +200,8 @@ def _outcome(session: Session) -> str:
         return f"refused: {status}{first.error.get('code')} {_text(first.error.get('message'))}"
     if first.outcome in (CLOSED, UNREACHABLE):
         return first.detail or "the connection ended"
-    if first.flawed:
-        return f"not readable: {reason_of(first.flawed[0].flaws[0])}"
+    if first.flawed_messages:
+        return f"not readable: {reason_of(first.flawed_messages[0].flaws[0])}"
     if first.outcome == TIMEOUT:
         return "no answer"
     return first.detail or f"HTTP {first.status}" if first.status else "no revision in the answer"

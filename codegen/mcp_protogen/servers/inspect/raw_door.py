@@ -12,13 +12,13 @@ from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
-from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
-from mcp_protogen.servers.inspect.intake import SessionIntake
+from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
+from mcp_protogen.servers.inspect.intake import StepIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.revision_facts import rules_revision
-from mcp_protogen.servers.inspect.steps import PlanStep
+from mcp_protogen.servers.inspect.steps import ProbeStep
 from mcp_protogen.servers.inspect.stream_transport import encode
-from mcp_protogen.servers.inspect.transcript import Session
+from mcp_protogen.servers.inspect.transcript import Transcript
 
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
@@ -40,12 +40,12 @@ class RawDoor:
     The fields are those that the transport would send, changed as a step says.
     """
 
-    def __init__(self, wire: HttpWire, session: Session, intake: SessionIntake) -> None:
+    def __init__(self, wire: HttpWire, transcript: Transcript, intake: StepIntake) -> None:
         self._wire = wire
-        self._session = session
+        self._transcript = transcript
         self._intake = intake
 
-    async def send(self, step: PlanStep) -> None:
+    async def send(self, step: ProbeStep) -> None:
         """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
         body = encode(step.messages[0]) if step.messages else None
         headers, url = self._fields(step), self._address(step.url)
@@ -55,7 +55,7 @@ class RawDoor:
             elif step.messages or step.waits:
                 await self._read_stream(reply, step)
 
-    async def _read_stream(self, reply: HttpReply, step: PlanStep) -> None:
+    async def _read_stream(self, reply: HttpReply, step: ProbeStep) -> None:
         """Read until the server ends the stream, or the answer has come."""
 
         async def room() -> None:
@@ -66,12 +66,12 @@ class RawDoor:
             # During a wrong request, requests of the server get no answer.
             await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
 
-    def _fields(self, step: PlanStep) -> dict[str, str]:
+    def _fields(self, step: ProbeStep) -> dict[str, str]:
         protocol = ProtocolState()
-        protocol.names = names(self._session.revision)
-        protocol.agreed = self._session.negotiated
-        protocol.session_id = session_id(self._session)
-        revision = self._session.revision if self._session.is_stateless else None
+        protocol.names = names(self._transcript.revision)
+        protocol.agreed = self._transcript.negotiated
+        protocol.session_id = session_id(self._transcript)
+        revision = self._transcript.revision if self._transcript.is_stateless else None
         if step.messages:
             message = step.messages[0] if is_object(step.messages[0]) else {}
             method, params = str(message.get("method", "")), message.get("params", {})
@@ -88,7 +88,7 @@ class RawDoor:
         own = self._wire.url
         path = "" if url == METADATA[-1] else own.path.rstrip("/")
         usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
-        challenge = self._session.beginning.answered.get("www-authenticate", "")
+        challenge = self._transcript.beginning.answered.get("www-authenticate", "")
         named = token_param([challenge], "resource_metadata")
         # A request to another origin would reveal the inspection, and a token.
         return (named and url == METADATA[0] and self._wire.resolve(named)) or usual

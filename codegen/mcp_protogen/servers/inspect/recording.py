@@ -1,7 +1,7 @@
 """Recordings of inspections: JSON Lines that can be judged again without the server.
 
-A head comes first, then for each session and each exchange a line, and below an exchange its
-messages, as in any recording.
+A head comes first, then for each transcript (`session`) and each exchange a line, and below an
+exchange its messages, as in any recording.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,20 +20,20 @@ from mcp_protogen.servers.connect.traffic import (
     message_of,
     read_lines,
 )
-from mcp_protogen.servers.inspect.transcript import Exchange, Session
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 
-_FORM: Final = ConfigDict(extra="forbid", frozen=True)
+_CONFIG: Final = ConfigDict(extra="forbid", frozen=True)
 
 
-class _SessionHead(BaseModel):
-    model_config = _FORM
+class _TranscriptHead(BaseModel):
+    model_config = _CONFIG
     revision: str
     transport: str
     errors: tuple[str, ...] = ()
 
 
 class _ExchangeHead(BaseModel):
-    model_config = _FORM
+    model_config = _CONFIG
     probe: str
     method: str = ""
     headers: dict[str, str] = {}
@@ -46,18 +46,18 @@ class _ExchangeHead(BaseModel):
     detail: str = ""
 
 
-def format_lines(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
+def format_lines(transcripts: Iterable[Transcript], about: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a recording of an inspection."""
     yield _line({"traffic": FORMAT, "inspection": dict(about)})
-    for session in sessions:
-        yield _head("session", _SessionHead, session)
-        for exchange in session.exchanges:
+    for transcript in transcripts:
+        yield _head("session", _TranscriptHead, transcript)
+        for exchange in transcript.exchanges:
             yield _head("exchange", _ExchangeHead, exchange)
             yield from map(line, exchange.messages)
 
 
-def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
-    head = form(**{name: getattr(about, name) for name in form.model_fields})
+def _head(kind: str, model: type[BaseModel], about: Transcript | Exchange) -> str:
+    head = model(**{name: getattr(about, name) for name in model.model_fields})
     return _line({kind: head.model_dump(mode="json", exclude_defaults=True)})
 
 
@@ -65,8 +65,8 @@ def _line(value: object) -> str:
     return on_one_line(value) + "\n"
 
 
-def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
-    """Return the head of a recording, and its sessions.
+def read(path: Path) -> tuple[dict[str, Any], tuple[Transcript, ...]]:
+    """Return the head of a recording, and its transcripts.
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
@@ -74,29 +74,29 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
     about = next(lines)[1].get("inspection")
     if not is_object(about):
         raise bad_recording(path, 1, "it is not a recording of mcp-gen inspect")
-    found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[PassedMessage]]]]] = []
+    found: list[tuple[_TranscriptHead, list[tuple[_ExchangeHead, list[PassedMessage]]]]] = []
     for number, entry in lines:
         try:
             if "session" in entry:
-                found.append((_SessionHead.model_validate(entry["session"]), []))
+                found.append((_TranscriptHead.model_validate(entry["session"]), []))
             elif "exchange" in entry and found:
                 found[-1][1].append((_ExchangeHead.model_validate(entry["exchange"]), []))
             elif found and found[-1][1]:
                 found[-1][1][-1][1].append(message_of(path, number, entry))
             else:
-                raise bad_recording(path, number, "it belongs to no session or no exchange")
+                raise bad_recording(path, number, 'no line "session" or "exchange" comes before it')
         except ValidationError as error:
             message = "a member is missing or invalid"
             raise bad_recording(path, number, message) from error
     if not found or not all(exchanges for _, exchanges in found):
-        raise bad_recording(path, 0, "it has no session, or one without an exchange")
-    return about, tuple(_session(head, exchanges) for head, exchanges in found)
+        raise bad_recording(path, 0, 'it has no line "session", or one without an exchange')
+    return about, tuple(_build_transcript(head, exchanges) for head, exchanges in found)
 
 
-def _session(
-    head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
-) -> Session:
-    held = [
+def _build_transcript(
+    head: _TranscriptHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
+) -> Transcript:
+    recorded = [
         Exchange(**dict(exchange), messages=tuple(messages)) for exchange, messages in exchanges
     ]
-    return Session(**dict(head), exchanges=held)
+    return Transcript(**dict(head), exchanges=recorded)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.http.headers import LAST_EVENT_ID
-from mcp_protogen.servers.inspect.transcript import Exchange, Session
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 
 _SHOWN: Final = 200
 
@@ -29,7 +29,7 @@ class Fault:
     got: str = ""
 
 
-Check = Callable[[Session], Iterator[Fault]]
+Check = Callable[[Transcript], Iterator[Fault]]
 
 
 def fault(

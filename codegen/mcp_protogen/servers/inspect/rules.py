@@ -15,24 +15,24 @@ from mcp_protogen.servers.inspect.checks import (
     behaviour,
     envelopes,
     extensions,
-    offers,
+    items,
     over_http,
     over_stdio,
     subscriptions,
 )
 from mcp_protogen.servers.inspect.revision_facts import all_revisions, rules_revision
 from mcp_protogen.servers.inspect.rule_faults import Check, Fault
-from mcp_protogen.servers.inspect.transcript import Session
+from mcp_protogen.servers.inspect.transcript import Transcript
 
 _HERE: Final = Path(__file__).parent
-_FORM: Final = ConfigDict(extra="forbid", frozen=True)
+_CONFIG: Final = ConfigDict(extra="forbid", frozen=True)
 _SITE: Final = "https://modelcontextprotocol.io/specification"
 _EXTENSIONS: Final = "https://github.com/modelcontextprotocol"
 
 CHECKS: Final[tuple[Check, ...]] = (
     *envelopes.CHECKS,
     *behaviour.CHECKS,
-    *offers.CHECKS,
+    *items.CHECKS,
     *subscriptions.CHECKS,
     *extensions.CHECKS,
     *over_http.CHECKS,
@@ -91,7 +91,7 @@ class Rule:
 class _Change(BaseModel):
     """The changes of a rule from a revision on."""
 
-    model_config = _FORM
+    model_config = _CONFIG
     level: RuleLevel | None = None
     page: str = ""
 
@@ -99,7 +99,7 @@ class _Change(BaseModel):
 class _Entry(BaseModel):
     """A rule in `rules.json`: from a revision on, up to the last one if it has ended."""
 
-    model_config = _FORM
+    model_config = _CONFIG
     text: str
     begin: str = Field(alias="from")
     until: str = ""
@@ -148,9 +148,9 @@ SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severitie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A rule that a server breaks at one item, with an example and all its sessions.
+    """A rule that a server breaks at one item, with an example and all connections that show it.
 
-    `level` is the strictest level in the sessions. The example is from the first of `sessions`,
+    `level` is the strictest level on these. The example is from the first of `transcripts`,
     judged by the rules of `revision`.
     """
 
@@ -159,7 +159,7 @@ class Violation:
     example: Fault
     revision: str
     number: int
-    sessions: tuple[str, ...]
+    transcripts: tuple[str, ...]
 
     @property
     def page(self) -> str:
@@ -168,19 +168,19 @@ class Violation:
 
     @property
     def shown_by(self) -> str:
-        """The sessions with the violation, in short."""
-        first, *more = self.sessions
+        """The connections with the violation, in short."""
+        first, *more = self.transcripts
         return f"{first} and {len(more)} more" if more else first
 
 
-def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
+def judge(transcripts: Iterable[Transcript]) -> tuple[Violation, ...]:
     """Return all violations, the strictest level first, in the order of the rules."""
-    sessions = tuple(sessions)
-    faults: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
+    transcripts = tuple(transcripts)
+    faults: dict[tuple[str, str], list[tuple[Transcript, Fault]]] = {}
     # The example comes from the newest revision, at which a server aims.
-    for session in sorted(sessions, key=lambda session: session.revision, reverse=True):
-        for fault in _faults(session, sessions):
-            faults.setdefault((fault.code, fault.item), []).append((session, fault))
+    for transcript in sorted(transcripts, key=lambda found: found.revision, reverse=True):
+        for fault in _faults(transcript, transcripts):
+            faults.setdefault((fault.code, fault.item), []).append((transcript, fault))
     order, levels = list(rules()), list(RuleLevel)
 
     def rank(violation: Violation) -> tuple[int, int, str]:
@@ -190,24 +190,24 @@ def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
     return tuple(sorted(map(_violation, faults.values()), key=rank))
 
 
-def _faults(session: Session, sessions: tuple[Session, ...]) -> Iterator[Fault]:
-    """Yield the faults of a session that break a rule of its revision."""
+def _faults(transcript: Transcript, transcripts: tuple[Transcript, ...]) -> Iterator[Fault]:
+    """Yield the faults of a transcript that break a rule of its revision."""
     spoken = {
         known.revision
-        for known in sessions
-        if known.is_spoken and known.revision != session.revision
+        for known in transcripts
+        if known.is_spoken and known.revision != transcript.revision
     }
-    session.others = tuple(sorted(spoken))
+    transcript.others = tuple(sorted(spoken))
     for check in CHECKS:
-        for fault in check(session):
-            if rules_revision(session.revision) in rules()[fault.code].levels:
+        for fault in check(transcript):
+            if rules_revision(transcript.revision) in rules()[fault.code].levels:
                 yield fault
 
 
-def _violation(faults: Sequence[tuple[Session, Fault]]) -> Violation:
-    """Return the violation of one rule at one item, from its faults in all sessions."""
+def _violation(faults: Sequence[tuple[Transcript, Fault]]) -> Violation:
+    """Return the violation of one rule at one item, from its faults in all transcripts."""
     rule = rules()[faults[0][1].code]
-    levels = [rule.levels[rules_revision(session.revision)] for session, _ in faults]
+    levels = [rule.levels[rules_revision(transcript.revision)] for transcript, _ in faults]
     level = min(levels, key=list(RuleLevel).index)
     first, example = faults[levels.index(level)]
     return Violation(
@@ -216,7 +216,7 @@ def _violation(faults: Sequence[tuple[Session, Fault]]) -> Violation:
         example=example,
         revision=rules_revision(first.revision),
         number=len(faults),
-        sessions=tuple(
-            dict.fromkeys(session.label for session in (first, *(s for s, _ in faults)))
+        transcripts=tuple(
+            dict.fromkeys(transcript.label for transcript in (first, *(s for s, _ in faults)))
         ),
     )

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.runtime.client.config import ConnectConfig
-from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.client.servers import program_words
 from mcp_protogen.runtime.http.client.authorization import Authorizer, HttpAuthorization
 from mcp_protogen.runtime.http.client.connect import open_http
 from mcp_protogen.runtime.transports.base import Opener, Transport
-from mcp_protogen.servers.connect.server_target import ServerTarget
+from mcp_protogen.servers.connect.named_server import NamedServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,17 +26,17 @@ class Server:
     authorizer: Authorizer | None = field(default=None, repr=False)
 
 
-def server_of(target: ServerTarget) -> Server:
-    """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
-    with target.convert_errors():
-        if target.config is not None:
-            described = _Described(__name__)
-            described.opener(target.config, target.name, auth=target.auth)
+def server_of(server: NamedServer) -> Server:
+    """Return the server that a user names; raise `ProblemError` as `NamedServer.opener` does."""
+    with server.convert_errors():
+        if server.config is not None:
+            described = _ServerReader(__name__)
+            described.opener(server.config, server.name, auth=server.auth)
             return described.server
-        if target.is_url:
-            return _at(target.name, target.headers, target.auth)
-        words = tuple(program_words(target.name))
-        return Server(words=words, cwd=target.cwd, env=target.env, inherit=target.inherit)
+        if server.is_url:
+            return _at(server.name, server.headers, server.auth)
+        words = tuple(program_words(server.name))
+        return Server(words=words, cwd=server.cwd, env=server.env, inherit=server.inherit)
 
 
 def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) -> Server:
@@ -44,7 +44,7 @@ def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) ->
     return Server(url=url, headers=headers, authorizer=auth.authorizer(url) if auth else None)
 
 
-class _Described(ConnectConfig[Any, Any, Any]):
+class _ServerReader(ConnectConfig[Any, Any, Any]):
     """The description of a server in a configuration, without a connection."""
 
     server = Server()

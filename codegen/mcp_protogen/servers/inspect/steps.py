@@ -1,4 +1,4 @@
-"""Steps of a plan: the messages to send, and the answers to wait for."""
+"""Probes and their steps: the messages to send, and the answers to wait for."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from mcp_protogen import __version__
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages import envelope
 from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected
-from mcp_protogen.servers.inspect.transcript import Session
+from mcp_protogen.servers.inspect.transcript import Transcript
 
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanStep:
+class ProbeStep:
     """The messages to send at once, and the answers to wait for.
 
-    If no answer need come, as for notifications, `barrier` is a last request whose answer ends the
+    If no answer need come, as for notifications, `last` is a last request whose answer ends the
     step. Over HTTP the answer to the POST does that. `until` is a notification of the server that
     also ends the step. `headers` replace those of an ordinary request, and None leaves one out;
     `method` is that of HTTP, and `url` is an address other than the server's. After `within`
@@ -27,7 +27,7 @@ class PlanStep:
 
     messages: tuple[Any, ...] = ()
     waits: tuple[Any, ...] = ()
-    barrier: dict[str, Any] | None = None
+    last: dict[str, Any] | None = None
     until: str = ""
     method: str = "POST"
     headers: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
@@ -35,20 +35,20 @@ class PlanStep:
     within: float = 0.0
 
 
-def awaiting(request: dict[str, Any], **step: Any) -> PlanStep:
-    """Return a step with a request that waits for the answer."""
-    return PlanStep(messages=(request,), waits=(request["id"],), **step)
+def awaiting(request: dict[str, Any], **step: Any) -> ProbeStep:
+    """Return a step that waits for the answer to a request."""
+    return ProbeStep(messages=(request,), waits=(request["id"],), **step)
 
 
 @dataclass(slots=True)
-class SessionClient:
-    """A client in one session: it knows the messages so far, and makes the next ones.
+class PlanClient:
+    """A client on one connection: it knows the messages so far, and makes the next ones.
 
     `calls` are the tools that may be called, with their arguments; with `reading` also those that
     declare to only read.
     """
 
-    session: Session
+    transcript: Transcript
     calls: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     reading: bool = False
     ids: Iterator[int] = field(default_factory=lambda: count(1))
@@ -56,7 +56,7 @@ class SessionClient:
     @property
     def stateless(self) -> bool:
         """Return whether each request describes its client."""
-        return self.session.is_stateless
+        return self.transcript.is_stateless
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return a request as a careful client would write it."""
@@ -69,44 +69,44 @@ class SessionClient:
     def meta(self, revision: str = "") -> dict[str, Any]:
         """Return the description of the client for each request of the stateless era."""
         return {
-            envelope.PROTOCOL_VERSION: revision or self.session.revision,
+            envelope.PROTOCOL_VERSION: revision or self.transcript.revision,
             envelope.CLIENT_INFO: _CLIENT,
             envelope.CLIENT_CAPABILITIES: {},
         }
 
-    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> PlanStep:
-        """Return a step with one request that waits for the answer."""
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> ProbeStep:
+        """Return a step that makes a request and waits for the answer."""
         return awaiting(self.request(method, params), **step)
 
-    def tell(self, *messages: Any, **step: Any) -> PlanStep:
+    def tell(self, *messages: Any, **step: Any) -> ProbeStep:
         """Return a step with messages that need not be answered."""
-        barrier = self.request(self.harmless)
-        return PlanStep(messages=messages, waits=(barrier["id"],), barrier=barrier, **step)
+        last = self.request(self.harmless)
+        return ProbeStep(messages=messages, waits=(last["id"],), last=last, **step)
 
     @property
     def harmless(self) -> str:
         """A request that every server answers."""
         return "server/discover" if self.stateless else "ping"
 
-    def begin(self) -> PlanStep:
-        """Return the first step of a session."""
+    def begin(self) -> ProbeStep:
+        """Return the first step of a connection."""
         if self.stateless:
             return self.ask("server/discover")
-        revision = self.session.revision
+        revision = self.transcript.revision
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
         return self.ask("initialize", params)
 
 
-Make = Callable[[SessionClient], PlanStep | None]
+Make = Callable[[PlanClient], ProbeStep | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A named step of a plan; `make` returns None where it does not apply.
+    """A named test of a server; `make` returns its next step, or None where it does not apply.
 
     `of` says whether it is for a revision. A probe that `repeats` is taken until it no longer
-    applies. `declared` is the capability without which it is left out; with `undeclared`, it is
-    left out with it.
+    applies. `declared` is the capability that it needs; with `undeclared`, the server must not
+    declare that.
     """
 
     name: str
@@ -117,14 +117,14 @@ class Probe:
     undeclared: bool = False
     repeats: bool = False
 
-    def applies(self, session: Session) -> bool:
-        """Return whether a session has this step at all."""
-        if not self.of(session.revision) or session.transport not in self.transports:
+    def applies(self, transcript: Transcript) -> bool:
+        """Return whether a connection has this probe at all."""
+        if not self.of(transcript.revision) or transcript.transport not in self.transports:
             return False
-        return not self.declared or session.declares(*self.declared) is not self.undeclared
+        return not self.declared or transcript.declares(*self.declared) is not self.undeclared
 
 
-def asking(
+def request_step(
     name: str,
     method: str = "",
     params: Mapping[str, Any] | None = None,
@@ -132,7 +132,7 @@ def asking(
     headers: Mapping[str, str | None] | None = None,
     **about: Any,
 ) -> Probe:
-    """Return a step with one request, by default one that every server answers."""
+    """Return a probe with one request, by default one that every server answers."""
     return Probe(
         name=name,
         make=lambda client: client.ask(method or client.harmless, params, headers=headers or {}),
@@ -141,7 +141,7 @@ def asking(
 
 
 def telling(name: str, *messages: Any, **about: Any) -> Probe:
-    """Return a step with messages that need not be answered."""
+    """Return a probe with messages that need not be answered."""
     return Probe(name=name, make=lambda client: client.tell(*messages), **about)
 
 

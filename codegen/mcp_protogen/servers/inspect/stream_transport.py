@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import Opener, Received, Transport
-from mcp_protogen.servers.inspect.intake import LONGEST, SessionIntake
-from mcp_protogen.servers.inspect.steps import PlanStep, Probe
+from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
+from mcp_protogen.servers.inspect.steps import Probe, ProbeStep
 from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     FLOOD,
@@ -32,16 +32,16 @@ def encode(message: Any) -> bytes:
 
 
 class StreamProbing:
-    """The steps of a session over a transport, which shows `intake` each message."""
+    """The steps of a connection over a transport, which shows `intake` each message."""
 
-    def __init__(self, opener: Opener, intake: SessionIntake, grace: float = GRACE) -> None:
+    def __init__(self, opener: Opener, intake: StepIntake, grace: float = GRACE) -> None:
         self._opener = opener
         self._intake = intake
         self._grace = grace
         self._transport: Transport | None = None
         self._ended = False
 
-    async def exchange(self, probe: Probe, step: PlanStep, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: ProbeStep, timeout: float) -> Exchange:
         """Send the messages of a step, and read until they are answered."""
         self._intake.begin(step)
         outcome, detail = "", ""
@@ -62,9 +62,9 @@ class StreamProbing:
         messages = tuple(self._intake.messages)
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
 
-    async def _carry_out(self, step: PlanStep, limit: asyncio.Timeout) -> None:
+    async def _carry_out(self, step: ProbeStep, limit: asyncio.Timeout) -> None:
         """Send all messages, and read until all are answered, or soon after the last one is."""
-        for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
+        for message in [*step.messages, *([step.last] if step.last else [])]:
             await self._send(message)
         assert self._transport is not None
         late = False

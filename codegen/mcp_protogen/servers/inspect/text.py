@@ -1,4 +1,4 @@
-"""The report of an inspection as text: server, revisions, offers, findings, verdict."""
+"""The report of an inspection as text: server, revisions, items, findings, verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -26,11 +26,11 @@ _LABEL: Final = 12
 
 
 def render(
-    target: str, profile: Profile, violations: Sequence[Violation], *, colour: bool, width: int
+    server: str, profile: Profile, violations: Sequence[Violation], *, colour: bool, width: int
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
-    lines = [*page.head(target, overview_of(profile)), ""]
+    lines = [*page.head(server, overview_of(profile)), ""]
     for level, found in groupby(violations, key=lambda one: one.level):
         lines += [*page.level(level, list(found)), ""]
     lines.append(page.paint(Colour.BOLD, verdict(profile, violations)))
@@ -55,13 +55,13 @@ class _Page:
         self.paint = partial(paint, on=colour)
         self._width = width
 
-    def head(self, target: str, overview: Overview) -> Iterator[str]:
-        """Yield the server, its offers, and its revisions over each transport."""
+    def head(self, server: str, overview: Overview) -> Iterator[str]:
+        """Yield the server, its items, and its revisions over each transport."""
         named = [text for label, text in overview.rows if label == "server"]
-        yield self.paint(Colour.BOLD, safe_line(named[0] if named else target))
+        yield self.paint(Colour.BOLD, safe_line(named[0] if named else server))
         rows = [row for row in overview.rows if row[0] != "server"]
         if named:
-            rows.insert(0, ("target", target))
+            rows.insert(0, ("server", server))
         for label, text in rows:
             yield from self._hanging(f"  {label.ljust(_LABEL)}", text)
         yield ""
@@ -100,7 +100,9 @@ class _Page:
 
     def _item(self, violation: Violation) -> Iterator[str]:
         fault = violation.example
-        times = f", {violation.number} times" if violation.number > len(violation.sessions) else ""
+        times = (
+            f", {violation.number} times" if violation.number > len(violation.transcripts) else ""
+        )
         seen = f"{violation.shown_by}{times}"
         yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 

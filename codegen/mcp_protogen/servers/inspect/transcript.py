@@ -1,7 +1,4 @@
-"""The record of all messages to and from a server: sessions, with exchanges in them.
-
-Rules read only this record.
-"""
+"""Transcripts of all messages to and from a server, in exchanges; rules read only these."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,9 +32,9 @@ KILLED: Final = "killed"
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One step of a plan, and all messages until its end.
+    """One step of a probe, and all messages until its end.
 
-    `probe` is the name of the step. `messages` are those of both sides, in order; the first is the
+    `probe` is the name of the probe. `messages` are those of both sides, in order; the first is the
     subject of the step. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
     of the events in it, and `primed` is whether the first of them that has an id or data has only
@@ -71,12 +68,12 @@ class Exchange:
 
     @property
     def rpc_method(self) -> str:
-        """The method of that message; the name of the step if it has none."""
+        """The method of that message; the name of the probe if it has none."""
         method = self.request.get("method")
         return method if isinstance(method, str) else self.probe
 
     @cached_property
-    def sent(self) -> tuple[Any, ...]:
+    def sent_values(self) -> tuple[Any, ...]:
         """All JSON values that the client sent."""
         return tuple(value for text in self._texts("client") for value in text.values)
 
@@ -87,7 +84,7 @@ class Exchange:
             yield from text.objects
 
     @property
-    def asked(self) -> Iterator[Any]:
+    def asked_ids(self) -> Iterator[Any]:
         """The ids of all requests of the client, also of those that are not JSON."""
         for text in self._texts("client"):
             yield from text.ids
@@ -109,7 +106,7 @@ class Exchange:
         return tuple(text.data for text in self._texts("server") if not self._has_message(text))
 
     @cached_property
-    def flawed(self) -> tuple["TranscriptText", ...]:
+    def flawed_messages(self) -> tuple["TranscriptText", ...]:
         """The messages of the server that are not strict JSON."""
         texts = self._texts("server")
         return tuple(text for text in texts if text.flaws and self._has_message(text))
@@ -200,11 +197,11 @@ def same_id(one: object, other: object) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
-    """One process or one session, begun in `revision` over `transport`.
+class Transcript:
+    """One connection, begun in `revision` over `transport`, and its exchanges.
 
     `errors` are the last lines that a process wrote to standard error; `others` are the revisions
-    that the server speaks in other sessions.
+    that the server speaks on other connections.
     """
 
     revision: str
@@ -219,11 +216,11 @@ class Session:
         return self.exchanges[0] if self.exchanges else Exchange(probe="")
 
     def first(self, probe: str) -> Exchange | None:
-        """Return the exchange of a step, or None if it was not taken."""
+        """Return the first exchange of a probe; None without one."""
         return next(self.all(probe), None)
 
     def all(self, probe: str) -> Iterator[Exchange]:
-        """Yield all exchanges of a step."""
+        """Yield all exchanges of a probe."""
         return (exchange for exchange in self.exchanges if exchange.probe == probe)
 
     @property
@@ -265,19 +262,19 @@ class Session:
 
     @property
     def label(self) -> str:
-        """The session in a few words."""
+        """The connection in a few words."""
         return f"{self.revision} over {self.transport}"
 
 
 def list_items(
-    session: Session, method: str, member: str
+    transcript: Transcript, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
     """Yield the items that a method lists, from all pages, each with its page and place there.
 
     A page that comes again, entry for entry, is one page.
     """
     pages: list[Any] = []
-    for exchange in session.all(method):
+    for exchange in transcript.all(method):
         items = (exchange.result or {}).get(member)
         # A cursor that does not advance brings the same page again.
         if items in pages:

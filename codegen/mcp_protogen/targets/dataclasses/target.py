@@ -88,8 +88,8 @@ def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
             yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
         else:
             is_open = isinstance(type_, UnionIR) and type_.open
-            others = ("UnknownContent",) if is_open else ()
-            yield aliases.alias_text(type_, *others, lazy=type_.name in lazy)
+            extra = ("UnknownContent",) if is_open else ()
+            yield aliases.alias_text(type_, *extra, lazy=type_.name in lazy)
 
 
 def _class(type_: ObjectIR, base: str) -> str:

@@ -47,8 +47,8 @@ def wire_source() -> WireSource:
     """Return the modules as one, without the imports between them."""
     imports: defaultdict[str, set[str]] = defaultdict(set)
     objects, *functions = (_definitions(name, imports) for name in ("objects", *_FUNCTIONS))
-    found = {module: frozenset(imports[module]) for module in sorted(imports)}
-    return WireSource(found, objects, "\n\n\n".join(functions))
+    modules = {module: frozenset(imports[module]) for module in sorted(imports)}
+    return WireSource(modules, objects, "\n\n\n".join(functions))
 
 
 def _definitions(module: str, imports: Mapping[str, set[str]]) -> str:

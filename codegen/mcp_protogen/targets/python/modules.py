@@ -71,22 +71,23 @@ def _module(
     ir: RevisionIR, models: Definitions | None, layers: tuple[Layer, ...], prefix: str
 ) -> str:
     """Return a module of some layers; it names types with a prefix."""
-    shown = models if "models" in layers else None
-    names = [*(shown.names if shown else ()), *tables.names(ir, layers)]
-    imports: list[Imports] = [shown.imports] if shown else []
+    models_name = models if "models" in layers else None
+    names = [*(models_name.names if models_name else ()), *tables.names(ir, layers)]
+    imports: list[Imports] = [models_name.imports] if models_name else []
     imported = [name for group in imports for found in group.values() for name in found]
     raise_errors(_collisions(ir, [*names, *imported]))
     types = tables.as_expressions(prefix) if models else tables.as_strings()
     body = render(
-        "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
+        "module.py.jinja",
+        {"models": models_name, "layers": layers, "tables": tables.rows(ir, types)},
     )
-    beside = models is not None and shown is None
+    beside = models is not None and models_name is None
     context = {
         "ir": ir,
         "layers": layers,
         "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
         "names": sorted(names),
-        "evaluated": shown is not None and shown.evaluated,
+        "evaluated": models_name is not None and models_name.evaluated,
         "body": body,
     }
     return render("head.py.jinja", context)
@@ -107,9 +108,9 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
         for module, names in imports.items():
             found.setdefault(module, set()).update(names & used)
     lines = {module: import_line(module, names) for module, names in sorted(found.items()) if names}
-    ours = ["from . import models"] if beside and "models" in used else []
+    own_lines = ["from . import models"] if beside and "models" in used else []
     standard = [lines.pop(name) for name in list(lines) if _top(name) in sys.stdlib_module_names]
-    return [group for group in (standard, list(lines.values()), ours) if group]
+    return [group for group in (standard, list(lines.values()), own_lines) if group]
 
 
 def import_line(module: str, names: Iterable[str]) -> str:
@@ -124,9 +125,9 @@ def _top(module: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     """Return the names in a module, including those in quoted annotations."""
-    found: set[str] = set()
+    words: set[str] = set()
     tree = ast.parse(text)
-    said = {
+    docstrings = {
         id(node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -134,12 +135,12 @@ def _words(text: str) -> frozenset[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name):
-                found.add(name)
-            case ast.Constant(value=str(value)) if id(node) not in said:
-                found.update(_WORD.findall(value))
+                words.add(name)
+            case ast.Constant(value=str(value)) if id(node) not in docstrings:
+                words.update(_WORD.findall(value))
             case _:
                 pass
-    return frozenset(found)
+    return frozenset(words)
 
 
 def render(template: str, context: Mapping[str, object]) -> str:

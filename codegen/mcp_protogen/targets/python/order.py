@@ -1,6 +1,6 @@
 """The order in which a module defines its types."""
 
-from mcp_protogen.base.graph import targets_first
+from mcp_protogen.base.graph import dependencies_first
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 
@@ -22,7 +22,7 @@ def order_types(ir: RevisionIR) -> tuple[TypeIR, ...]:
         ]
         for name, type_ in types.items()
     }
-    return tuple(types[name] for name in targets_first(graph))
+    return tuple(types[name] for name in dependencies_first(graph))
 
 
 def endless(ir: RevisionIR) -> frozenset[str]:

@@ -121,13 +121,13 @@ def roles(names: Sequence[str]) -> str:
 
 def names(ir: RevisionIR, layers: Sequence[Layer]) -> tuple[str, ...]:
     """Return the names that the tables of some layers define."""
-    found: list[str] = []
+    result: list[str] = []
     if "methods" in layers:
-        found += [*_METHODS, *(name for name, _, _, _ in (*_MESSAGES, *_RESULTS))]
-        found += [*(error.name for error in ir.errors), *(key.constant for key in ir.meta_keys)]
+        result += [*_METHODS, *(name for name, _, _, _ in (*_MESSAGES, *_RESULTS))]
+        result += [*(error.name for error in ir.errors), *(key.constant for key in ir.meta_keys)]
     if "capabilities" in layers:
-        found += _CAPABILITIES
-    return (*found, "REVISION") if found else ()
+        result += _CAPABILITIES
+    return (*result, "REVISION") if result else ()
 
 
 def _message_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageTable]:

@@ -25,10 +25,10 @@ def single_quoted(module: str) -> str:
     return _COMMENT_OR_STRING.sub(_single_quoted, module)
 
 
-def _single_quoted(found: re.Match[str]) -> str:
-    inside: str | None = found[1]
+def _single_quoted(match: re.Match[str]) -> str:
+    inside: str | None = match[1]
     if inside is None:
-        return found[0]
+        return match[0]
     return "'" + inside.replace("'", "\\'").replace('\\"', '"') + "'"
 
 

@@ -61,8 +61,8 @@ def _arms(type_: UnionIR | AliasIR) -> tuple[TypeExpr, ...]:
 def _body(type_: ObjectIR, inline: Inline, indent: int) -> str:
     margin = " " * indent
     members = "".join(_member(field, inline, indent + 2) for field in type_.fields)
-    others = f"{margin}  [member: string]: unknown;\n" if type_.open else ""
-    return f"{{\n{members}{others}{margin}}}"
+    index = f"{margin}  [member: string]: unknown;\n" if type_.open else ""
+    return f"{{\n{members}{index}{margin}}}"
 
 
 def _member(field: FieldIR, inline: Inline, indent: int) -> str:
@@ -82,8 +82,8 @@ def _of_member(field: FieldIR, inline: Inline, indent: int) -> str:
 def hint(expr: TypeExpr, inline: Inline = None, indent: int = 0) -> str:
     """Return the type of an expression; `indent` is that of its first line."""
     match expr:
-        case Ref(name) if inline and isinstance(found := inline.get(name), ObjectIR):
-            return _body(found, inline, indent)
+        case Ref(name) if inline and isinstance(content := inline.get(name), ObjectIR):
+            return _body(content, inline, indent)
         case Ref(name) if not inline or name not in inline:
             return str(name)
         case Scalar(kind):
@@ -104,16 +104,16 @@ def hint(expr: TypeExpr, inline: Inline = None, indent: int = 0) -> str:
 
 def _alternatives(expressions: Iterable[TypeExpr], inline: Inline, indent: int) -> tuple[str, ...]:
     """Return the alternative types, each once."""
-    found: list[str] = []
+    hints: list[str] = []
     for expr in expressions:
         type_ = inline.get(expr.name) if inline and isinstance(expr, Ref) else None
         match expr:
             case OneOf(arms):
-                found += _alternatives(arms, inline, indent)
+                hints += _alternatives(arms, inline, indent)
             case LiteralOf(values):
-                found += map(literal, values)
+                hints += map(literal, values)
             case _ if isinstance(type_, UnionIR | AliasIR):
-                found += _alternatives(_arms(type_), inline, indent)
+                hints += _alternatives(_arms(type_), inline, indent)
             case _:
-                found.append(hint(expr, inline, indent))
-    return tuple(dict.fromkeys(found))
+                hints.append(hint(expr, inline, indent))
+    return tuple(dict.fromkeys(hints))

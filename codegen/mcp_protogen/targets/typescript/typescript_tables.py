@@ -62,7 +62,7 @@ def types(ir: RevisionIR) -> Iterator[TableEntry]:
 
 
 def _members(type_: ObjectIR) -> Data:
-    return _some(
+    return _without_none(
         members={field.wire: _of_member(field) for field in type_.fields},
         required=[field.wire for field in type_.fields if field.required],
         anyOfRequired=type_.any_of_required or None,
@@ -120,20 +120,20 @@ def methods(ir: RevisionIR) -> Iterator[TableEntry]:
         yield TableEntry(method.method, _method(method), method.doc, method.deprecated is not None)
 
 
-def _method(one: MethodIR) -> Data:
-    return _some(
-        kind=one.kind,
-        senders=one.senders,
-        message=one.message,
-        params=one.params,
-        paramsRequired=one.params_required,
-        results=one.results,
-        phase=one.phase,
-        traits=one.traits,
-        since=one.since,
-        removed=one.removed,
-        deprecated=one.deprecated,
-        source=one.source,
+def _method(method: MethodIR) -> Data:
+    return _without_none(
+        kind=method.kind,
+        senders=method.senders,
+        message=method.message,
+        params=method.params,
+        paramsRequired=method.params_required,
+        results=method.results,
+        phase=method.phase,
+        traits=method.traits,
+        since=method.since,
+        removed=method.removed,
+        deprecated=method.deprecated,
+        source=method.source,
     )
 
 
@@ -143,9 +143,9 @@ def errors(ir: RevisionIR) -> Iterator[TableEntry]:
         yield TableEntry(error.name, _error(error), error.doc)
 
 
-def _error(one: ErrorIR) -> Data:
-    senders = sorted(EMITTERS[one.emit])
-    return _some(code=one.code, senders=senders, data=one.data, source=one.source)
+def _error(error: ErrorIR) -> Data:
+    senders = sorted(EMITTERS[error.emit])
+    return _without_none(code=error.code, senders=senders, data=error.data, source=error.source)
 
 
 def meta_keys(ir: RevisionIR) -> Iterator[TableEntry]:
@@ -154,14 +154,14 @@ def meta_keys(ir: RevisionIR) -> Iterator[TableEntry]:
         yield TableEntry(key.constant.removeprefix("META_"), _meta_key(key))
 
 
-def _meta_key(one: MetaKeyIR) -> Data:
-    return _some(
-        key=one.key,
-        on=one.on,
-        of=one.of or None,
-        type=one.type,
-        required=one.required,
-        source=one.source,
+def _meta_key(key: MetaKeyIR) -> Data:
+    return _without_none(
+        key=key.key,
+        on=key.on,
+        of=key.of or None,
+        type=key.type,
+        required=key.required,
+        source=key.source,
     )
 
 
@@ -171,13 +171,13 @@ def capabilities(ir: RevisionIR) -> Iterator[TableEntry]:
         yield TableEntry(capability.constant, _capability(capability), capability.doc)
 
 
-def _capability(one: CapabilityIR) -> Data:
-    return _some(
-        role=one.role,
-        path=one.path,
-        flag=one.flag or None,
-        implied=one.implied or None,
-        source=one.source,
+def _capability(capability: CapabilityIR) -> Data:
+    return _without_none(
+        role=capability.role,
+        path=capability.path,
+        flag=capability.flag or None,
+        implied=capability.implied or None,
+        source=capability.source,
     )
 
 
@@ -188,20 +188,22 @@ def requirements(ir: RevisionIR) -> Iterator[TableEntry]:
             yield TableEntry(method.method, list(map(_requirement, method.requires)))
 
 
-def _requirement(one: RequirementIR) -> Data:
-    return _some(
-        capability=one.capability,
-        level=one.level,
-        sender=one.sender,
-        when=list(map(_condition, one.when)) or None,
-        source=one.source,
+def _requirement(requirement: RequirementIR) -> Data:
+    return _without_none(
+        capability=requirement.capability,
+        level=requirement.level,
+        sender=requirement.sender,
+        when=list(map(_condition, requirement.when)) or None,
+        source=requirement.source,
     )
 
 
-def _condition(one: ConditionIR) -> Data:
-    return _some(member=one.member, oneOf=one.one_of, orAbsent=one.or_absent or None)
+def _condition(condition: ConditionIR) -> Data:
+    return _without_none(
+        member=condition.member, oneOf=condition.one_of, orAbsent=condition.or_absent or None
+    )
 
 
-def _some(**members: object) -> Data:
+def _without_none(**members: object) -> Data:
     """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

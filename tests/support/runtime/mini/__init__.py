@@ -1,1 +1,1 @@
-"""A small revision, written by hand in the form of generated code."""
+"""A small revision, written by hand like generated code."""

@@ -1,4 +1,4 @@
-"""All types of a target: those that its modules hold, and those that these refer to."""
+"""All types of an SDK: those in its modules, and those that these refer to."""
 
 import enum
 import inspect

@@ -17,7 +17,7 @@ _ALIAS_KEYS = ("alias", "wire", "name", "json")
 
 
 def pydantic() -> Any:
-    """Return the target's Pydantic, if it uses one."""
+    """Return the SDK's Pydantic, if it uses one."""
     return sys.modules.get("pydantic")
 
 

@@ -1,4 +1,4 @@
-"""The constants of a target's modules: numbers, strings, and names of methods."""
+"""The constants of an SDK's modules: numbers, strings, and names of methods."""
 
 import enum
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A description of the types and constants of a target, as one JSON document.
+"""A description of the types and constants of an SDK, as one JSON document.
 
 The job: `path` (folders to import from), `modules`, `methods` (to look for among its constants),
 `messages` (the names of message classes).
@@ -13,14 +13,14 @@ from typing import Any
 
 from .catalogue import ModelCatalogue
 from .constants import constants, find_methods, tables
-from .importing import import_target, message_packages, take
+from .importing import import_sdk, message_packages, take
 
 FORMAT = 1
 
 
 def main(job: dict[str, Any], channel: int) -> None:
-    """Write the description of the target that `job` names to `channel`."""
-    found = import_target(job)
+    """Write the description of the SDK that `job` names to `channel`."""
+    found = import_sdk(job)
     document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
     if found.modules:
         catalogue = ModelCatalogue(found.modules)
@@ -46,9 +46,9 @@ def main(job: dict[str, Any], channel: int) -> None:
 def _name(module: str) -> str:
     """Return the distribution of a module with its version, or the module's name."""
     top = module.split(".")[0]
-    holders = importlib.metadata.packages_distributions().get(top) or [top]
+    distributions = importlib.metadata.packages_distributions().get(top) or [top]
     try:
-        version = importlib.metadata.version(holders[0])
+        version = importlib.metadata.version(distributions[0])
     except importlib.metadata.PackageNotFoundError:
         return module
-    return f"{holders[0]} {version}"
+    return f"{distributions[0]} {version}"

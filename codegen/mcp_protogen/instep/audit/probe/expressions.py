@@ -1,8 +1,8 @@
 """Annotations as small JSON values.
 
     {"scalar": "string"}   {"literal": [...]}   {"list": ...}   {"map": ...}   {"union": [...]}
-    {"ref": KEY}           another type of the target
-    {"any": TEXT}          any value, or a type that only the target can check; TEXT is its text
+    {"ref": KEY}           another type of the SDK
+    {"any": TEXT}          any value, or a type that only the SDK can check; TEXT is its text
 
 `string` stands for every type that JSON carries as one, such as dates and URLs.
 """
@@ -57,12 +57,12 @@ def expression(annotation: Any, refer: Refer) -> dict[str, Any]:
         return _generic(annotation, refer)
     if isinstance(annotation, type):
         return _class(annotation)
-    return _other(annotation, refer)
+    return _special_expression(annotation, refer)
 
 
-def name_of(form: Any) -> str:
+def name_of(hint: Any) -> str:
     """Return the name of a class, an alias or a special form of `typing`."""
-    name = getattr(form, "__name__", None) or getattr(form, "_name", None) or repr(form)
+    name = getattr(hint, "__name__", None) or getattr(hint, "_name", None) or repr(hint)
     return str(name).rsplit(".", 1)[-1]
 
 
@@ -111,7 +111,7 @@ def _class(cls: type) -> dict[str, Any]:
     return _anything(cls)
 
 
-def _other(annotation: Any, refer: Refer) -> dict[str, Any]:
+def _special_expression(annotation: Any, refer: Refer) -> dict[str, Any]:
     if isinstance(annotation, typing.TypeVar):
         bound = annotation.__bound__
         return _anything(annotation) if bound is None else expression(bound, refer)

@@ -1,7 +1,7 @@
-"""Imports of a target: the named modules, all below them, and those its messages come from.
+"""Imports of an SDK: the named modules, all below them, and those its messages come from.
 
-An audit is about messages. A target without its own messages, such as a framework or an adapter,
-has them from another package. Then the types of that package are audited, and not the target's own
+An audit is about messages. A package without its own messages, such as a framework or an adapter,
+has them from another one. Then the types of that one are audited, and not the package's own
 classes of the same names.
 """
 
@@ -19,26 +19,26 @@ _NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "te
 _PROTOCOL = 3
 
 
-class Imported(NamedTuple):
-    """The modules of a target, and the errors of those that could not be imported."""
+class ImportedModules(NamedTuple):
+    """The modules of an SDK, and the errors of those that could not be imported."""
 
     modules: list[ModuleType]
     skipped: list[dict[str, str]]
 
 
-def import_target(job: dict[str, Any]) -> Imported:
+def import_sdk(job: dict[str, Any]) -> ImportedModules:
     """Import the modules that `job` names, from its folders first.
 
     Modules below them that fail are left out and reported; at least one of the named ones must
     work.
     """
     sys.path[:0] = job["path"]
-    found = Imported([], [])
+    found = ImportedModules([], [])
     take(job["modules"], found)
     return found
 
 
-def take(names: Iterable[str], found: Imported) -> None:
+def take(names: Iterable[str], found: ImportedModules) -> None:
     """Import further modules, and all below them."""
     for name in names:
         module = _import_module(name, found.skipped)
@@ -47,12 +47,12 @@ def take(names: Iterable[str], found: Imported) -> None:
 
 
 def message_packages(
-    types: dict[str, dict[str, Any]], found: Imported, job: dict[str, Any]
+    types: dict[str, dict[str, Any]], found: ImportedModules, job: dict[str, Any]
 ) -> list[str]:
-    """Return the modules of other packages whose messages a target exchanges.
+    """Return the modules of other packages whose messages an SDK exchanges.
 
-    The list is empty if the target has its own messages. The modules define types that the target
-    refers to, and have messages; a target with more messages of its own than it refers to there
+    The list is empty if the SDK has its own messages. The modules define types that the SDK
+    refers to, and have messages; an SDK with more messages of its own than it refers to there
     does not count. `types` are those of a catalogue. A private module stands for its package.
     """
     own = {module.__name__ for module in found.modules}
@@ -97,7 +97,7 @@ def _public(module: str) -> str:
     return ".".join(parts)
 
 
-def _take(module: ModuleType, found: Imported) -> None:
+def _take(module: ModuleType, found: ImportedModules) -> None:
     if module in found.modules:
         return
     found.modules.append(module)

@@ -1,4 +1,4 @@
-"""Readers of JSON values as types of the target, which also write them as the target does.
+"""Readers of JSON values as types of the SDK, which also write them as the SDK does.
 
 The user chooses the members to leave out (`written`): Pydantic itself leaves out nothing; most SDKs
 leave out members that are None. A class with its own `model_dump` or `to_dict` writes itself.
@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 class Readers:
-    """Readers of a target's types, or of a choice between several; each is made on first use."""
+    """Readers of an SDK's types, or of a choice between several; each is made on first use."""
 
     def __init__(self, catalogue: ModelCatalogue, written: str) -> None:
         self._catalogue = catalogue
@@ -70,7 +70,7 @@ class Readers:
         model: Any
         try:
             model = adapter.validate_python(value)
-        except Exception as error:  # validators of the target may raise anything
+        except Exception as error:  # validators of the SDK may raise anything
             model = _from_json(adapter, value, objects)
             if model is NOTHING:
                 return Read(_error_text(error))
@@ -78,7 +78,7 @@ class Readers:
             return Read("")  # a typed dictionary may be any part of the given value
         try:
             return Read("", self._dump(adapter, model))
-        except Exception as error:  # serializers of the target may raise anything, too
+        except Exception as error:  # serializers of the SDK may raise anything, too
             return Read(f"read, but cannot be written: {_error_text(error)}")
 
     def _dump(self, adapter: Any, model: Any) -> Any:
@@ -119,7 +119,7 @@ def _by_own_means(objects: list[Any], value: Any) -> Read:
 
 
 def _error_text(error: Exception) -> str:
-    """Return the target's own message, on one line."""
+    """Return the SDK's own message, on one line."""
     errors = getattr(error, "errors", None)
     if callable(errors):
         lines: list[str] = []

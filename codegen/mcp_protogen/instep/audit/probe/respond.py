@@ -1,4 +1,4 @@
-"""Answers of the target's types to test vectors: the responder protocol, format 1.
+"""Answers of the SDK's types to test vectors: the responder protocol, format 1.
 
 The job: `path` and `modules` as for describing; `name` for the hello; `written`, the members to
 leave out of the output; `types`, the keys for each definition of the schema; `messages`, the keys
@@ -14,7 +14,7 @@ import sys
 from typing import Any, cast
 
 from .catalogue import ModelCatalogue
-from .importing import import_target
+from .importing import import_sdk
 from .readers import NOTHING, Read, Readers
 
 FORMAT = 1
@@ -23,7 +23,7 @@ _ENVELOPE = ("jsonrpc", "id")
 
 def main(job: dict[str, Any], channel: int) -> None:
     """Answer line by line until standard input ends."""
-    found = import_target(job)
+    found = import_sdk(job)
     readers = Readers(ModelCatalogue(found.modules), job["written"])
     # Modules that could be imported for the description must be there.
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]

@@ -1,7 +1,7 @@
 """The start of the probe: `python run.py describe|respond JOB`.
 
 JOB is a JSON object, compressed and in base64. The folder of this file must not be on the path, or
-its modules would hide the target's. So they become a package with its own name, and the working
+its modules would hide the SDK's. So they become a package with its own name, and the working
 directory takes the folder's place, as with `python -m`.
 """
 
@@ -18,7 +18,7 @@ _PACKAGE = "_mcp_gen_probe"
 
 
 def main() -> None:
-    """Run one part of the probe, and end the process, even if the target has started threads."""
+    """Run one part of the probe, and end the process, even if the SDK has started threads."""
     part, job = sys.argv[1], json.loads(zlib.decompress(base64.urlsafe_b64decode(sys.argv[2])))
     channel = _protected_stdout()
     here = Path(__file__).resolve().parent
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _protected_stdout() -> int:
-    """Return a descriptor for our use; output of the target goes to standard error."""
+    """Return a descriptor for our use; output of the SDK goes to standard error."""
     channel = os.dup(1)
     os.dup2(2, 1)
     return channel

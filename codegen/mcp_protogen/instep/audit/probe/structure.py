@@ -1,4 +1,4 @@
-"""The check whether a JSON value fits an expression, for types that the target cannot check.
+"""The check whether a JSON value fits an expression, for types that the SDK cannot check.
 
 Dataclasses and typed dictionaries without Pydantic declare their members and check nothing. Members
 of a dataclass may be in snake case for a wire name in camel case.
@@ -28,26 +28,26 @@ def snake(wire: str) -> str:
 
 def fault(value: Any, expression: dict[str, Any], types: dict[str, Any]) -> str:
     """Return the fault of a value in a few words; empty if it fits."""
-    (form, inside), *_ = expression.items()
-    if form == "ref":
+    (kind, inside), *_ = expression.items()
+    if kind == "ref":
         return _type_fault(value, types[inside], types)
-    if form == "union":
+    if kind == "union":
         faults = [fault(value, arm, types) for arm in inside]
         return "" if "" in faults else faults[0]
-    if form == "scalar":
+    if kind == "scalar":
         return "" if _CHECKS[inside](value) else f"{value!r:.40} is not of type {inside}"
-    if form == "literal":
+    if kind == "literal":
         fits = any(value == item and type(value) is type(item) for item in inside)
         return "" if fits else f"{value!r:.40} is not one of {inside}"
-    return _container(value, form, inside, types)
+    return _container(value, kind, inside, types)
 
 
-def _container(value: Any, form: str, inside: Any, types: dict[str, Any]) -> str:
-    if form not in _CONTAINERS:
+def _container(value: Any, kind: str, inside: Any, types: dict[str, Any]) -> str:
+    if kind not in _CONTAINERS:
         return ""
-    if not isinstance(value, _CONTAINERS[form]):
-        return f"{value!r:.40} is not of type {form}"
-    items = cast("dict[str, Any]", value).values() if form == "map" else cast("list[Any]", value)
+    if not isinstance(value, _CONTAINERS[kind]):
+        return f"{value!r:.40} is not of type {kind}"
+    items = cast("dict[str, Any]", value).values() if kind == "map" else cast("list[Any]", value)
     return next((found for item in items if (found := fault(item, inside, types))), "")
 
 

@@ -1,4 +1,4 @@
-"""The forms of an outcome of `mcp-gen update`: text, JSON, Markdown or annotations."""
+"""The formats of an outcome of `mcp-gen update`: text, JSON, Markdown or annotations."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class UpdateFormat(StrEnum):
-    """The forms of an outcome."""
+    """The formats of an outcome."""
 
     TEXT = "text"
     """For a terminal."""
@@ -20,10 +20,10 @@ class UpdateFormat(StrEnum):
     """Annotations of GitHub Actions."""
 
 
-def render(form: UpdateFormat, outcome: "UpdateResult", *, colour: bool = False) -> str:
-    """Return the outcome in one form, with a newline at the end; `colour` is for text."""
-    # Only the form that is asked for is imported.
-    match form:
+def render(format: UpdateFormat, outcome: "UpdateResult", *, colour: bool = False) -> str:
+    """Return the outcome in one format, with a newline at the end; `colour` is for text."""
+    # Only the module of this format is imported.
+    match format:
         case UpdateFormat.TEXT:
             from mcp_protogen.instep.update.pages import text
 

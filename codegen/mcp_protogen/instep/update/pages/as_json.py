@@ -1,6 +1,6 @@
 """An outcome as JSON, for programs.
 
-The form is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
+The format is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
 terminal, and nothing is cut.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.update.candidates import Candidate
+from mcp_protogen.instep.update.dependents import Dependent
 from mcp_protogen.instep.update.updating import News, UpdateResult
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, Publication
 from mcp_protogen.pipeline.reports.pages.as_json import as_json as comparison_json
@@ -71,16 +72,24 @@ def _finding(news: News) -> dict[str, Any]:
     finding = news.finding
     comparison = finding.comparison
     return {
-        "compared_with": finding.basis,
+        "compared_with": finding.compared_with,
         "only_prose": finding.only_prose,
         "pointers": list(finding.pointers),
         "comparison": None if comparison is None else comparison_json(comparison, None),
         "patches": [asdict(patch) for patch in finding.patches],
         "undecided": _problems(finding.undecided.open),
         "wrong": _problems(finding.undecided.wrong),
-        "packages": [
-            {**asdict(package), "would_change": package.would_change} for package in news.packages
-        ],
+        "packages": [_package(package) for package in news.packages],
+    }
+
+
+def _package(package: Dependent) -> dict[str, Any]:
+    return {
+        "folder": package.folder,
+        "revision": package.revision,
+        "basis": package.input_kind,
+        "source": package.source,
+        "would_change": package.would_change,
     }
 
 

@@ -40,7 +40,7 @@ def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
     if finding.comparison is not None and finding.comparison.changes:
         yield ""
         yield render_comparison(PageFormat.MARKDOWN, finding.comparison).rstrip("\n")
-    yield from _settling(finding)
+    yield from _next_steps(finding)
     if news.packages:
         lines = [
             f"{_code(package.folder)}: {_prose(phrases.effect(package, finding))}"
@@ -49,7 +49,7 @@ def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
         yield from _list("Packages", lines)
 
 
-def _settling(finding: Finding) -> Iterator[str]:
+def _next_steps(finding: Finding) -> Iterator[str]:
     if finding.patches:
         advice = [
             f"{_code(patch.place)}, {_code(patch.pointer)}: {_prose(text)}"

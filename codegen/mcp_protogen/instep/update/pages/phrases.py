@@ -5,7 +5,7 @@ from shlex import quote
 from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.update.candidates import Candidate, CandidateState, is_draft
-from mcp_protogen.instep.update.dependents import Basis, Dependent
+from mcp_protogen.instep.update.dependents import Dependent, InputKind
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.updating import UpdateResult
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit
@@ -33,12 +33,14 @@ def summary(outcome: UpdateResult) -> str:
         return f"{candidate.revision} is pinned to {candidate.sha256[:SHORT]}"
     looked = pluralize(len(outcome.candidates), outcome.options.wanted.kind.noun)
     if not outcome.news:
-        return f"nothing has moved: {looked} at {where(outcome)}"
+        return f"nothing has moved: {looked} at {source_text(outcome)}"
     names = ", ".join(news.finding.candidate.revision for news in outcome.news)
-    return f"something has moved: {len(outcome.news)} of {looked} at {where(outcome)}: {names}"
+    return (
+        f"something has moved: {len(outcome.news)} of {looked} at {source_text(outcome)}: {names}"
+    )
 
 
-def where(outcome: UpdateResult) -> str:
+def source_text(outcome: UpdateResult) -> str:
     """Return the source, with its commit if that is known."""
     commit = outcome.source.commit
     return f"{outcome.source.name} at {commit[:SHORT]}" if commit else outcome.source.name
@@ -61,7 +63,7 @@ def describe_pin(finding: Finding) -> str:
     """Return the publication that is pinned."""
     pin = finding.candidate.pin
     if pin is None:
-        return f"nothing yet; it is compared with {finding.basis}"
+        return f"nothing yet; it is compared with {finding.compared_with}"
     return _publication(pin.published)
 
 
@@ -76,7 +78,7 @@ def describe_candidate(candidate: Candidate) -> str:
 
 
 def changes(finding: Finding) -> str:
-    """Return how much differs from the basis."""
+    """Return how much differs from the pinned revision."""
     if finding.only_prose:
         return "only in prose, such as descriptions; the structure is the same"
     places = f"the structure differs in {pluralize(len(finding.pointers), 'place')}"
@@ -103,12 +105,12 @@ def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
 
 def effect(dependent: Dependent, finding: Finding) -> str:
     """Return the effect on a package of accepting the finding."""
-    if dependent.basis is Basis.FOUND:
+    if dependent.input_kind is InputKind.FOUND:
         return "made from the same file that was found; it stays as it is"
-    if dependent.basis is Basis.OWN_FILE:
+    if dependent.input_kind is InputKind.OWN_FILE:
         return f"made from its own file, {dependent.source}; it stays as it is"
     made = "made from the pinned file"
-    if dependent.basis is Basis.EARLIER:
+    if dependent.input_kind is InputKind.EARLIER:
         made = "made from an earlier publication, and out of date already"
     change = "its lock changes" if finding.only_prose else "its code may change"
     return f"{made}; {change} when it is generated again"

@@ -40,7 +40,7 @@ def _news_lines(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str
         page = render_comparison(PageFormat.TEXT, finding.comparison, colour=colour)
         yield from (f"  {line}".rstrip() for line in page.splitlines())
         yield ""
-    yield from _settling(finding)
+    yield from _next_steps(finding)
     yield from _packages(news)
     yield f"  to accept: {safe_line(phrases.command(outcome, finding))}"
     yield ""
@@ -48,11 +48,11 @@ def _news_lines(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str
 
 def _remaining_work(news: News) -> Iterator[str]:
     """Yield the work that is left after a pin has moved."""
-    yield from _settling(news.finding)
+    yield from _next_steps(news.finding)
     yield from _packages(news)
 
 
-def _settling(finding: Finding) -> Iterator[str]:
+def _next_steps(finding: Finding) -> Iterator[str]:
     if finding.patches:
         yield f"  patches: {phrases.patches(finding)}"
         advice = phrases.advice(finding)

@@ -1,4 +1,4 @@
-"""The forms of a comparison: text, JSON, Markdown, annotations, an HTML page.
+"""The formats of a comparison: text, JSON, Markdown, annotations, an HTML page.
 
 A renderer is a function from values to a string. It leaves nothing out: the caller narrows a
 comparison and detects a terminal.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PageFormat(StrEnum):
-    """The forms of a comparison."""
+    """The formats of a comparison."""
 
     TEXT = "text"
     """Grouped and aligned, for a terminal."""
@@ -29,7 +29,7 @@ class PageFormat(StrEnum):
 
 
 def render(
-    form: PageFormat,
+    format: PageFormat,
     comparison: Comparison,
     matrix: "Matrix | None" = None,
     *,
@@ -37,13 +37,13 @@ def render(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """Return the comparison in one form, with a newline at the end.
+    """Return the comparison in one format, with a newline at the end.
 
     Severities are those for `reader`, or the worst ones. `matrix` is for the HTML page; `colour`
     and `width`, in columns, are for text.
     """
-    # Only the requested form is imported: text must not wait for a template engine.
-    match form:
+    # Only the requested format is imported: text must not wait for Jinja.
+    match format:
         case PageFormat.TEXT:
             from mcp_protogen.pipeline.reports.pages import as_text
 

@@ -1,6 +1,6 @@
 """A comparison as JSON, for programs.
 
-The form is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
+The format is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
 every reader, and its texts are not escaped for a terminal.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, rank_changes
+from mcp_protogen.pipeline.reports.pages.ranking import RankedChange, counts, rank_changes
 
 FORMAT = 1
 
@@ -21,7 +21,7 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
-    """Return the comparison as a JSON value in the public form."""
+    """Return the comparison as a JSON value in the public format."""
     return {
         "format": FORMAT,
         "before": comparison.before,
@@ -43,7 +43,7 @@ def _counts(comparison: Comparison, reader: Reader) -> Mapping[Severity, int]:
     return counts(change.severity_for(reader) for change in comparison.changes)
 
 
-def _change(entry: Ranked, readers: Sequence[Reader]) -> dict[str, Any]:
+def _change(entry: RankedChange, readers: Sequence[Reader]) -> dict[str, Any]:
     change = entry.change
     return {
         "code": change.code,

@@ -25,7 +25,7 @@ from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import (
     CATEGORIES,
     HEADINGS,
-    Ranked,
+    RankedChange,
     concerning,
     counts,
     summary,
@@ -72,7 +72,7 @@ class _Page:
     reader: Reader | None
     width: int
 
-    def section(self, severity: Severity, entries: Sequence[Ranked]) -> Iterator[str]:
+    def section(self, severity: Severity, entries: Sequence[RankedChange]) -> Iterator[str]:
         """Yield all changes of one severity."""
         yield self.paint(_COLOURS[severity], f"{HEADINGS[severity]} ({len(entries)})")
         yield ""
@@ -81,7 +81,7 @@ class _Page:
             yield from self._group(list(group))
         yield ""
 
-    def reasons(self, severity: Severity, shown: Sequence[Ranked]) -> Iterator[str]:
+    def reasons(self, severity: Severity, shown: Sequence[RankedChange]) -> Iterator[str]:
         """Yield the reasons of the changes of one severity.
 
         A reason that is already given for a worse severity is left out.
@@ -98,7 +98,7 @@ class _Page:
         if codes:
             yield ""
 
-    def _group(self, entries: Sequence[Ranked]) -> Iterator[str]:
+    def _group(self, entries: Sequence[RankedChange]) -> Iterator[str]:
         kinds = Counter(map(_kind, entries))
         listed = sorted(kind for kind, number in kinds.items() if kind and number >= _MANY)
         single = [entry for entry in entries if _kind(entry) not in listed]
@@ -113,7 +113,7 @@ class _Page:
             margin = _INDENT * 2
             yield from (margin + line for line in _fill(names, self.width - len(margin)))
 
-    def _change(self, entry: Ranked, column: int) -> Iterator[str]:
+    def _change(self, entry: RankedChange, column: int) -> Iterator[str]:
         margin = " " * (len(_INDENT) + column + 2)
         change = entry.change
         lines = self._compact(margin, entry) or [
@@ -126,7 +126,7 @@ class _Page:
             lines[0] = f"{_INDENT}{change.item.ljust(column)}  {lines[0].removeprefix(margin)}"
         yield from lines
 
-    def _compact(self, margin: str, entry: Ranked) -> list[str]:
+    def _compact(self, margin: str, entry: RankedChange) -> list[str]:
         """Return message and values on one line, with the label after or below it.
 
         Return an empty list if they do not fit.
@@ -147,12 +147,12 @@ class _Page:
             return [f"{margin}{text}  {dim}"]
         return [margin + text, margin + dim]
 
-    def _label(self, entry: Ranked) -> str:
+    def _label(self, entry: RankedChange) -> str:
         """Return the code, and the concerned readers if no reader was chosen."""
         code = entry.change.code
         return f"[{code}]" if self.reader else f"[{code}: {entry.concerns}]"
 
-    def _add_label(self, margin: str, message: str, entry: Ranked) -> list[str]:
+    def _add_label(self, margin: str, message: str, entry: RankedChange) -> list[str]:
         """Return the message as lines, with the label after or below it."""
         available = self.width - len(margin)
         label = self._label(entry)
@@ -193,7 +193,7 @@ class _Kind:
     concerns: str
 
 
-def _kind(entry: Ranked) -> _Kind | None:
+def _kind(entry: RankedChange) -> _Kind | None:
     """Return the kind of a change that may be listed by name; None for a breaking change.
 
     For a type that was added or removed, its name is enough: its content matters where it is used.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.harmless import make_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, concerning, summary
+from mcp_protogen.pipeline.reports.pages.ranking import RankedChange, concerning, summary
 from mcp_protogen.pipeline.reports.pages.workflow_commands import (
     Annotation,
     page_lines,
@@ -41,7 +41,7 @@ def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation 
     yield f"{title}: {summary(safe, reader)}"
 
 
-def _message(entry: Ranked, reader: Reader | None) -> str:
+def _message(entry: RankedChange, reader: Reader | None) -> str:
     change = entry.change
     # An annotation appears alone in the list of a run, so it must name its subject.
     text = f"{change.item}: {change.message}"

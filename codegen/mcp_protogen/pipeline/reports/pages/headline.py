@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_protogen.pipeline.reports.change import Category, Comparison, Reader, Severity
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, concerning, noun
+from mcp_protogen.pipeline.reports.pages.ranking import RankedChange, concerning, noun
 
 # The rest of a longer list is counted.
 _FEATURES = 8
@@ -32,12 +32,12 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
     listed = _list_names([statement.text for statement in found], _FEATURES)
     new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
     also = f"; new: {_list_names(new, _FEATURES)}" if new else ""
-    said = f": {listed}" if listed else ""
-    return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
+    features = f": {listed}" if listed else ""
+    return f"{comparison.after} against {comparison.before}: {counts}{features}{also}."
 
 
 def _counts(
-    entries: Sequence[Ranked], severity: Severity, judged: Sequence[Reader]
+    entries: Sequence[RankedChange], severity: Severity, judged: Sequence[Reader]
 ) -> Iterator[str]:
     """Yield the number of changes of this severity for clients and servers, or for all readers."""
     found = Counter(
@@ -62,8 +62,8 @@ class _Statement:
     text: str
 
 
-def _features(comparison: Comparison, entries: Sequence[Ranked]) -> Iterator[_Statement]:
-    by_feature: dict[str, list[Ranked]] = {}
+def _features(comparison: Comparison, entries: Sequence[RankedChange]) -> Iterator[_Statement]:
+    by_feature: dict[str, list[RankedChange]] = {}
     for entry in entries:
         by_feature.setdefault(entry.change.feature, []).append(entry)
     for name, found in by_feature.items():
@@ -73,17 +73,17 @@ def _features(comparison: Comparison, entries: Sequence[Ranked]) -> Iterator[_St
             yield _describe_changes(name, found)
 
 
-def _describe_changes(name: str, entries: Sequence[Ranked]) -> _Statement:
+def _describe_changes(name: str, entries: Sequence[RankedChange]) -> _Statement:
     removed = [entry.change.item for entry in entries if entry.change.code == "method-removed"]
     rules = [entry.change.item for entry in entries if entry.change.category is Category.RULE]
-    said = [
+    parts = [
         f"{_list_names(names, _NAMES)} {what}"
         for names, what in ((removed, "removed"), (rules, "changed"))
         if names
     ]
     if more := len(entries) - len(removed) - len(rules):
-        said.append(f"{more} more" if said else f"{more}")
-    return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(said)})")
+        parts.append(f"{more} more" if parts else f"{more}")
+    return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(parts)})")
 
 
 def _list_names(names: Sequence[str], most: int) -> str:

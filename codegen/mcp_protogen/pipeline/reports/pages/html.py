@@ -65,7 +65,7 @@ def _tally(comparison: Comparison) -> dict[Reader, dict[Severity, int]]:
 
 @cache
 def _environment() -> "Environment":
-    # Slow to import, and no other form of a comparison needs it.
+    # Slow to import, and no other format of a comparison needs it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

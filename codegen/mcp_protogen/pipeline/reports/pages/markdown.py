@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import (
     CATEGORIES,
     HEADINGS,
-    Ranked,
+    RankedChange,
     concerning,
     summary,
 )
@@ -72,7 +72,7 @@ def _overview(overview: Overview) -> Iterator[str]:
         yield ""
 
 
-def _section(entries: Sequence[Ranked], reader: Reader | None) -> Iterator[str]:
+def _section(entries: Sequence[RankedChange], reader: Reader | None) -> Iterator[str]:
     for category, group in groupby(entries, key=lambda entry: entry.change.category):
         yield ""
         yield f"**{_capitalise(prose(CATEGORIES[category]))}**"
@@ -81,7 +81,7 @@ def _section(entries: Sequence[Ranked], reader: Reader | None) -> Iterator[str]:
             yield _bullet(entry, reader)
 
 
-def _bullet(entry: Ranked, reader: Reader | None) -> str:
+def _bullet(entry: RankedChange, reader: Reader | None) -> str:
     change = entry.change
     values = " → ".join(code(value) for value in (change.before, change.after) if value)
     text = f"- {code(change.item)}: {prose(change.message)}" + (f": {values}" if values else "")

@@ -43,7 +43,7 @@ POSITION = {category: position for position, category in enumerate(Category)}
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedChange:
     """A change with its shown severity, and the readers with that severity."""
 
     change: ReportedChange
@@ -57,13 +57,13 @@ class Ranked:
         return "everybody" if everybody else ", ".join(self.readers)
 
 
-def rank_changes(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+def rank_changes(comparison: Comparison, reader: Reader | None) -> tuple[RankedChange, ...]:
     """Return all changes, the worst first, then by category, item and code."""
     found = [_rank_change(change, reader) for change in comparison.changes]
     return tuple(sorted(found, key=_order))
 
 
-def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+def concerning(comparison: Comparison, reader: Reader | None) -> tuple[RankedChange, ...]:
     """Return the changes that concern this reader; without a reader, all of them."""
     entries = rank_changes(comparison, reader)
     if reader is None:
@@ -73,15 +73,15 @@ def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, .
 
 def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
     """Return the number of changes of each severity, the worst first, with zeros."""
-    found = Counter(severities)
-    return {severity: found[severity] for severity in Severity}
+    result = Counter(severities)
+    return {severity: result[severity] for severity in Severity}
 
 
-def describe_counts(found: Mapping[Severity, int]) -> str:
+def describe_counts(numbers: Mapping[Severity, int]) -> str:
     """Return counts in words, such as `3 breaking, 1 warning, 40 info`, without `none`."""
     parts = [
         f"{number} {noun(severity, number)}"
-        for severity, number in found.items()
+        for severity, number in numbers.items()
         if number and severity is not Severity.NONE
     ]
     return ", ".join(parts) or "no changes"
@@ -100,15 +100,15 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 
-def _rank_change(change: ReportedChange, reader: Reader | None) -> Ranked:
+def _rank_change(change: ReportedChange, reader: Reader | None) -> RankedChange:
     severity = change.severity_for(reader)
     concerned = tuple(
         candidate for candidate in Reader if change.severity.get(candidate) is severity
     )
-    return Ranked(change, severity, (reader,) if reader else concerned)
+    return RankedChange(change, severity, (reader,) if reader else concerned)
 
 
-def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
+def _order(entry: RankedChange) -> tuple[int, int, str, str, str]:
     change = entry.change
     return entry.severity.rank, POSITION[change.category], change.item, change.code, change.pointer
 

@@ -34,8 +34,8 @@ class Annotation:
     def command(self) -> str:
         """The line that becomes the annotation, within the limits."""
         place = f"file={_property(self.file)}," if self.file else ""
-        title, message = _cut(self.title, _LONGEST_TITLE), _cut(self.message, LONGEST)
-        return f"::{self.level} {place}title={_property(title)}::{_data(message)}"
+        title, message = _shorten(self.title, _LONGEST_TITLE), _shorten(self.message, LONGEST)
+        return f"::{self.level} {place}title={_property(title)}::{_escape_data(message)}"
 
     @property
     def fits(self) -> bool:
@@ -64,14 +64,14 @@ def page_lines(parts: Iterable[Annotation | str]) -> Iterator[str]:
         if quota[part.level] > 0:
             yield part.command
         elif quota[part.level] == 0:
-            yield _more(part.level, left[part.level]).command
+            yield _overflow_note(part.level, left[part.level]).command
         if quota[part.level] <= 0 or not part.fits:
             yield part.line
         left[part.level] -= 1
         quota[part.level] -= 1
 
 
-def _more(level: str, number: int) -> Annotation:
+def _overflow_note(level: str, number: int) -> Annotation:
     message = f"{number} more of this level are in the log of this step; GitHub shows only {SHOWN}."
     return Annotation(level, f"{number} more", message)
 
@@ -89,14 +89,14 @@ def problem_annotation(problem: Problem) -> Annotation:
     return Annotation(problem.level, problem.code, message, problem.place)
 
 
-def _cut(text: str, longest: int) -> str:
+def _shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     shown = "\n".join(map(safe_line, text.replace("%", "%25").split("\n")))
     return shown.replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -18,8 +18,8 @@ def with_members(cls: Any, added: Added) -> Any:
 
     If nothing is added, return `cls`.
     """
-    if found := [subclass for subclass in added if cls in subclass.__bases__]:
-        return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
+    if classes := [subclass for subclass in added if cls in subclass.__bases__]:
+        return classes[0] if len(classes) == 1 else type(cls.__name__, tuple(classes), {})
     cls.model_rebuild()
     fields: dict[str, Any] = {}
     for name, field in cls.__pydantic_fields__.items():
@@ -33,13 +33,13 @@ def _annotation(kind: Any, added: Added) -> Any:
     if isinstance(kind, type) and any(kind in subclass.__bases__ for subclass in added):
         return with_members(kind, added)
     arms = get_args(kind)
-    changed = tuple(_annotation(arm, added) for arm in arms)
-    if all(old is new for old, new in zip(arms, changed, strict=True)):
+    new_arms = tuple(_annotation(arm, added) for arm in arms)
+    if all(old is new for old, new in zip(arms, new_arms, strict=True)):
         return kind
     origin: Any = get_origin(kind)
     if origin is UnionType:
         origin = Union
-    return origin[changed]
+    return origin[new_arms]
 
 
 def narrow_to(model: Any, classes: Iterable[type[Any]]) -> Any:

@@ -40,7 +40,7 @@ SUPPLIED: Final[Any] = object()
 """The default of an object member: an immutable object of default values."""
 
 
-class _Rules(NamedTuple):
+class _Shape(NamedTuple):
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names
     optional: frozenset[str]  # the Python names in `absent_if_none`
@@ -94,8 +94,8 @@ class WireModel(BaseModel):
             line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
             raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
         # As text again: a class may read members of JSON text differently.
-        checked: Self = cls.__pydantic_validator__.validate_json(to_json(value))
-        return checked
+        result: Self = cls.__pydantic_validator__.validate_json(to_json(value))
+        return result
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object to send, as a dictionary of JSON values."""
@@ -107,7 +107,7 @@ class WireModel(BaseModel):
     def to_json(self) -> bytes:
         """Return the JSON object to send, as UTF-8 text, with null for NaN and infinities.
 
-        Raise `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        Raise `pydantic_core.PydanticSerializationError` for a value that JSON lacks.
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
@@ -115,7 +115,7 @@ class WireModel(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
-            implied, absent_if_none, _, _, validate = rules_of(type(self))
+            implied, absent_if_none, _, _, validate = shape_of(type(self))
             for name, wire_name, value in implied:
                 if members.get(name, SUPPLIED) is SUPPLIED and wire_name not in members:
                     members[name] = value
@@ -135,17 +135,17 @@ class WireModel(BaseModel):
 
         @property
         def model_fields_set(self) -> set[str]:
-            given = self.__pydantic_fields_set__
-            namesakes = _namesakes(self) & rules_of(type(self)).optional
+            names = self.__pydantic_fields_set__
+            namesakes = _namesakes(self) & shape_of(type(self)).optional
             absent = {name for name in namesakes if self.__dict__.get(name) is None}
-            return given - absent if absent else given
+            return names - absent if absent else names
 
         def __setattr__(self, name: str, value: Any) -> None:
             _refuse_if_shared(self)
-            rules = rules_of(type(self))
-            if name in rules.names:
-                raise AttributeError(f"{name} is called {rules.names[name]} in Python")
-            if value is None and name in rules.optional:
+            shape = shape_of(type(self))
+            if name in shape.names:
+                raise AttributeError(f"{name} is called {shape.names[name]} in Python")
+            if value is None and name in shape.optional:
                 _leave_out(self, name)
                 return
             # Pydantic checks an assignment with declared and undeclared members in one dictionary.
@@ -169,22 +169,22 @@ class WireModel(BaseModel):
             self, *, update: Mapping[str, Any] | None = None, deep: bool = False
         ) -> Self:
             if update is not None:
-                names = rules_of(type(self)).names
+                names = shape_of(type(self)).names
                 update = {names.get(name, name): value for name, value in update.items()}
             return super().model_copy(update=update, deep=deep)
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
-            rules = rules_of(cls)
+            shape = shape_of(cls)
             if _fields_set is not None:
-                _fields_set = _fields_set | {name for name, _, _ in rules.implied}
-            given = {
-                name: value for name, wire_name, value in rules.implied if wire_name not in members
+                _fields_set = _fields_set | {name for name, _, _ in shape.implied}
+            defaults = {
+                name: value for name, wire_name, value in shape.implied if wire_name not in members
             }
             for name, value in members.items():
-                if value is not None or name not in rules.absent_if_none:
-                    given[name] = value
-            return super().model_construct(_fields_set, **given)
+                if value is not None or name not in shape.absent_if_none:
+                    defaults[name] = value
+            return super().model_construct(_fields_set, **defaults)
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
             return super().model_dump(**{"exclude_unset": True, **options})
@@ -285,7 +285,7 @@ def required_members(cls: type[WireModel]) -> dict[str, Any]:
 
 
 @cache
-def rules_of(cls: type[WireModel]) -> _Rules:
+def shape_of(cls: type[WireModel]) -> _Shape:
     # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
@@ -305,7 +305,7 @@ def rules_of(cls: type[WireModel]) -> _Rules:
             optional[name] = wire_name
     names = frozenset(optional)
     validate = cls.__pydantic_validator__.validate_python
-    return _Rules(tuple(implied), names.union(optional.values()), names, renamed, validate)
+    return _Shape(tuple(implied), names.union(optional.values()), names, renamed, validate)
 
 
 @cache
@@ -344,5 +344,5 @@ def text_of(result: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _member(holder: object, name: str, wire: str = "") -> Any:
-    return holder.get(wire or name) if is_object(holder) else declared_member(holder, name)
+def _member(owner: object, name: str, wire: str = "") -> Any:
+    return owner.get(wire or name) if is_object(owner) else declared_member(owner, name)

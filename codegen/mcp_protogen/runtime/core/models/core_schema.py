@@ -61,7 +61,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of a class in place; `resolve` returns the target of a reference."""
+    """Adjust the schema of a class in place; `resolve` follows a reference."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.
@@ -96,20 +96,20 @@ def adjust(
 def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]) -> None:
     # For each error, the validator copies the path to it: many errors below a long name would take
     # a thousand times the memory of the value. Models have few members.
-    left: list[Any] = [schema]
-    while left:
-        one: Any = left.pop()
-        if one["type"] == "definition-ref":
+    stack: list[Any] = [schema]
+    while stack:
+        node: Any = stack.pop()
+        if node["type"] == "definition-ref":
             try:
-                one = resolve(one)
+                node = resolve(node)
             except LookupError:
                 continue  # a model that is still being built is adjusted afterwards
-        if one["type"] in ("list", "dict"):
-            if one.get("fail_fast"):
+        if node["type"] in ("list", "dict"):
+            if node.get("fail_fast"):
                 continue
-            one["fail_fast"] = True
-        if one["type"] != "model":
-            left += _inside(one)
+            node["fail_fast"] = True
+        if node["type"] != "model":
+            stack += _inside(node)
 
 
 def _inside(value: Any) -> Iterator[Any]:
@@ -124,13 +124,13 @@ def _absence_check(names: list[str]) -> _Check:
     # A received undeclared member may have the Python name of a declared one.
 
     def check(members: _Members) -> _Members:
-        values, others, given = members
+        values, extra, keys = members
         for name in names:
             value = values[name]
             if type(value) is _Absent:
                 values[name] = value.root
-                if others:
-                    given.discard(name)
+                if extra:
+                    keys.discard(name)
         return members
 
     return check
@@ -142,9 +142,9 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
     context = {"members": ", ".join(wire_names)}
 
     def check(members: _Members) -> _Members:
-        values, _, given = members
+        values, _, keys = members
         # An assignment sets one member, but `values` has all of them.
-        if not any(values[name] is not None or name in given for name in names):
+        if not any(values[name] is not None or name in keys for name in names):
             raise PydanticCustomError(
                 "any_of_required", "At least one of {members} is required", context
             )

@@ -22,9 +22,9 @@ def signature(cls: type[BaseModel]) -> Signature:
 
 
 def _parameter(name: str, field: FieldInfo) -> Parameter:
-    given = ... if type(field.default) is object else field.default
-    given = Parameter.empty if field.is_required() else given
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=field.annotation)
+    default = ... if type(field.default) is object else field.default
+    default = Parameter.empty if field.is_required() else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=field.annotation)
 
 
 def describe_fields(cls: type[BaseModel]) -> dict[str, FieldInfo]:

@@ -11,7 +11,7 @@ from ..json import is_object
 from .base import WireModel
 
 
-def _whole(number: float) -> int:
+def _to_integer(number: float) -> int:
     if not number.is_integer():
         raise ValueError("not a whole number")
     return int(number)
@@ -27,7 +27,7 @@ class _Numeric(NamedTuple):
     ) -> CoreSchema:
         number: CoreSchema = cs.float_schema(strict=True, allow_inf_nan=False)
         if self.whole:
-            number = cs.no_info_after_validator_function(_whole, number)
+            number = cs.no_info_after_validator_function(_to_integer, number)
         return cs.union_schema(
             [cs.int_schema(strict=True), number],
             mode="left_to_right",
@@ -59,14 +59,14 @@ class Exact:
 
 
 def _literal_check(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
-    known = {(isinstance(constant, bool), constant): constant for constant in constants}
+    table = {(isinstance(constant, bool), constant): constant for constant in constants}
     expected = {"expected": " or ".join(map(repr, constants))}
 
     def check(value: Any) -> Any:
         if isinstance(value, str | int | float):
-            found = known.get((isinstance(value, bool), value))
-            if found is not None:
-                return found
+            match = table.get((isinstance(value, bool), value))
+            if match is not None:
+                return match
         raise PydanticCustomError("literal_error", "Input should be {expected}", expected)
 
     return check
@@ -90,20 +90,20 @@ class OpenUnion(NamedTuple):
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        known: dict[str, CoreSchema] = {}
+        schemas: dict[str, CoreSchema] = {}
         fallback: CoreSchema | None = None
         for arm in get_args(source):
             tags = _tags(arm, self.tag)
             schema = handler.generate_schema(arm)
-            known |= dict.fromkeys(tags, schema)
+            schemas |= dict.fromkeys(tags, schema)
             fallback = fallback if tags else schema
-        if fallback is None or not known:
+        if fallback is None or not schemas:
             raise TypeError(f"an open union needs arms with a constant {self.tag}, and one without")
         # Instances are written by their own class, which is fast, and right for subclasses.
         return cs.union_schema(
             [
-                (cs.tagged_union_schema(known, self.tag), f"({self.tag})"),
-                cs.no_info_wrap_validator_function(_unknown_only(self.tag, known), fallback),
+                (cs.tagged_union_schema(schemas, self.tag), f"({self.tag})"),
+                cs.no_info_wrap_validator_function(_unknown_only(self.tag, schemas), fallback),
             ],
             mode="left_to_right",
             serialization=cs.simple_ser_schema("any"),
@@ -118,11 +118,11 @@ def _tags(arm: type[WireModel], tag: str) -> tuple[str, ...]:
 
 
 def _unknown_only(
-    tag: str, known: dict[str, CoreSchema]
+    tag: str, schemas: dict[str, CoreSchema]
 ) -> Callable[[Any, cs.ValidatorFunctionWrapHandler], Any]:
     def validate(value: Any, handler: cs.ValidatorFunctionWrapHandler) -> Any:
-        found = value.get(tag) if is_object(value) else getattr(value, tag, None)
-        if not isinstance(found, str) or found in known:
+        kind = value.get(tag) if is_object(value) else getattr(value, tag, None)
+        if not isinstance(kind, str) or kind in schemas:
             # The known arms have reported the problems: an error without lines adds nothing.
             raise ValidationError.from_exception_data("unknown", [])
         return handler(value)

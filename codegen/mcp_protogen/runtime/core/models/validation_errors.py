@@ -33,16 +33,16 @@ def problems(
     Arms of a union for another JSON type than the input are ignored.
     """
     lines = lines or error.errors(include_url=False)
-    found: dict[Problem, str] = {}
-    left = _LONGEST
+    texts: dict[Problem, str] = {}
+    room = _LONGEST
     for line in lines[:_MOST]:
         problem = problem_of(line, value, prefix)
-        left -= len(problem.pointer)
-        if left < 0 and found:
+        room -= len(problem.pointer)
+        if room < 0 and texts:
             break
-        found.setdefault(problem, line["type"])
+        texts.setdefault(problem, line["type"])
     outer: set[str] = set()
-    for pointer, _ in found:
+    for pointer, _ in texts:
         around, slash, _ = pointer.rpartition("/")
         # The containers of a pointer found before are in the set already.
         while slash and around not in outer:
@@ -50,7 +50,7 @@ def problems(
             around, slash, _ = around.rpartition("/")
     return [
         problem
-        for problem, type in found.items()
+        for problem, type in texts.items()
         if not (type.endswith("_type") and problem.pointer in outer)
     ]
 
@@ -79,22 +79,22 @@ def problem_of(line: ErrorDetails, value: Any, prefix: str) -> Problem:
 
 
 def _steps(
-    location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
+    location: Sequence[int | str], value: Any, wanted: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
-    """Return the part of `location` that leads from `value` to `target`, or None."""
+    """Return the part of `location` that leads from `value` to `wanted`, or None."""
     # The search failed at `dead`: members named like arms would double the work per level.
     if not location:
         # A value that was read twice is equal, but not identical; 1, 1.0 and true differ.
-        same = value is target or (type(value) is type(target) and value == target)
+        same = value is wanted or (type(value) is type(wanted) and value == wanted)
         return [] if same else None
     if (len(location), id(value)) in dead:
         return None
-    step, rest = location[0], location[1:]
+    step, tail = location[0], location[1:]
     if has_step(value, step):
-        further = _steps(rest, value[step], target, dead)
+        further = _steps(tail, value[step], wanted, dead)
         if further is not None:
             return [step, *further]
-    further = _steps(rest, value, target, dead)
+    further = _steps(tail, value, wanted, dead)
     if further is None:
         dead.add((len(location), id(value)))
     return further

@@ -1,4 +1,4 @@
-"""Proofs that a client holds the key of its tokens (RFC 9449; extension DPoP, SEP-1932)."""
+"""Proofs that a client has the key of its tokens (RFC 9449; extension DPoP, SEP-1932)."""
 
 import re
 from collections import OrderedDict
@@ -52,7 +52,6 @@ class DPoP:
 
     @property
     def algorithm(self) -> str:
-        """The signature algorithm."""
         return self._key.algorithm
 
     @property

@@ -34,8 +34,8 @@ _ANY: Final = FetchPolicy()
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
-    found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    addresses = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
+    return [str(address[0]) for *_, address in addresses]
 
 
 class Fetcher:
@@ -83,24 +83,24 @@ class Fetcher:
 
     async def _follow_redirects(self, request: Fetch, url: URL) -> Fetched:
         zone = self._policy.zone(url)
-        left = self._policy.max_redirects
+        count = self._policy.max_redirects
         while True:
             fetched = await self._fetch_once(request, url, zone)
             location = fetched.headers.get("location")
             if request.method != "GET" or fetched.status not in _REDIRECTS or location is None:
                 return fetched
-            if not left:
+            if not count:
                 raise Unreachable(f"{redact_url(url)} redirects too often")
-            left -= 1
-            target = url.join(location)
-            found = self._policy.zone(target)
+            count -= 1
+            new_url = url.join(location)
+            found = self._policy.zone(new_url)
             if found not in ("public", zone):
                 raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
-            if _origin(target) != _origin(url):
-                sent = request.headers.items()
-                kept = {name: value for name, value in sent if name.lower() not in _CREDENTIALS}
-                request = replace(request, headers=kept)
-            url, zone = target, found
+            if _origin(new_url) != _origin(url):
+                headers = request.headers.items()
+                safe = {name: value for name, value in headers if name.lower() not in _CREDENTIALS}
+                request = replace(request, headers=safe)
+            url, zone = new_url, found
 
     async def _fetch_once(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
         if self._http is not None:

@@ -62,9 +62,7 @@ class PublicKey:
         self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
         self.kid: Final[str | None] = key.kid
         possible = _algorithms(key)
-        self.algorithms: Final = tuple(
-            algorithm for algorithm in possible if key.alg in (None, algorithm)
-        )
+        self.algorithms: Final = tuple(name for name in possible if key.alg in (None, name))
 
     @cached_property
     def thumbprint(self) -> str:

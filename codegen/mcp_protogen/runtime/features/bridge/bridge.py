@@ -18,7 +18,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss
-from ...core.options import Options, SizeLimit
+from ...core.options import USUAL, Options, SizeLimit
 from ...core.revision import Revision
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -31,15 +31,13 @@ from ...messages.reading import messages_in
 from ...rules import server_negotiation
 from ...rules.client_negotiation import NegotiatedRevision
 from ...rules.server_negotiation import Offer
-from ...rules.task_forms import without_tasks
+from ...rules.task_kinds import without_tasks
 from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .forwarding import PassThroughTable
-from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
-
-_USUAL: Final = Options()
+from .proxies import UNKNOWN, AdaptsTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -55,7 +53,7 @@ class BridgeBase:
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
-    TASKS: ClassVar[CarriesTasks | None] = None
+    TASKS: ClassVar[AdaptsTasks | None] = None
 
     def __init__(
         self,
@@ -64,11 +62,11 @@ class BridgeBase:
         *,
         client_revisions: Iterable[Revision] | None = None,
         server_revisions: Iterable[Revision] | None = None,
-        options: Options = _USUAL,
+        options: Options = USUAL,
     ) -> None:
         revisions = self.REVISIONS if client_revisions is None else client_revisions
         self._arrival = Arrival(client_transport, revisions, options.of_client)
-        self._server_opener = server_opener
+        self._opener = server_opener
         self._servers = tuple(self.REVISIONS if server_revisions is None else server_revisions)
         self._options = options
 
@@ -94,14 +92,14 @@ class BridgeBase:
             runtime = runtime_of(server, ProxyServerRuntime)
             # Until either side is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
-            gone = asyncio.create_task(runtime.until_gone())
+            end = asyncio.create_task(runtime.until_gone())
             try:
-                await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((serving, end), return_when=asyncio.FIRST_COMPLETED)
                 await runtime.wait_for_notifications(self._options.drain)
             finally:
-                gone.cancel()
+                end.cancel()
                 serving.cancel()
-                await asyncio.gather(serving, gone, return_exceptions=True)
+                await asyncio.gather(serving, end, return_exceptions=True)
 
     async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
         """Connect to the server; give up soon after the client has closed."""
@@ -115,11 +113,9 @@ class BridgeBase:
                     limit.reschedule(loop.time() + drain)
 
                 watching.add_done_callback(hurry)
-                connecting = open_proxy(
-                    type(self), caller, self._server_opener, self._servers, self._options
-                )
+                proxy = open_proxy(type(self), caller, self._opener, self._servers, self._options)
                 try:
-                    return await stack.enter_async_context(connecting)
+                    return await stack.enter_async_context(proxy)
                 finally:
                     watching.remove_done_callback(hurry)
         except UnfitCaller:
@@ -142,9 +138,9 @@ class BridgeBase:
         declared: JSONObject,
         info: JSONObject | None,
         opener: Opener,
-        options: Options = _USUAL,
+        options: Options = USUAL,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
-        """Connect to a server and return a server of `revision` in its place, for mounting.
+        """Return a server of `revision` in place of another one, for mounting.
 
         The other server sees a client with this declaration and info.
         """
@@ -208,7 +204,7 @@ class _Views(RevisionViews[ClientBase]):
         return super().__missing__(revision)
 
 
-def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> tuple[Any, Any]:
+def _proxies(revision: Revision, carries: bool, tasks: AdaptsTasks | None) -> tuple[Any, Any]:
     module = revision.load()
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
@@ -248,8 +244,8 @@ def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
     """Return the sender of a message; raise `InvalidParams` if it declares too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
-    given = call.params if remembers else call.meta
-    capabilities, info = (given.get(name) for name in names)
+    members = call.params if remembers else call.meta
+    capabilities, info = (members.get(name) for name in names)
     caller = Caller(
         revision,
         capabilities if is_object(capabilities) else {},
@@ -337,6 +333,6 @@ class Arrival:
 
     async def receive(self) -> Sequence[Received]:
         if self._seen:
-            seen, self._seen = list(self._seen), deque[Received]()
-            return seen
+            messages, self._seen = list(self._seen), deque[Received]()
+            return messages
         return () if self._has_ended else await self._receive()

@@ -26,14 +26,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, MethodNotFound
 from ...core.json import json_text
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
 from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
 from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from ...http.server.http_state import HttpState
-from ...http.server.options import HttpOptions, quota_of
+from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
 from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
@@ -52,8 +52,6 @@ _CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
 
 _GONE: Final = "the server is gone"
 
@@ -114,8 +112,8 @@ def bridge_app(
     *,
     client_revisions: Iterable[Revision] | None = None,
     server_revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     tap: Tap | None = None,
 ) -> HttpApp:
     """Return an ASGI application that forwards all requests of clients to a server.
@@ -130,9 +128,9 @@ def bridge_app(
     """
     if http.shared is not None or not http.sessions:
         raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
-    spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
+    revisions = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _BridgeSettings(bridge, opener, spoken, servers, options)
+    way = _BridgeSettings(bridge, opener, revisions, servers, options)
     return _BridgeApp(way, http, tap)
 
 
@@ -191,10 +189,8 @@ class _BridgeState(HttpState):
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
         """Return the state for the clients of one connection; tasks are not shared with others."""
-        shared = self.shared
-        servers = ServerState(
-            RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
-        )
+        shared, views = self.shared, RevisionViews({server.TABLE.revision: server})
+        servers = ServerState(views, self.tasks, self.options)
         servers.ids, servers.network = shared.ids, shared.network
         servers.tells_apart, servers.offer = shared.tells_apart, shared.offer
         return servers
@@ -221,7 +217,7 @@ class _BridgeState(HttpState):
         self,
         views: RevisionViews[ServerBase[Any]],
         transport: Transport,
-        begun: Callable[[Router], None],
+        on_begin: Callable[[Router], None],
     ) -> None:
         bridge = self.way.bridge(
             transport,
@@ -285,7 +281,7 @@ class _Upstream:
     async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return the server for a client's call; raise `HttpRefusal` if there is none.
+        """Return the server for a client's call; raise `HttpRefusal` without one.
 
         Call `give_up` if the client leaves before.
         """
@@ -294,10 +290,8 @@ class _Upstream:
                 return await shield(self._server)
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
-            refusal = HttpRefusal(
-                status, error.message, code=error.code, id=call.id, data=error.data
-            )
-            raise refusal from None
+            code, data = error.code, error.data
+            raise HttpRefusal(status, error.message, code=code, id=call.id, data=data) from None
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
 
@@ -358,9 +352,8 @@ class _BridgedStateless:
             principal_id = key[1]
             state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
-            alike = state.alike[key] = _SharedUpstream(
-                _Upstream(state.way, caller, state.connecting)
-            )
+            upstream = _Upstream(state.way, caller, state.connecting)
+            alike = state.alike[key] = _SharedUpstream(upstream)
             alike.upstream.when_over(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
         alike.used += 1

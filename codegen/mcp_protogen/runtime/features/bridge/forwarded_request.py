@@ -155,10 +155,10 @@ class ForwardedRequest:
 
     @property
     def waits(self) -> bool:
-        return not self._busy and not self.over
+        return not self._busy and not self.is_over
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self._given_up or self._task.done()
 
 

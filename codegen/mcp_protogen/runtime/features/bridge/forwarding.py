@@ -43,7 +43,7 @@ from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Job
 from ...rpc.send_queue import MessageSink
 from ...rules.server_negotiation import DISCOVER, INITIALIZE
-from ...rules.task_forms import RELATED_TASK
+from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 
@@ -51,11 +51,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
-_ALWAYS: Final[Mapping[str, Any]] = {
-    "senders": _BOTH,
-    "phase": "any",
-    "params_required": False,
-}
+_ALWAYS: Final[Mapping[str, Any]] = {"senders": _BOTH, "phase": "any", "params_required": False}
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
 LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
@@ -107,16 +103,16 @@ class PassThroughTable(MethodTable):
         self.core, self.extensions = known.core, known.extensions
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
-        id, method, params, meta, whole = call
-        given = whole.get("params")
+        id, method, params, meta, message = call
+        given = message.get("params")
         if id is None:
             if method in _ABOUT_REQUESTS:
                 given = AboutRequest(params)
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
             return MethodNotFound(method, id=id)
-        known = self.requests.get(method) if method in LOCAL_METHODS else None
-        spec = request_of(method) if known is None else known
+        local_spec = self.requests.get(method) if method in LOCAL_METHODS else None
+        spec = request_of(method) if local_spec is None else local_spec
         if method == INITIALIZE:
             params = _with_objects(params, "capabilities", "clientInfo")
         request: Request[Any] = make_tuple(Request, (id, spec, given, params, meta))
@@ -136,7 +132,7 @@ class PassThroughTable(MethodTable):
         return cast(R, _with_objects(result, "capabilities"))
 
     def _params_text(
-        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+        self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if meta is not None or is_object(params):
             return wire_text(spec.method, params if is_object(params) else {}, meta)
@@ -265,7 +261,7 @@ class Forwarding:
         self._to_server, self._to_client = to_server, to_client
         self._asked_server, self._asked_client = _Requests(), _Requests()
 
-    def under_way(self) -> list[RequestContext]:
+    def open_contexts(self) -> list[RequestContext]:
         passed_on = self._asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
 
@@ -275,7 +271,7 @@ class Forwarding:
             # The runtime asks this, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
-            return self._notify_server(method, context, params)
+            return self._notify(method, context, params)
         if method == DISCOVER:
             return self._answer_discover(context)
         return self.ask_server(method, context, params)
@@ -298,9 +294,9 @@ class Forwarding:
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
-        begun = partial(self._asked_server.begin, request)
+        on_begin = partial(self._asked_server.begin, request)
         try:
-            result = await endpoint.request(request_of(method), params, options, begun=begun)
+            result = await endpoint.request(request_of(method), params, options, on_begin=on_begin)
             if request.order is not None and request.order.locked():
                 # A slow client must get all progress before the answer.
                 async with request.order:
@@ -311,9 +307,7 @@ class Forwarding:
             self._asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
 
-    def _notify_server(
-        self, method: str, context: RequestContext, params: Any
-    ) -> Awaitable[None] | None:
+    def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
         if method == CANCELLED:
             for request in list(self._asked_server.open.values()):
@@ -326,18 +320,18 @@ class Forwarding:
         return None if params is _UNKNOWN else _tell(endpoint, endpoint.sink, method, params)
 
     async def ask_client(self, job: Job) -> Any:
-        asked, method = job.request, job.request.spec.method
+        call, method = job.request, job.request.spec.method
         context = next(iter(self._to_client.contexts()), None)
         if context is None:
             raise McpError(METHOD_NOT_FOUND, f"{method} needs an open request of the client")
-        endpoint, token = context.endpoint, asked.meta.get(PROGRESS_TOKEN)
+        endpoint, token = context.endpoint, call.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
-        request = _ForwardedCall(asked.id, token, endpoint, sink)
-        lasts = RELATED_TASK in asked.meta
+        request = _ForwardedCall(call.id, token, endpoint, sink)
+        lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
-        begun = partial(self._asked_client.begin, request)
+        begin = partial(self._asked_client.begin, request)
         try:
-            return await endpoint.request(asked.spec, asked.params, options, via=sink, begun=begun)
+            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         except FAILURES as error:
             raise error_for("server", method, error) from error
         finally:
@@ -379,7 +373,7 @@ class Forwarding:
     def _hearing(self, method: str) -> list[RequestContext]:
         if method == LOG and self._to_client.is_shared:
             # It goes to the request that wants log entries, unless that is ambiguous.
-            wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
+            wanting = [context for context in self.open_contexts() if LOG_LEVEL in context.meta]
             return wanting if len(wanting) == 1 else []
         return self._to_client.contexts()
 

@@ -26,13 +26,13 @@ from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
-from ...rules import capabilities as gate
+from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_forms import (
+from ...rules.task_kinds import (
     RELATED_TASK,
     TASKS_EXTENSION,
-    task_form,
+    task_kind,
     tasks_declared,
     without_tasks,
 )
@@ -74,7 +74,7 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     return id if isinstance(id, str) else None
 
 
-class TaskCarrier(Layer, Protocol):
+class TaskAdapter(Layer, Protocol):
     """The tasks of one client; `handlers` answer the methods that are not forwarded."""
 
     def task_capabilities(self, server: Mapping[str, Any], /) -> JSONObject:
@@ -99,7 +99,7 @@ class TaskCarrier(Layer, Protocol):
         """Note that the server has sent a task notification."""
 
 
-class CarriesTasks(Protocol):
+class AdaptsTasks(Protocol):
     """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
@@ -107,8 +107,8 @@ class CarriesTasks(Protocol):
         """The caller of the half that speaks to the server."""
         ...
 
-    def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
-        """Return the task carrier between the halves; None if the server has no tasks."""
+    def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
+        """Return the adapter between the halves; None if the server has no tasks."""
         ...
 
 
@@ -140,7 +140,7 @@ class ProxyClientRuntime(ClientRuntime):
     losses: LossReport
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
-    tasks: CarriesTasks | None = None
+    tasks: AdaptsTasks | None = None
     carries: bool
     """Whether it serves a client; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
@@ -151,12 +151,9 @@ class ProxyClientRuntime(ClientRuntime):
 
     def declaration(self) -> JSONObject:
         # The bridge itself listens for tasks. Other requests declare the client's capabilities.
-        form = task_form(self.owner.TABLE)
-        return (
-            merge_objects(self.capabilities, tasks_declared(form, "client"))
-            if form
-            else self.capabilities
-        )
+        if (kind := task_kind(self.owner.TABLE)) is None:
+            return self.capabilities
+        return merge_objects(self.capabilities, tasks_declared(kind, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
         return _without_extensions(self.capabilities)
@@ -198,8 +195,8 @@ class ProxyClientRuntime(ClientRuntime):
             super().note_notification(method, params)
 
     async def _on_task_change(self, params: Any) -> None:
-        if self.server.carrier is not None:
-            self.server.carrier.on_task_change()
+        if self.server.adapter is not None:
+            self.server.adapter.on_task_change()
 
     async def _on_acknowledged(self, params: Any) -> None:
         if self.stream is not None:
@@ -213,14 +210,14 @@ class ProxyClientRuntime(ClientRuntime):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
             connection.endpoint.connection.envelope = None
-            server = vars(self.server.owner)
-            server["TABLE"] = connection.view.table
-            server["introduction"] = connection.introduction
+            attributes = vars(self.server.owner)
+            attributes["TABLE"] = connection.view.table
+            attributes["introduction"] = connection.introduction
             return
-        carrier = None if self.tasks is None else self.tasks.between(self, self.server)
-        self.server.carrier = carrier
+        adapter = None if self.tasks is None else self.tasks.between(self, self.server)
+        self.server.adapter = adapter
         if not self.same_revision:
-            carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
+            carried = frozenset[str]() if adapter is None else frozenset({TASKS_EXTENSION})
             self._note_extensions("ClientCapabilities", self.capabilities, carried)
             self._note_extensions("ServerCapabilities", self.peer_capabilities(), carried)
         connection.hears_all = True
@@ -258,11 +255,7 @@ class ProxyClientRuntime(ClientRuntime):
         return members({CLIENT_CAPABILITIES: capabilities})
 
     async def call(
-        self,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
-        meta: bytes | None = None,
+        self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         async def send(params: Any) -> Any:
             return await self.connection.request(spec, params, options, meta)
@@ -278,7 +271,7 @@ class ProxyServerRuntime(ServerRuntime):
     """The half that speaks to the client: it appears as the server."""
 
     client: ProxyClientRuntime
-    carrier: TaskCarrier | None = None
+    adapter: TaskAdapter | None = None
     relating = staticmethod(relating)
 
     def __init__(self, owner: Handlers) -> None:
@@ -289,7 +282,7 @@ class ProxyServerRuntime(ServerRuntime):
         declared = self.client.peer_capabilities()
         if self.client.same_revision:
             return dict(declared)
-        tasks = {} if self.carrier is None else self.carrier.task_capabilities(declared)
+        tasks = {} if self.adapter is None else self.adapter.task_capabilities(declared)
         return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
@@ -304,11 +297,11 @@ class ProxyServerRuntime(ServerRuntime):
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
-        own |= {} if self.carrier is None else self.carrier.handlers
+        own |= {} if self.adapter is None else self.adapter.handlers
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
-        return self.carrier
+        return self.adapter
 
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
@@ -332,7 +325,7 @@ class ProxyServerRuntime(ServerRuntime):
         try:
             return await forwarded.outcome(context)
         finally:
-            if forwarded.over:
+            if forwarded.is_over:
                 self._forwarded.pop(key, None)
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
@@ -358,17 +351,13 @@ class ProxyServerRuntime(ServerRuntime):
         return forwarded
 
     async def _result(
-        self,
-        context: RequestContext,
-        spec: AnyRequest,
-        params: Any,
-        options: CallOptions,
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.carrier is not None and spec.method == CALL:
-            return await self.carrier.call(context, spec, params, options)
+        if self.adapter is not None and spec.method == CALL:
+            return await self.adapter.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
-        if self.carrier is not None and spec.method == TOOLS:
-            return self.carrier.add_task_support(result)
+        if self.adapter is not None and spec.method == TOOLS:
+            return self.adapter.add_task_support(result)
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
@@ -378,16 +367,16 @@ class ProxyServerRuntime(ServerRuntime):
         return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
-        if forwarded.over:
+        if forwarded.is_over:
             self.client.lose(CALL, "", "the extension has no progress for tasks")
         else:
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
-        if id is None or self.carrier is None:
+        if id is None or self.adapter is None:
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
-        return await self.carrier.ask(id, spec, params)
+        return await self.adapter.ask(id, spec, params)
 
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
@@ -402,7 +391,7 @@ class ProxyServerRuntime(ServerRuntime):
             for request in reversed(self._forwarded.values())
             if request.context is not None
             and request.context.questions.rounds is not None
-            and not request.over
+            and not request.is_over
         ]
         if self.is_shared and len(asking) > 1:
             # With several clients it could go to the wrong one.
@@ -412,13 +401,10 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
-        if self.carrier is not None and spec.method == CHANGED:
-            return  # the carrier looks at tasks of the extension itself
-        capabilities: gate.Declared = {
-            "server": self.declaration(),
-            "client": self.client.capabilities,
-        }
-        need = gate.unmet(spec.requires, "server", params, capabilities)
+        if self.adapter is not None and spec.method == CHANGED:
+            return  # The adapter looks at these tasks itself.
+        declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
+        need = unmet(spec.requires, "server", params, declared)
         if need is not None:
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
@@ -437,20 +423,20 @@ class ProxyServerRuntime(ServerRuntime):
     def contexts(self) -> list[RequestContext]:
         """Return one context per connection: of its latest open request, if any."""
         contexts: list[RequestContext] = []
-        under_way = self._under_way()
+        under_way = self._open_contexts()
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
             if context.spoken.era.remembers_client:
-                own = (request for request in under_way if request.connection is connection)
-                context = next(own, context)
+                requests = (request for request in under_way if request.connection is connection)
+                context = next(requests, context)
             contexts.append(context)
         return contexts
 
-    def _under_way(self) -> list[RequestContext]:
+    def _open_contexts(self) -> list[RequestContext]:
         if self.client.forwarding is not None:
-            return self.client.forwarding.under_way()[::-1]
+            return self.client.forwarding.open_contexts()[::-1]
         requests = reversed(self._forwarded.values())
-        return [request.context for request in requests if request.context and not request.over]
+        return [request.context for request in requests if request.context and not request.is_over]
 
     @property
     def is_shared(self) -> bool:
@@ -460,9 +446,9 @@ class ProxyServerRuntime(ServerRuntime):
         readers = self.contexts()
         if any(reader.spoken.era.remembers_client for reader in readers):
             return readers
-        # Nothing names the request of an entry: take one that wants entries.
-        wanting = self._under_way()
-        return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
+        # Nothing names the request of an entry: take the latest.
+        contexts = self._open_contexts()
+        return [] if self.is_shared and len(contexts) > 1 else contexts[:1]
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
@@ -478,7 +464,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers by method; each gets the entry of its message first."""
+    """Return handlers by method; each gets the spec of its message first."""
     return {
         method: partial(forward, spec)
         for forward, entries in (

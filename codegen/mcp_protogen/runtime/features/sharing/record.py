@@ -8,7 +8,7 @@ from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -17,6 +17,9 @@ from ...core.subscriptions import Level
 from ...http.server.sessions.registry import HttpSession
 from ...rules.lifecycle import State
 from ...server.context import SessionSwitches
+
+READ_AGAIN: Final = -1
+"""In place of the number of gaps in `as_of`: read the copy again."""
 
 
 class Choices(NamedTuple):
@@ -53,7 +56,7 @@ class Choices(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """All that another worker needs to continue a session, except its id."""
+    """A record; it does not have the id of its session."""
 
     revision: str
     principal_id: str | None
@@ -79,14 +82,11 @@ def read_record(data: bytes) -> SessionRecord:
 
 @cache
 def _records() -> TypeAdapter[SessionRecord]:
-    # Created at the first use.
     return TypeAdapter(SessionRecord)
 
 
 @dataclass(eq=False, slots=True)
 class SessionCopy:
-    """A worker's copy of a shared session."""
-
     key: str
     choices: Choices
     """The stored choices."""
@@ -107,8 +107,6 @@ class SessionCopy:
 
 @dataclass(eq=False, slots=True)
 class SharedSession(HttpSession):
-    """A session with its shared record."""
-
     is_shared: ClassVar[bool] = True
     copy: SessionCopy = field(init=False)
 
@@ -155,7 +153,7 @@ class SharedSession(HttpSession):
         if choices.confirmed and connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
 
-    def own(self, owned: bool) -> None:
+    def set_owner(self, owned: bool) -> None:
         """Set whether this worker is the one that sends the server's changes."""
         self.connection.is_owner = owned
 

@@ -1,4 +1,4 @@
-"""The relay of servers' changes: over the bus to all workers, and from there to clients.
+"""The relay of an application's changes: over the bus to all workers, and from there to clients.
 
 A change tells clients to look again, so duplicates are harmless, and after a gap all lists count as
 changed. The changes that wait for an engine are few, and never outdated.
@@ -15,11 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Tasks, call_in
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import faults_in
+from ...http.server.sessions.worker import faults_in
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
-from .worker_peers import WorkerPeers
+from .shared_worker import SharedWorker
 
 _log: Final = getLogger(__name__)
 
@@ -38,18 +38,15 @@ _ANYTHING: Final = PublishedChange()
 
 @cache
 def _changes() -> TypeAdapter[PublishedChange]:
-    # Created at the first use.
     return TypeAdapter(PublishedChange)
 
 
 class ChangeRelay:
-    """The relay of one application, which sends changes from the bus to its clients."""
-
-    def __init__(self, peers: WorkerPeers, engine: object, tasks: Tasks) -> None:
+    def __init__(self, worker: SharedWorker, engine: object, tasks: Tasks) -> None:
         self.loop: Final = get_running_loop()
         self.engine: Final = engine
         """The engine; several applications of a process may share it."""
-        self._peers = peers
+        self._worker = worker
         self._tasks = tasks
         self._log = Throttle(_log)
         self._servers: dict[ServerRuntime, None] = {}
@@ -60,8 +57,8 @@ class ChangeRelay:
         """Done after an attempt to publish the waiting changes."""
         self._sending: Task[None] | None = None
         self._away = False
-        peers.on_change.append(self._take)
-        peers.on_gap.append(self._notify_all)
+        worker.on_change.append(self._take)
+        worker.on_gap.append(self._notify_all)
 
     # Its servers.
 
@@ -152,7 +149,7 @@ class ChangeRelay:
         attempt.set_result(None)
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
-        await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
+        await self._worker.engine.bus.publish([*map(_changes().dump_json, changes)])
 
     # From the bus to clients.
 
@@ -167,18 +164,19 @@ class ChangeRelay:
             return
         for runtime in self._affected_servers(change):
             runtime.count(change.method)
-            runtime.send(change.method, change.uri, self._own(runtime))
+            runtime.send(change.method, change.uri, self._owned_connections(runtime))
 
     def _affected_servers(self, change: PublishedChange) -> Collection[ServerRuntime]:
         if change.session is not None:
             runtime = self._by_session.get(change.session)
-            found = [] if runtime is None else [runtime]
+            runtimes = [] if runtime is None else [runtime]
         else:
-            named = [part for part in self._parts() if part.identity()["name"] == change.server]
-            found = [
-                part for part in named if part.owner.TABLE.revision == change.revision
-            ] or named
-        return [part for part in found if change.method in part.owner.TABLE.notifications]
+            matches = [part for part in self._parts() if part.identity()["name"] == change.server]
+            revision = change.revision
+            runtimes = [
+                part for part in matches if part.owner.TABLE.revision == revision
+            ] or matches
+        return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:
         """Return the servers that are not of one session, and all mounted ones."""
@@ -191,7 +189,7 @@ class ChangeRelay:
         of_all = (part for root in self._servers for part in root.parts())
         return {part.__mcp_runtime__: None for parts in (of_all, mounted) for part in parts}
 
-    def _own(self, runtime: ServerRuntime) -> Iterator[Any]:
+    def _owned_connections(self, runtime: ServerRuntime) -> Iterator[Any]:
         for connection in list(runtime.connections):
             if connection.state.relay is self and connection.is_owner:
                 yield connection
@@ -200,5 +198,5 @@ class ChangeRelay:
         for runtime in (*self._servers, *self._by_session.values()):
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
-            for connection in self._own(runtime):
+            for connection in self._owned_connections(runtime):
                 self._tasks.start(cast(ServerConnection, connection).send_all_changes())

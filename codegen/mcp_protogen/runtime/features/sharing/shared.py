@@ -6,7 +6,8 @@ from ...http.server.sessions.servers import HttpServers
 from ...storage.engine import DEFAULT_LEASE, Engine
 from .relay import ChangeRelay
 from .shared_sessions import SharedSessions
-from .worker_peers import WorkerPeers
+from .shared_worker import SharedWorker
+from .stored_sessions import StoredSessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Shared:
             raise ValueError("lease must be more than 0")
 
     def sessions(self, servers: HttpServers, /) -> SharedSessions:
-        alone, lifetime, tasks = servers.peers, servers.http.session_lifetime, servers.tasks
-        servers.peers = peers = WorkerPeers(self.engine, self.lease, alone.name, lifetime, tasks)
-        return SharedSessions(servers, peers, ChangeRelay(peers, self.engine, tasks))
+        alone, lifetime, tasks = servers.worker, servers.http.session_lifetime, servers.tasks
+        servers.worker = worker = SharedWorker(self.engine, self.lease, alone.name, lifetime, tasks)
+        relay, stored = ChangeRelay(worker, self.engine, tasks), StoredSessions(servers, worker)
+        return SharedSessions(servers, worker, relay, stored)

@@ -3,73 +3,59 @@
 A copy is valid without asking the engine while this worker receives messages: a worker that changes
 or ends a session waits until all copies are up to date. After a gap, each copy is read again before
 its next use, and messages stored for this worker come before later ones. A client's choices are
-stored before the answer, so they hold at every worker.
+stored before the answer, so every worker knows them.
 """
 
 import re
-from asyncio import Lock, Semaphore, gather, sleep
-from collections.abc import Collection
+from asyncio import Semaphore, gather, sleep
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from typing import Final
-from weakref import WeakValueDictionary
 
-from ...core.errors import ProtocolError
 from ...core.http_request import Principal
-from ...core.json import JSONObject
-from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
-from ...http.server.sessions.peers import StreamClaimed, StreamTaken, faults_in, key_of
 from ...http.server.sessions.registry import NewSession, SessionRegistry
 from ...http.server.sessions.servers import HttpServers
+from ...http.server.sessions.worker import key_of
 from ...messages.jsonrpc import Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
-from ...storage.engine import EngineUnavailable, Saved, StoredSession
-from .client_messages import ClientMessages
-from .record import SessionCopy, SessionRecord, SharedSession, read_record
+from ...storage.engine import EngineUnavailable
+from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession
 from .relay import ChangeRelay
+from .session_messages import SessionMessages
+from .shared_worker import SharedWorker
+from .stored_sessions import StoredSessions
 from .worker_messages import SessionChanged, SessionEnded
-from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
-# How many sessions are left concurrently.
+# How many sessions a worker leaves at once.
 _AT_ONCE: Final = 100
-
-# The lifetime of a record, in lifetimes of a session; it is refreshed every quarter.
-_RECORD_LIFETIME: Final = 1.25
-
-# In place of the number of gaps in `as_of`: read the copy again.
-_READ_AGAIN: Final = -1
 
 
 class SharedSessions(SessionRegistry[SharedSession]):
-    """The copies of sessions in this worker."""
-
-    def __init__(self, servers: HttpServers, peers: WorkerPeers, relay: ChangeRelay) -> None:
+    def __init__(
+        self, servers: HttpServers, worker: SharedWorker, relay: ChangeRelay, stored: StoredSessions
+    ) -> None:
         super().__init__(servers, SharedSession)
         self.get = self._find_valid
-        self._peers = peers
+        self._worker = worker
+        self._stored = stored
         self._relay = servers.shared.relay = relay
-        servers.shared.host.engine = lambda: peers.engine
-        self._by_key: dict[str, SharedSession] = {}
-        # One reader or writer of a stored session at a time.
-        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._lifetime = self._http.session_lifetime * _RECORD_LIFETIME
-        self._throttled = Throttle(_log)
-        self._messages = ClientMessages(peers, self._find, self._write)
-        peers.on(SessionChanged, self._on_changed)
-        peers.on(SessionEnded, self._on_ended)
-        peers.on(StreamClaimed, self._on_claimed)
-        peers.on(StreamTaken, self._on_taken)
-        peers.on_gap.append(self._on_gap)
-        peers.before_message = self._catch_up
+        servers.shared.host.engine = lambda: worker.engine
+        self._by_key = stored.copies
+        self._messages = SessionMessages(worker, stored)
+        worker.on(SessionChanged, self._on_changed)
+        worker.on(SessionEnded, self._on_ended)
+        worker.on_gap.append(self._on_gap)
+        worker.before_message = self._catch_up
 
     async def connect(self) -> None:
-        await self._peers.begin()
+        await self._worker.begin()
         servers = self._servers
         if servers.offer.stateless and not servers.options.state_keys:
             _log.warning(
@@ -81,96 +67,28 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def disconnect(self) -> None:
         await self._relay.close(self._servers.options.drain)
-        await self._peers.close()
+        await self._worker.close()
 
     # Lookup.
 
     def _find_valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
-        if session is None or not self._peers.current:
+        if session is None or not self._worker.current:
             return None
-        return session if session.copy.as_of == self._peers.gaps else None
+        return session if session.copy.as_of == self._worker.gaps else None
 
     async def open(self, id: str) -> SharedSession | None:
         if not _ID.fullmatch(id):
             # Such ids never reach the engine.
             return None
-        async with self._lock(key_of(id)):
-            return self._find_valid(id) or await self._read(id, begins=True)
-
-    def _lock(self, key: str) -> Lock:
-        return self._locks.setdefault(key, Lock())
-
-    async def _read(self, id: str, *, begins: bool = False) -> SharedSession | None:
-        """Return a session as it is stored now; with `begins`, start a copy.
-
-        Raise `EngineUnavailable`, and the errors of `begin`.
-        """
-        as_of, name = self._peers.gaps, self._peers.name
-        stored = await self._peers.engine.sessions.open(key_of(id), name)
-        record = None if stored is None else self._read_record(stored)
-        # Only an existing copy can have missed messages.
-        existing = self._sessions.get(id)
-        messages = (
-            await self._peers.read_stored(key_of(id), existing.copy.last_message)
-            if existing and record
-            else ()
-        )
-        session = self._sessions.get(id)
-        if stored is None or record is None:
-            if session is not None:
-                await self.remove(session)
-            return None
-        if session is None:
-            if not begins:
-                # The copy was dropped meanwhile.
-                return None
-            session = await self._restore(id, record)
-        copy, before = session.copy, session.connection.subscriptions
-        if not self._apply_record(session, record):
-            await self.remove(session)
-            return None
-        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
-        has_new = not session.connection.subscriptions <= before
-        if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
-            # The notification after the gap did not cover the new ones.
-            self._servers.tasks.start(session.connection.send_all_changes())
-        copy.written_elsewhere |= copy.version != stored.version
-        copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        for message in messages if session is existing else ():
-            await self._peers.take_in_stored(message)
-            copy.last_message = message.number
-        return session
-
-    def _apply_record(self, session: SharedSession, record: SessionRecord) -> bool:
-        """Apply choices made elsewhere; return False if that is impossible."""
-        choices = session.choices.onto(session.copy.choices, record.choices)
-        try:
-            if (session.principal_id, session.revision) != (record.principal_id, record.revision):
-                raise ValueError("its principal or revision has changed")
-            session.choose(choices)
-        except (ValueError, ProtocolError) as error:
-            self._throttled.warning("a stored session is not served: %s", error)
-            return False
-        return True
-
-    async def _catch_up(self, key: str) -> SharedSession | None:
-        """Handle the messages stored for this worker, and return the session.
-
-        Raise `EngineUnavailable`.
-        """
-        session = self._find(key)
-        return session and (self._find_valid(session.id) or await self.open(session.id))
-
-    def _read_record(self, stored: StoredSession) -> SessionRecord | None:
-        try:
-            record = read_record(stored.record)
-            if record.revision not in self._servers.offer.handshake:
-                raise ValueError(f"revision {record.revision:.20} is not served here")
-        except ValueError as error:
-            self._throttled.warning("a stored session is not served: %s", faults_in(error))
-            return None
-        return record
+        key = key_of(id)
+        async with self._stored.lock(key):
+            session = self._find_valid(id)
+            if session is None:
+                session = await self._stored.load(key, partial(self._restore, id))
+            if session is None:
+                await self._remove_copy(key)
+            return session
 
     async def _restore(self, id: str, record: SessionRecord) -> SharedSession:
         bound_server = self._servers.bound_server(record.revision, own=True)
@@ -181,49 +99,58 @@ class SharedSessions(SessionRegistry[SharedSession]):
         session = await self._add(NewSession(id, known, bound_server, connection))
         if not record.confirmed:
             connection.enter(State.OPEN_PENDING)
-        self._adopt(session)
         return session
 
-    def _adopt(self, session: SharedSession) -> None:
-        key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
-        standalone, connection = session.streams.standalone, session.connection
-        standalone.on_owned = session.own
+    def _add_session(self, new: NewSession) -> SharedSession:
+        session = super()._add_session(new)
+        key, connection = key_of(session.id), session.connection
+        standalone = session.streams.standalone
+        session.copy = SessionCopy(key, session.choices, 0, self._worker.gaps)
+        standalone.on_owned = session.set_owner
         standalone.on_missed = lambda: self._servers.tasks.start(connection.send_all_changes())
         self._by_key[key] = session
-        connection.settle = partial(self._save_choices, session)
+        connection.save = partial(self._save_choices, session)
         if self._servers.per_session:
-            self._relay.add(session.connection.server, key)
+            self._relay.add(connection.server, key)
+        return session
 
-    def _find(self, key: str) -> SharedSession | None:
+    async def _catch_up(self, key: str) -> SharedSession | None:
+        """Handle the messages stored for this worker, and return the session.
+
+        Raise `EngineUnavailable`.
+        """
         session = self._by_key.get(key)
-        return session if session and self._sessions.get(session.id) is session else None
+        return session and (self._find_valid(session.id) or await self.open(session.id))
 
     def _on_gap(self) -> None:
         for session in self:
             # Its streams must end with it, even without further requests.
             if session.under_way or session.connection.endpoint.connection.awaits:
-                self._servers.tasks.start(self._renew(session))
+                self._servers.tasks.start(self._renew(session.copy.key))
 
-    async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
-        copy = session.copy
-        while self._find(copy.key) is session:
-            try:
-                async with self._lock(copy.key):
-                    # More gaps may have occurred meanwhile.
-                    is_old = changed or copy.as_of != self._peers.gaps
-                    if is_old and self._find(copy.key) is session:
-                        await self._read(session.id)
-                return
-            except EngineUnavailable:
-                copy.as_of = _READ_AGAIN
-                await self._streams.pause()
+    async def _on_changed(self, message: SessionChanged) -> None:
+        # An open stream must follow the choices at once.
+        await self._renew(message.session, changed=True)
+
+    async def _renew(self, key: str, *, changed: bool = False) -> None:
+        while True:
+            async with self._stored.lock(key):
+                session = self._by_key.get(key)
+                # More gaps may have occurred meanwhile.
+                if session is None or not (changed or session.copy.as_of != self._worker.gaps):
+                    return
+                try:
+                    if await self._stored.load(key) is None:
+                        await self._remove_copy(key)
+                    return
+                except EngineUnavailable:
+                    session.copy.as_of = READ_AGAIN
+            await self._streams.pause()
 
     # Begin and end.
 
     async def begin(self, new: NewSession) -> SharedSession:
         session = await self._add(new)
-        self._adopt(session)
         try:
             await self._write(session)
         except BaseException:
@@ -239,72 +166,63 @@ class SharedSessions(SessionRegistry[SharedSession]):
         super()._expire()
         used = [session.copy for session in self if session.under_way or session.copy.used]
         if used:
-            self._servers.tasks.start(self._refresh(used))
-
-    async def _refresh(self, copies: Collection[SessionCopy]) -> None:
-        for copy in copies:
-            copy.used = False
-        try:
-            keys = [copy.key for copy in copies]
-            await self._peers.engine.sessions.refresh(keys, self._lifetime)
-        except EngineUnavailable:
-            for copy in copies:
-                copy.used = True
+            self._servers.tasks.start(self._stored.refresh(used))
 
     async def remove(self, session: SharedSession) -> None:
         """Close a session that is not served here any more."""
-        self._forget(session.copy.key)
+        self._by_key.pop(session.copy.key, None)
+        self._relay.remove(session.copy.key)
         await super().remove(session)
 
-    def _forget(self, key: str) -> None:
-        self._by_key.pop(key, None)
-        if self._servers.per_session:
-            self._relay.remove(key)
-
     async def delete(self, session: SharedSession) -> None:
-        copy, session.ended = session.copy, True
-        # A reader must not revive it afterwards.
-        async with self._lock(copy.key):
-            try:
-                others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
-            except BaseException:
-                session.ended, copy.as_of = False, _READ_AGAIN
-                self._servers.tasks.start(self._end_again(copy.key))
-                raise
-            await self.remove(self._find(copy.key) or session)
-        if others is None:
-            raise _not_found_error()
+        key, session.ended = session.copy.key, True
         try:
-            await self._peers.tell(others, SessionEnded(session=copy.key))
+            existed = await self._end(key)
         except BaseException:
-            # A repeated request would not return the other workers.
-            self._servers.tasks.start(self._end_again(copy.key))
+            if self._by_key.get(key) is session:
+                session.ended, session.copy.as_of = False, READ_AGAIN
+            # A repeated DELETE would not find the other workers.
+            self._servers.tasks.start(self._end_again(key))
             raise
+        if not existed:
+            raise _not_found_error()
+
+    async def _end(self, key: str, *, again: bool = False) -> bool:
+        # A load must not revive it afterwards.
+        async with self._stored.lock(key):
+            lifetime, store = self._stored.lifetime, self._worker.engine.sessions
+            others = await store.end(key, lifetime, again=again)
+            await self._remove_copy(key)
+        await self._worker.tell(others or (), SessionEnded(session=key))
+        return others is not None
 
     async def _end_again(self, key: str) -> None:
         while True:
-            await sleep(min(self._peers.lease / 3, 1.0))
-            try:
-                others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
-                await self._peers.tell(others or (), SessionEnded(session=key))
-            except EngineUnavailable:
-                continue
-            await self._on_ended(SessionEnded(session=key))
-            return
+            await sleep(min(self._worker.lease / 3, 1.0))
+            with suppress(EngineUnavailable):
+                await self._end(key, again=True)
+                return
+
+    async def _on_ended(self, message: SessionEnded) -> None:
+        async with self._stored.lock(message.session):
+            await self._remove_copy(message.session)
+
+    async def _remove_copy(self, key: str) -> None:
+        if (session := self._by_key.get(key)) is not None:
+            await self.remove(session)
+
+    def _drop(self, session: SharedSession) -> None:
+        super()._drop(session)
+        del self._by_key[session.copy.key]
 
     async def _close_session(self, session: SharedSession) -> None:
         key = session.copy.key
         await session.close()
-        async with self._lock(key):
-            if self._by_key.get(key) is not session:
-                # It is in use here again.
-                return
-            self._forget(key)
-            try:
-                if self._peers.current:
-                    await self._peers.engine.sessions.leave(key, self._peers.name)
-            except EngineUnavailable:
-                self._throttled.info("this worker could not leave a session")
+        async with self._stored.lock(key):
+            # It may be in use here again.
+            if self._by_key.get(key) is None:
+                self._relay.remove(key)
+                await self._stored.leave(key)
 
     async def close(self) -> None:
         at_once, sessions = Semaphore(_AT_ONCE), list(self)
@@ -314,25 +232,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 await self._close_session(session)
 
         self._sessions.clear()
+        self._by_key.clear()
         await super().close()
         await gather(*map(close_when_free, sessions))
-
-    async def _on_ended(self, message: SessionEnded) -> None:
-        async with self._lock(message.session):
-            if (session := self._find(message.session)) is not None:
-                await self.remove(session)
-
-    # Streams.
-
-    async def _on_claimed(self, message: StreamClaimed) -> JSONObject | None:
-        session = self._find(message.session)
-        return (
-            None if session is None else session.streams.standalone.release_ownership(message.epoch)
-        )
-
-    async def _on_taken(self, message: StreamTaken) -> None:
-        if (session := self._find(message.session)) is not None:
-            await session.streams.hand_over(message)
 
     # The client's choices.
 
@@ -341,61 +243,28 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if session.changed:
                 await self._write(session)
 
+    async def _write(self, session: SharedSession) -> None:
+        if await self._stored.write(session) is None:
+            await self._require(session)
+
     async def _save_choices(self, session: SharedSession) -> None:
         try:
             if session.unsaved and not session.ended:
                 await self.save(session)
         except (EngineUnavailable, HttpRefusal) as error:
-            self._throttled.info("the choices of a session were not saved: %s", error)
-
-    async def _write(self, session: SharedSession, *, confirmed: bool = False) -> frozenset[str]:
-        """Write the record of a session and notify the workers with a copy; return them.
-
-        Raise `EngineUnavailable`, and `HttpRefusal` if the session has ended.
-        """
-        copy = session.copy
-        async with self._lock(copy.key):
-            try:
-                while (saved := await self._try_save(session, copy, confirmed)) is None:
-                    if await self._read(session.id) is not session:
-                        raise _not_found_error()
-            except EngineUnavailable:
-                # It may have been written without others knowing.
-                copy.as_of, copy.unannounced = _READ_AGAIN, True
-                raise
-        if copy.unannounced:
-            await self._peers.tell(saved.others, SessionChanged(session=copy.key))
-            copy.unannounced = copy.written_elsewhere = False
-        return saved.others
-
-    async def _try_save(
-        self, session: SharedSession, copy: SessionCopy, confirmed: bool
-    ) -> Saved | None:
-        choices = session.choices.onto(copy.choices, copy.choices)
-        if confirmed:
-            choices = choices._replace(confirmed=True)
-        record, version, lifetime = session.record(choices), copy.version, self._lifetime
-        saved = await self._peers.engine.sessions.save(
-            copy.key, self._peers.name, record, version=version, lifetime=lifetime
-        )
-        if saved is not None:
-            copy.unannounced |= copy.written_elsewhere or choices != copy.choices
-            copy.choices, copy.version = choices, saved.version
-        return saved
-
-    async def _on_changed(self, message: SessionChanged) -> None:
-        async with self._lock(message.session):
-            session = self._find(message.session)
-        if session is not None:
-            # An open stream must follow the choices at once.
-            await self._renew(session, changed=True)
+            self._stored.log.info("the choices of a session were not saved: %s", error)
 
     async def share(self, session: SharedSession, message: Parsed | Batch) -> bool:
         is_elsewhere = await self._messages.hand_on(session, message)
-        # Another worker may have treated this one as dead.
-        if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
-            raise _not_found_error()
+        if not is_elsewhere:
+            # Another worker may have taken this one for gone.
+            await self._require(session)
         return is_elsewhere
+
+    async def _require(self, session: SharedSession) -> None:
+        """Bring a session up to date; raise `HttpRefusal` if it has ended."""
+        if await self._catch_up(session.copy.key) is not session:
+            raise _not_found_error()
 
 
 def _not_found_error() -> HttpRefusal:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, TypeAdapter
 
 from ...core.json import JSONObject
-from ...http.server.sessions.peers import StreamClaimed, StreamTaken
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +81,11 @@ WorkerMessage: TypeAlias = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     sender: str
-    letter: Annotated[WorkerMessage, Discriminator("kind")]
+    message: Annotated[WorkerMessage, Discriminator("kind")]
     number: int | None = None
     """Set if the sender waits for an acknowledgement of this number."""
 
 
 @cache
 def envelopes() -> TypeAdapter[Envelope]:
-    # Created at the first use.
     return TypeAdapter(Envelope)

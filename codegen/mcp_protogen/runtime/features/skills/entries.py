@@ -1,4 +1,4 @@
-"""The rules for skill entries and files (ext-skills, specification/stable/skills)."""
+"""Skill entries and files (ext-skills, specification/stable/skills)."""
 
 import re
 from base64 import b64decode
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel
-from .frontmatter import InvalidFrontmatter, frontmatter_of, same
+from .frontmatter import InvalidFrontmatter, frontmatter_of, is_equal
 
 SKILL_FILE: Final = "SKILL.md"
 DYNAMIC: Final = "dynamic"
@@ -21,7 +21,7 @@ MOST_FILES: Final = 512
 MOST_BYTES: Final = 16 * 1024 * 1024
 """The limits per skill that every client accepts ("Limits")."""
 
-# The naming rules of the Agent Skills specification, "name field".
+# Agent Skills specification, "name field".
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME: Final = 64
 
@@ -69,8 +69,8 @@ def digest_of(data: bytes) -> str:
 def wrong_name(name: str) -> str | None:
     if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
         return None
-    rule = f"1 to {_LONGEST_NAME} lower-case letters, digits and single hyphens between them"
-    return f"the name {name!r:.100} must have {rule}"
+    allowed = f"1 to {_LONGEST_NAME} lower-case letters, digits and single hyphens between them"
+    return f"the name {name!r:.100} must have {allowed}"
 
 
 def root_of(entry: JSONObject) -> str:
@@ -153,7 +153,7 @@ def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
     if different := sorted(
         key
         for key in keys
-        if key not in found or key not in said or not same(found[key], said[key])
+        if key not in found or key not in said or not is_equal(found[key], said[key])
     ):
         message = f"its frontmatter differs from its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)

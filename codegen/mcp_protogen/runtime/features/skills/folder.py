@@ -18,14 +18,7 @@ from ...core.errors import INVALID_PARAMS, McpError, MethodNotFound
 from ...core.json import JSONObject
 from ...core.pagination import page
 from ...messages.method_table import MethodTable
-from .entries import (
-    DIRECTORY,
-    MOST_BYTES,
-    MOST_FILES,
-    SKILL_FILE,
-    digest_of,
-    wrong_name,
-)
+from .entries import DIRECTORY, MOST_BYTES, MOST_FILES, SKILL_FILE, digest_of, wrong_name
 from .frontmatter import InvalidFrontmatter, frontmatter_of
 
 _SCHEME: Final = "skill://"
@@ -131,7 +124,7 @@ def _text(data: bytes) -> str | None:
         return None
 
 
-def _read(folder: Path, path: str, found: _Found) -> None:
+def _read(folder: Path, path: str, result: _Found) -> None:
     children: list[str] = []
     for name in sorted(os.listdir(folder)):
         if name.startswith("."):
@@ -140,20 +133,20 @@ def _read(folder: Path, path: str, found: _Found) -> None:
         uri = _SCHEME + quote(below, safe=_SAFE)
         mode = place.lstat().st_mode
         if S_ISDIR(mode):
-            _read(place, below, found)
+            _read(place, below, result)
         elif not S_ISREG(mode):
             raise InvalidSkill(f"{place}: it must be a file or folder, and not a link")
         elif path:
-            found.files[uri] = _bytes(place)
+            result.files[uri] = _bytes(place)
             if name == SKILL_FILE:
-                found.frontmatter[uri] = _frontmatter(place, found.files[uri])
+                result.frontmatter[uri] = _frontmatter(place, result.files[uri])
         elif name == SKILL_FILE:
             raise InvalidSkill(f"{place}: give the parent of the skill's folder")
         else:
             continue
         children.append(uri)
     if path:
-        found.children[_SCHEME + quote(path, safe=_SAFE)] = children
+        result.children[_SCHEME + quote(path, safe=_SAFE)] = children
 
 
 def _bytes(place: Path) -> bytes:
@@ -180,23 +173,23 @@ def _frontmatter(place: Path, data: bytes) -> JSONObject:
     return front
 
 
-def _entry(uri: str, found: _Found) -> JSONObject:
-    files = sorted(_below(uri.removesuffix(f"/{SKILL_FILE}"), found))
-    size = sum(len(found.files[file]) for file in files)
+def _entry(uri: str, result: _Found) -> JSONObject:
+    files = sorted(_below(uri.removesuffix(f"/{SKILL_FILE}"), result))
+    size = sum(len(result.files[file]) for file in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         most = f"at most {MOST_FILES} files and {MOST_BYTES} bytes"
         raise InvalidSkill(f"{uri}: a skill has {most}, not {len(files)} and {size}")
     resources = [
-        {"uri": file, "digest": digest_of(found.files[file]), "size": len(found.files[file])}
+        {"uri": file, "digest": digest_of(result.files[file]), "size": len(result.files[file])}
         for file in files
     ]
-    return {"uri": uri, "frontmatter": found.frontmatter[uri], "resources": resources}
+    return {"uri": uri, "frontmatter": result.frontmatter[uri], "resources": resources}
 
 
-def _below(directory: str, found: _Found) -> Iterator[str]:
-    for uri in found.children[directory]:
-        if uri in found.children:
-            yield from _below(uri, found)
+def _below(directory: str, result: _Found) -> Iterator[str]:
+    for uri in result.children[directory]:
+        if uri in result.children:
+            yield from _below(uri, result)
         else:
             yield uri
 

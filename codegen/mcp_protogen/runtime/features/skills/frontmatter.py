@@ -55,12 +55,12 @@ def frontmatter_of(text: str) -> JSONObject:
     return found
 
 
-def same(one: Any, other: Any) -> bool:
+def is_equal(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal; Python also equates 1 and `True`."""
     if is_object(one) and is_object(other):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if is_array(one) and is_array(other):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_equal, one, other))
     return isinstance(one, bool) is isinstance(other, bool) and one == other
 
 

@@ -11,7 +11,7 @@ from .lifecycle import has_ended
 from .task import Task
 from .watch import Timers, Watch
 
-_TURN: Final = b"turn "
+_LOCK: Final = b"turn "
 
 Step = Callable[[Task], Task]
 """It may raise `TaskEnded` or `ValueError`."""
@@ -21,7 +21,7 @@ class LeaseLost(Exception):
     """Another worker runs the task, or may do so: this one was silent for too long."""
 
 
-class Holding:
+class TaskLease:
     """A task that a worker runs; `over` is set when it must stop."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Holding:
         self.over.set()
 
 
-class Leased(Protocol):
+class LeaseHolder(Protocol):
     renewed: float
 
     def lose(self) -> None: ...
@@ -77,51 +77,51 @@ class Leases:
     def __init__(self, renew: Renew, seconds: float) -> None:
         self._renew = renew
         self.seconds: Final = seconds
-        self._held: dict[str, Leased] = {}
+        self._held: dict[str, LeaseHolder] = {}
         self._timers = Timers(self._come)
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, key: str, holding: Leased) -> None:
-        self._held[key] = holding
-        self._timers.later(key, self.seconds / 3)
+    def add(self, key: str, lease: LeaseHolder) -> None:
+        self._held[key] = lease
+        self._timers.schedule(key, self.seconds / 3)
 
-    def holds(self, key: str) -> bool:
+    def has(self, key: str) -> bool:
         return key in self._held
 
-    def remove(self, key: str, holding: Leased) -> None:
+    def remove(self, key: str, lease: LeaseHolder) -> None:
         # The process may have taken over a task that it had lost.
-        if self._held.get(key) is holding:
+        if self._held.get(key) is lease:
             del self._held[key]
             self._timers.forget(key)
 
     async def _come(self, keys: Sequence[str]) -> None:
-        asked, pause = get_running_loop().time(), self.seconds / 3
-        renewed: float | None = asked
+        start, pause = get_running_loop().time(), self.seconds / 3
+        renewed: float | None = start
         try:
             await self._renew(keys, self.seconds)
         except EngineUnavailable:
             renewed, pause = None, self.seconds / 12
         lost = get_running_loop().time() - self.seconds
         for key in keys:
-            if (holding := self._held.get(key)) is None:
+            if (lease := self._held.get(key)) is None:
                 continue
-            holding.renewed = holding.renewed if renewed is None else renewed
-            if renewed is None and holding.renewed <= lost:
-                self.remove(key, holding)
-                holding.lose()
+            lease.renewed = lease.renewed if renewed is None else renewed
+            if renewed is None and lease.renewed <= lost:
+                self.remove(key, lease)
+                lease.lose()
             else:
-                self._timers.later(key, pause)
+                self._timers.schedule(key, pause)
 
 
 def is_lock(stored: StoredTask) -> bool:
-    return stored.record.startswith(_TURN)
+    return stored.record.startswith(_LOCK)
 
 
 class _SharedLock:
     def __init__(self) -> None:
-        self.record: Final = _TURN + token_bytes(12)
+        self.record: Final = _LOCK + token_bytes(12)
         self.renewed = get_running_loop().time()
         self.lost = False
 
@@ -143,20 +143,20 @@ class SharedLocks:
     @asynccontextmanager
     async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
         """Hold the lock of a key for the block."""
-        turn = _SharedLock()
-        await self._take(key, turn.record, ends_at)
-        self._leases.add(key, turn)
+        lock = _SharedLock()
+        await self._take(key, lock.record, ends_at)
+        self._leases.add(key, lock)
         try:
             yield
         finally:
-            self._leases.remove(key, turn)
+            self._leases.remove(key, lock)
             # Without the store, the lock expires.
             with suppress(EngineUnavailable):
-                await self._leave(key, turn)
+                await self._leave(key, lock)
 
     async def _take(self, key: str, record: bytes, ends_at: float | None) -> None:
         lease = self._leases.seconds
-        with self._watch.waiting(key) as waiter:
+        with self._watch.add_waiter(key) as waiter:
             while True:
                 waiter.rung.clear()
                 if await self._store.create(
@@ -168,9 +168,9 @@ class SharedLocks:
                 if other is not None:
                     await waiter.rung.wait()
 
-    async def _leave(self, key: str, turn: _SharedLock) -> None:
-        kept = None if turn.lost else await self._store.get(key)
+    async def _leave(self, key: str, lock: _SharedLock) -> None:
+        kept = None if lock.lost else await self._store.get(key)
         # Another worker may have it.
-        if kept is not None and kept.record == turn.record:
+        if kept is not None and kept.record == lock.record:
             await self._store.delete(key)
             self._watch.wake(key)

@@ -115,7 +115,7 @@ def fail(
     result: JSONObject | None = None,
     message: str | None = None,
 ) -> Task:
-    """Return a task that failed, by a JSON-RPC error or, in the core form, by a result."""
+    """Return a task that failed, by a JSON-RPC error or, if it is a core task, by a result."""
     return _end(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 

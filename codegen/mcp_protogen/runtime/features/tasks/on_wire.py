@@ -8,7 +8,7 @@ from ...core.json import JSONObject, is_object
 from ...core.models.base import has_failed
 from ...core.spec import Role
 from ...messages.method_table import MethodTable
-from ...rules.task_forms import TASK_MEMBERS, TaskForm, task_form, tasks_declared, without_tasks
+from ...rules.task_kinds import TASK_MEMBERS, TaskKind, task_kind, tasks_declared, without_tasks
 from ...rules.task_methods import CALL, TOOLS
 from ...rules.wire_features import NOTHING, Untranslated
 from .lifecycle import beginning_of
@@ -16,10 +16,10 @@ from .task import Status, Task
 
 _TASK: Final = "task"
 
-# Only the core form has these members.
+# Only core tasks have these members.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
-_DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
+_DURATIONS: Final[Mapping[TaskKind, tuple[str, str]]] = {
     "core": ("ttl", "pollInterval"),
     "extension": ("ttlMs", "pollIntervalMs"),
 }
@@ -37,17 +37,17 @@ class TasksOnWire:
         self._core = core
 
     def without(self, declared: JSONObject, wire: MethodTable) -> JSONObject:
-        return declared if task_form(wire) is None else without_tasks(declared, self._role)
+        return declared if task_kind(wire) is None else without_tasks(declared, self._role)
 
     def capabilities_on(self, wire: MethodTable) -> JSONObject:
-        form = task_form(wire)
-        return {} if form is None else tasks_declared(form, self._role)
+        kind = task_kind(wire)
+        return {} if kind is None else tasks_declared(kind, self._role)
 
     def untranslated_members(self, wire: MethodTable) -> Untranslated:
-        form = task_form(wire)
-        if form is None:
+        kind = task_kind(wire)
+        if kind is None:
             return NOTHING
-        return self._core if form == "core" else _OTHERWISE
+        return self._core if kind == "core" else _OTHERWISE
 
 
 class ServersTasks(TasksOnWire):
@@ -80,11 +80,11 @@ class ClientsTasks(TasksOnWire):
 def wire_task(task: Task) -> JSONObject:
     """Return a task for messages: times in ISO 8601, durations in milliseconds."""
     ttl, poll_interval = _DURATIONS[task.form]
-    said = {} if task.status_message is None else {"statusMessage": task.status_message}
+    message = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
         "taskId": task.id,
         "status": task.status.value,
-        **said,
+        **message,
         "createdAt": _date(task.created_at),
         "lastUpdatedAt": _date(task.updated_at),
         ttl: None if task.ttl is None else round(task.ttl * 1000),
@@ -93,7 +93,7 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension in the form of 2025-11-25.
+    """Return a task of the extension as one of 2025-11-25.
 
     There, a tool result with `isError` is a failure ("Task Execution Errors").
     """
@@ -111,8 +111,8 @@ def to_extension(task: Mapping[str, Any]) -> JSONObject:
     return _translate(task, "core", "extension")
 
 
-def _translate(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
-    names = zip((*_SAME, *_DURATIONS[of]), (*_SAME, *_DURATIONS[form]), strict=True)
+def _translate(task: Mapping[str, Any], of: TaskKind, kind: TaskKind) -> JSONObject:
+    names = zip((*_SAME, *_DURATIONS[of]), (*_SAME, *_DURATIONS[kind]), strict=True)
     return {theirs: task[ours] for ours, theirs in names if ours in task}
 
 

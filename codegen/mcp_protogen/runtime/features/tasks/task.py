@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject, json_text
-from ...rules.task_forms import TaskForm
+from ...rules.task_kinds import TaskKind
 
 LAPSED_FOR: Final = 60.0
 """The seconds that an expired task of the extension is kept."""
@@ -29,13 +29,13 @@ class Task:
 
     `params` and `declared`, the client's capabilities, are as received. Only `principal_id` may see
     it. `questions` wait, `answers` have come, both by keys that are never reused. `done` has
-    results computed once, by key. `result` is in the form of `revision`. `due` is when its worker
-    counts as gone.
+    results computed once, by key. `result` is of `revision`. `due` is when its worker counts as
+    gone.
     """
 
     id: str
-    form: TaskForm
-    """Only requests of this form find it."""
+    form: TaskKind
+    """Only requests of this kind find it."""
     revision: str
     method: str
     params: JSONObject

@@ -39,7 +39,7 @@ class Timers:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def later(self, key: str, seconds: float) -> None:
+    def schedule(self, key: str, seconds: float) -> None:
         self._stop(key)
         self._keys[key] = get_running_loop().call_later(seconds, self._come, key)
 
@@ -78,7 +78,7 @@ class Timers:
                 _log.exception("watching tasks failed")
                 for key in keys:
                     if key in self._keys:
-                        self.later(key, _AFTER_FAILURE)
+                        self.schedule(key, _AFTER_FAILURE)
 
     def _ran(self, running: Task[None]) -> None:
         if self._running is running:
@@ -117,11 +117,11 @@ class Watch:
         return len(self._watched)
 
     @contextmanager
-    def waiting(self, key: str) -> Generator[Waiter, None, None]:
+    def add_waiter(self, key: str) -> Generator[Waiter, None, None]:
         watched = self._watched.get(key)
         if watched is None:
             watched = self._watched[key] = _Watched()
-            self._timers.later(key, min(watched.interval, self._longest))
+            self._timers.schedule(key, min(watched.interval, self._longest))
         waiter = Waiter()
         watched.waiters.add(waiter)
         try:
@@ -147,15 +147,13 @@ class Watch:
                 changed = versions is not None and _wake_behind(watched, versions.get(key))
                 watched.interval = _FIRST if changed else watched.interval * _GROWTH
                 watched.interval = min(watched.interval, self._longest)
-                self._timers.later(key, watched.interval)
+                self._timers.schedule(key, watched.interval)
 
 
 def _wake_behind(watched: _Watched, version: int | None) -> bool:
     """Wake waiters that have read another version; return whether there are any."""
     # Waiters that have not read yet will see it.
-    behind = [
-        candidate for candidate in watched.waiters if candidate.version not in (None, version)
-    ]
+    behind = [waiter for waiter in watched.waiters if waiter.version not in (None, version)]
     for waiter in behind:
         waiter.rung.set()
     return bool(behind)

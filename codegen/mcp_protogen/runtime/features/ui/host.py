@@ -89,9 +89,7 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         try:
             read: WireModel = getattr(self.MODELS, name).from_wire(value)
         except ValidationError as error:
-            raise InvalidAnswer(
-                f"the metadata of a user interface is not a valid {name}"
-            ) from error
+            raise InvalidAnswer(f"the user interface's metadata is not a valid {name}") from error
         return read
 
 

@@ -11,7 +11,7 @@ from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
-from ...toolkit.decorators import Mark, Marked
+from ...toolkit.decorators import Mark, MarkedFunction
 from ...toolkit.functions import function_name
 from ...toolkit.items import Item, Tool
 from ...toolkit.prompts_and_resources import Resource
@@ -19,7 +19,7 @@ from ...toolkit.revision_models import RevisionModels
 from .constants import APPS, KEY, MIME_TYPE, SCHEME
 
 
-def concerns(marked: Marked) -> bool:
+def concerns(marked: MarkedFunction) -> bool:
     options = marked.mark.options
     return KEY in options or options.get("uri", "").startswith(SCHEME)
 
@@ -32,7 +32,7 @@ def is_host(session: SessionBase) -> bool:
 
 
 class UiTool(Tool):
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+    def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
         given: str | WireModel = options[KEY]
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
@@ -43,7 +43,7 @@ class UiTool(Tool):
             )
         if "model" not in ui.get("visibility", ("model",)):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
-        super().__init__(_with_meta(marked, options, ui), models)
+        super().__init__(_add_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
         meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
         model = models.entry(self.field)
@@ -56,13 +56,13 @@ class UiTool(Tool):
         uri = self._ui_uri
         if uri is not None and not owns(uri):
             advice = f'add it with @resource("{uri}")'
-            raise ValueError(f"{self.signature.where}: ui: the resource {uri} is missing: {advice}")
+            raise ValueError(f"{self.signature.label}: ui: the resource {uri} is missing: {advice}")
 
 
 class UiResource(Resource):
     """Its metadata is in the list, and in the contents, which win ("UI Resource Format")."""
 
-    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+    def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options, where = marked.mark.options, function_name(marked.function)
         uri: str = options["uri"]
         if not uri.startswith(SCHEME):
@@ -70,7 +70,7 @@ class UiResource(Resource):
         if options.get("mime_type", MIME_TYPE) != MIME_TYPE:
             raise ValueError(f"{where}: the mime_type of a {SCHEME} resource must be {MIME_TYPE}")
         self._ui = _members(marked, options[KEY]) if KEY in options else {}
-        super().__init__(_with_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
+        super().__init__(_add_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
 
     async def read(
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
@@ -88,19 +88,19 @@ class UiResource(Resource):
         return type(contents).from_wire(wire)
 
 
-MAKERS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = MappingProxyType(
+MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = MappingProxyType(
     {"tools": UiTool, "resources": UiResource}
 )
 
 
-def _members(marked: Marked, given: Any) -> JSONObject:
+def _members(marked: MarkedFunction, given: Any) -> JSONObject:
     if not isinstance(given, WireModel):
         kind = "McpUiToolMeta" if marked.mark.kind == "tools" else "McpUiResourceMeta"
         raise TypeError(f"{function_name(marked.function)}: ui must be a {kind}, got {given!r:.80}")
     return given.to_wire()
 
 
-def _with_meta(marked: Marked, options: Mapping[str, Any], ui: JSONObject) -> Marked:
+def _add_meta(marked: MarkedFunction, options: Mapping[str, Any], ui: JSONObject) -> MarkedFunction:
     meta: Mapping[str, Any] = options.get("meta") or {}
     if KEY in meta:
         raise ValueError(f"{function_name(marked.function)}: ui must not be in meta, too")

@@ -12,7 +12,7 @@ from .outgoing import message_of
 
 _VERSION: Final = PROTOCOL_VERSION.encode()
 
-Hold: TypeAlias = Callable[[RequestId | None, bool], object]
+Pause: TypeAlias = Callable[[RequestId | None, bool], object]
 """Called when a request is paused, and again when it goes on; None is one without an id."""
 
 
@@ -34,12 +34,12 @@ class Exchange:
         """Return the revision of the request; `initialize` has it in the body."""
         if self.version or self.body is None:
             return self.version
-        asked = message_of(self.body).params.get("protocolVersion")
-        return asked if isinstance(asked, str) and asked.isprintable() else ""
+        version = message_of(self.body).params.get("protocolVersion")
+        return version if isinstance(version, str) and version.isprintable() else ""
 
     @property
     def operation(self) -> str:
-        """Return the method of the message and its target."""
+        """Return the method of the message, and the name or URI that it is about."""
         if self.body is None:
             return self.verb
         message = message_of(self.body)
@@ -67,7 +67,7 @@ class Authorizer(Protocol):
 
 class HttpAuthorization(Protocol):
     def authorizer(self, url: str) -> Authorizer:
-        """Return the authorizer for a URL; raise `ValueError` if there can be none."""
+        """Return the authorizer for a URL; raise `ValueError` for an unfit one."""
         ...
 
 
@@ -89,7 +89,7 @@ class AuthorizingClient:
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client
         self._authorizer = authorizer
-        self.hold: Hold = lambda id, held: None
+        self.pause: Pause = lambda id, held: None
 
     def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any:
         return _Unsent(method, url, content, headers)
@@ -99,31 +99,26 @@ class AuthorizingClient:
         exchanges: list[Exchange] = []
         while True:
             fields = await self._fields(unsent)
-            encoded = {name.encode(): value.encode() for name, value in fields.items()}
+            added = {name.encode(): value.encode() for name, value in fields.items()}
             made = self._client.build_request(
-                unsent.verb,
-                unsent.url,
-                content=unsent.content,
-                headers={**unsent.headers, **encoded},
+                unsent.verb, unsent.url, content=unsent.content, headers={**unsent.headers, **added}
             )
-            response = await self._client.send(
-                made, stream=stream, follow_redirects=follow_redirects
-            )
+            reply = await self._client.send(made, stream=stream, follow_redirects=follow_redirects)
             exchange = Exchange(
                 unsent.verb,
                 str(unsent.url),
                 fields,
-                response.status_code,
-                response.headers.get_list,
+                reply.status_code,
+                reply.headers.get_list,
                 unsent.content,
                 unsent.headers.get(_VERSION, b"").decode(),
             )
             if not self._authorizer.refuses(exchange):
-                return response
+                return reply
             exchanges.append(exchange)
-            if not await self._again(unsent, exchanges, response):
-                return response
-            await response.aclose()
+            if not await self._again(unsent, exchanges, reply):
+                return reply
+            await reply.aclose()
 
     async def _fields(self, unsent: _Unsent) -> Mapping[str, str]:
         fields = self._authorizer.headers(unsent.verb, str(unsent.url))
@@ -144,11 +139,11 @@ class AuthorizingClient:
     @contextmanager
     def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:
         id = unsent.id
-        self.hold(id, True)
+        self.pause(id, True)
         try:
             yield
         finally:
-            self.hold(id, False)
+            self.pause(id, False)
 
     async def aclose(self) -> None:
         await self._client.aclose()

@@ -82,7 +82,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnection:
-    """The rules for reconnecting to a stream that broke. Times are in seconds.
+    """How to reconnect to a stream that broke. Times are in seconds.
 
     The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
     Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
@@ -139,10 +139,10 @@ class Cursor:
     @property
     def wait(self) -> float:
         bounds = self._reconnection
-        asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
+        delay = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited to avoid an overflow.
-        grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)
+        grown = delay * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return min(grown, max(delay, _LONGEST_GROWN), bounds.max_wait)
 
 
 class ClientState:

@@ -1,10 +1,11 @@
 """Connections to a server by URL."""
 
 from collections.abc import Mapping
-from typing import Final, TypeVar, Unpack, overload
+from typing import Final, Unpack, overload
 
 from ...client.base import ClientBase
-from ...client.connect import Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from ...client.connect import C, Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from ...client.servers import C1, C2, C3
 from ...transports.base import Opener, Transport
 from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST
@@ -12,11 +13,6 @@ from .authorization import AuthorizingClient, HttpAuthorization
 from .client_state import Reconnection
 from .http_client import URL, HttpWire
 from .transport import HttpTransport
-
-C = TypeVar("C", bound=ClientBase)
-C1 = TypeVar("C1", bound=ClientBase)
-C2 = TypeVar("C2", bound=ClientBase)
-C3 = TypeVar("C3", bound=ClientBase)
 
 _USUAL: Final = Reconnection()
 
@@ -52,41 +48,41 @@ def open_http(
     authorizes requests, such as `OAuth`; its errors end requests, and time for a user's login does
     not count for timeouts.
 
-    Raises `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
+    Raise `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
     invalid header, or an Authorization in both `headers` and `auth`.
     """
-    target = _target(url)
-    given = headers or {}
-    _check(given, auth)
+    endpoint = _parse_url(url)
+    fields = headers or {}
+    _check(fields, auth)
     authorizer = None if auth is None else auth.authorizer(url)
 
     async def open() -> Transport:
         client = _client() if http is None else http
         owned = http is None
         if authorizer is None:
-            return HttpTransport(HttpWire(client, target, given, limit, owned), reconnection)
+            return HttpTransport(HttpWire(client, endpoint, fields, limit, owned), reconnection)
         authorizing = AuthorizingClient(client, authorizer)
-        wire = HttpWire(authorizing, target, given, limit, owned)
+        wire = HttpWire(authorizing, endpoint, fields, limit, owned)
         transport = HttpTransport(wire, reconnection)
-        authorizing.hold = transport.hold
+        authorizing.pause = transport.pause
         return transport
 
     return open
 
 
-def _target(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     package = httpx2()
     if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the URL comes first, as text, then the client; got {url!r:.80}")
     try:
-        target = package.URL(url)
+        parsed = package.URL(url)
     except package.InvalidURL as error:
         raise ValueError(f"{url!r} is not a URL: {error}") from None
-    if target.scheme not in ("http", "https") or not target.host:
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ValueError(f"{url!r} is not a URL that begins with http:// or https://")
-    if (target.port or 0) > _LAST_PORT:
+    if (parsed.port or 0) > _LAST_PORT:
         raise ValueError(f"{url!r} has a port above {_LAST_PORT}")
-    return target
+    return parsed
 
 
 def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:
@@ -113,9 +109,7 @@ class ConnectHttp(Connector[Newest]):
     @overload
     def __call__(self, url: str, /, **settings: Unpack[HttpSettings]) -> Connecting[Newest]: ...
     @overload
-    def __call__(
-        self, url: str, client: C, /, **settings: Unpack[HttpSettings]
-    ) -> Connecting[C]: ...
+    def __call__(self, url: str, one: C, /, **settings: Unpack[HttpSettings]) -> Connecting[C]: ...
     @overload
     def __call__(
         self, url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
@@ -146,7 +140,7 @@ class ConnectHttp(Connector[Newest]):
     ) -> Connecting[ClientBase]:
         """Connect to the server at a URL, with the settings of `connect` and `open_http`.
 
-        The revision is detected, also of an HTTP+SSE server. Raises the errors of `connect` and
+        The revision is detected, also of an HTTP+SSE server. Raise the errors of `connect` and
         `auth`, and `HttpError` if the server answers only with an HTTP status.
         """
         opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)

@@ -38,14 +38,14 @@ _MOST_WAITS: Final = 3
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
-async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, None]:
+async def parts_of_body(response: Response, noun: str) -> AsyncGenerator[bytes, None]:
     """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, beginning with `what`, for a body compressed more than once: it may grow a
+    Raise `RemoteError`, about `noun`, for a body compressed more than once: it may grow a
     thousandfold each time.
     """
     if "," in response.headers.get("content-encoding", ""):
-        raise RemoteError(f"{what}: the body is compressed more than once")
+        raise RemoteError(f"{noun}: the body is compressed more than once")
     async for part in response.aiter_bytes():
         yield part
         # A few compressed bytes may become endless comments.
@@ -53,9 +53,9 @@ async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, 
 
 
 class HttpReply:
-    def __init__(self, response: Response, what: str, limit: int) -> None:
+    def __init__(self, response: Response, noun: str, limit: int) -> None:
         self._response = response
-        self._what = what
+        self._what = noun
         self._limit = limit
         self.status: Final[int] = response.status_code
         self.succeeded: Final = 200 <= self.status < 300
@@ -73,9 +73,9 @@ class HttpReply:
     def delay(self, attempts: int) -> float | None:
         if self.status not in _LATER or attempts == _MOST_WAITS:
             return None
-        wanted = self.retry_after
-        if wanted is not None:
-            return max(wanted, _LEAST_WAIT * 2.0**attempts)
+        seconds = self.retry_after
+        if seconds is not None:
+            return max(seconds, _LEAST_WAIT * 2.0**attempts)
         return _USUAL_WAIT * 2.0**attempts if self.status == _TOO_MANY_REQUESTS else None
 
     async def read_events(
@@ -129,12 +129,12 @@ class HttpWire:
         body: bytes | None = None,
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
-        target = self.url if url is None else url
-        what = f"{method} {self._named if url is None else _redact_url(target)}"
-        with _disconnecting(what):
-            response = await self._send(method, {**self._headers, **headers}, body, target)
+        actual = self.url if url is None else url
+        noun = f"{method} {self._named if url is None else _redact_url(actual)}"
+        with _disconnecting(noun):
+            response = await self._send(method, {**self._headers, **headers}, body, actual)
         try:
-            yield HttpReply(response, what, self._limit)
+            yield HttpReply(response, noun, self._limit)
         finally:
             await response.aclose()
 
@@ -147,16 +147,16 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            location, target = response.headers.get("location"), None
+            location, new_url = response.headers.get("location"), None
             follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
             if follows and location is not None:
-                target = self.resolve(location, response.request.url)
-            if target is None:
+                new_url = self.resolve(location, response.request.url)
+            if new_url is None:
                 # The caller decides about an unfollowed redirect.
                 return response
             redirects += 1
             await response.aclose()
-            url = target
+            url = new_url
 
     def resolve(self, reference: str, base: URL | None = None) -> URL | None:
         """Return a reference as absolute URL; None if it is invalid or of another origin."""
@@ -182,11 +182,11 @@ def _redact_url(url: URL) -> str:
 
 
 @contextmanager
-def _disconnecting(what: str) -> Generator[None, None, None]:
+def _disconnecting(noun: str) -> Generator[None, None, None]:
     package = httpx2()
     try:
         yield
     except (package.RequestError, package.InvalidURL) as error:
         reason = str(error)
-        text = f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}"
+        text = f"{noun}: {type(error).__name__}{f': {reason}' if reason else ''}"
         raise Disconnected(text) from None

@@ -51,8 +51,8 @@ class Message(NamedTuple):
     @property
     def name(self) -> str:
         # A bridge forwards methods of any name.
-        shown = self.method if self.method.isprintable() else repr(self.method)
-        return shown[:100] or self.kind
+        text = self.method if self.method.isprintable() else repr(self.method)
+        return text[:100] or self.kind
 
 
 def message_of(body: bytes) -> Message:
@@ -105,8 +105,8 @@ class ProtocolState:
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:
             # The handshake has no revision and no session yet.
-            own = {} if message.method == INITIALIZE else self.session_headers()
-            return {**POSTED, **own}
+            base = {} if message.method == INITIALIZE else self.session_headers()
+            return {**POSTED, **base}
         headers = {
             **POSTED,
             fields.PROTOCOL_VERSION: message.revision,
@@ -123,8 +123,8 @@ class ProtocolState:
 
     def session_headers(self) -> dict[str, str]:
         # Early revisions ignore the field of the version.
-        known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
-        return {name: value for name, value in known.items() if value is not None}
+        values = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
+        return {name: value for name, value in values.items() if value is not None}
 
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
         if request.method == INITIALIZE:
@@ -148,8 +148,8 @@ class ProtocolState:
         tools = result.get("tools")
         if not is_array(tools):
             return False
-        kept = result["tools"] = [tool for tool in tools if self._is_sound(tool)]
-        return len(kept) < len(tools)
+        sound = result["tools"] = [tool for tool in tools if self._is_sound(tool)]
+        return len(sound) < len(tools)
 
     def _is_sound(self, tool: object) -> bool:
         name = tool.get("name") if is_object(tool) else None

@@ -18,7 +18,7 @@ from ...core.errors import (
     RemoteError,
 )
 from ...core.json import JSONObject, is_object, json_text
-from ...core.options import Options
+from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
@@ -39,7 +39,7 @@ _LAST_WORDS: Final = 1.0
 _LONGEST_DELAY: Final = 10.0
 
 # Transports have no options.
-_MOST_PAGES: Final = Options().max_pages
+_MOST_PAGES: Final = USUAL.max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
@@ -93,17 +93,17 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
         return None
     # Some servers write their own ids here.
     value = values[0] if len(values) == 1 else None
-    found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
-    return value if isinstance(found, Response) else None
+    message = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
+    return value if isinstance(message, Response) else None
 
 
-def http_error(what: str, reply: HttpReply) -> HttpError:
+def http_error(noun: str, reply: HttpReply) -> HttpError:
     readable = reply.media in (fields.JSON, "text/plain")
     excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
-    message = f"HTTP {reply.status} to {what}{f': {text}' if text else ''}"
+    message = f"HTTP {reply.status} to {noun}{f': {text}' if text else ''}"
     return HttpError(reply.status, message, reply.retry_after)
 
 
@@ -116,8 +116,8 @@ async def posting(
             delay = reply.delay(attempts)
             # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
-            left = state.time_left(message.id) if timed else _LONGEST_DELAY
-            if delay is None or delay >= left or await _is_answer(message, reply):
+            seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
+            if delay is None or delay >= seconds or await _is_answer(message, reply):
                 yield reply
                 return
         state.log.info("HTTP %d: sending %s again in %g s", reply.status, message.name, delay)
@@ -164,8 +164,8 @@ class PostedRequest:
         data, name = reply.body, self.message.name
         try:
             if reply.media != fields.JSON or not data.strip():
-                what = f"HTTP {reply.status} does not answer {name}"
-                raise HttpError(reply.status, f"{what} ({reply.media or 'no content type'})")
+                noun = f"HTTP {reply.status} does not answer {name}"
+                raise HttpError(reply.status, f"{noun} ({reply.media or 'no content type'})")
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:
@@ -279,11 +279,11 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
             raise received.error
-        found = reading.read(received) if isinstance(received, bytes) else None
-        if isinstance(found, Malformed) and found.error.id == message.id:
-            raise found.error
-        if isinstance(found, Response) and found.id == message.id:
-            answers.append(found)
+        value = reading.read(received) if isinstance(received, bytes) else None
+        if isinstance(value, Malformed) and value.error.id == message.id:
+            raise value.error
+        if isinstance(value, Response) and value.id == message.id:
+            answers.append(value)
         else:
             state.inbox.put(received)
 
@@ -300,13 +300,13 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
 
 async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether a call's header fields have changed."""
-    before = state.protocol.post_headers(call)
+    old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
 
     async def page(cursor: str | None) -> Page[Any]:
-        given = {} if cursor is None else {"cursor": cursor}
-        result = await ask(state, LIST_TOOLS, {"_meta": meta, **given})
+        params = {} if cursor is None else {"cursor": cursor}
+        result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
         following = result.get("nextCursor") if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)
@@ -316,4 +316,4 @@ async def relearn(state: ClientState, call: Message) -> bool:
             pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("header fields could not be corrected: listing tools failed: %s", error)
-    return state.protocol.post_headers(call) != before
+    return state.protocol.post_headers(call) != old

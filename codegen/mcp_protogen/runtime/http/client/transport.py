@@ -9,21 +9,13 @@ from typing import Final
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
-from ...transports.base import Held, Unanswered
+from ...transports.base import Paused, Unanswered
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
-from .request import (
-    PostedRequest,
-    RefusedPost,
-    ask,
-    http_error,
-    post_unanswered,
-    posting,
-    relearn,
-)
+from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
 
 _log: Final = getLogger(__name__)
 
@@ -57,7 +49,7 @@ class RenewableSession:
         self._lock = asyncio.Lock()
         self._task: Task[None] | None = None
         # Set once it is known whether the server has a stream.
-        self._settled = asyncio.Event()
+        self._known = asyncio.Event()
 
     async def ready(self) -> None:
         if self._lock.locked():
@@ -73,7 +65,7 @@ class RenewableSession:
         async with self._lock:
             if protocol.sessions != lost or protocol.opening is None:
                 return
-            agreed = protocol.agreed
+            version = protocol.agreed
             self._state.log.info("the server ended the session; beginning a new one")
             try:
                 await ask(self._state, INITIALIZE, protocol.opening.params)
@@ -82,10 +74,10 @@ class RenewableSession:
             except (McpError, RemoteError, Disconnected) as error:
                 text = f"the session has ended, and no new one could begin: {error}"
                 raise Disconnected(text) from None
-            if protocol.agreed != agreed:
+            if protocol.agreed != version:
                 broken = Disconnected(
                     f"the session ended, and the new one has revision {protocol.agreed} "
-                    f"instead of {agreed}: connect again"
+                    f"instead of {version}: connect again"
                 )
                 self._state.inbox.end(broken)
                 raise broken
@@ -96,7 +88,7 @@ class RenewableSession:
         self._open_stream()
         try:
             async with asyncio.timeout(_LISTENING):
-                await self._settled.wait()
+                await self._known.wait()
         except TimeoutError:
             _log.info("the server has not answered the request for its stream yet")
 
@@ -141,7 +133,7 @@ class RenewableSession:
 
         try:
             async with self._state.get(cursor) as reply:
-                self._settled.set()
+                self._known.set()
                 if reply.streams:
                     await reply.read_events(take, self._state.inbox.room)
                     return 200
@@ -151,15 +143,15 @@ class RenewableSession:
             self._state.log.info("the server's stream broke: %s", error)
             return None
         finally:
-            self._settled.set()
+            self._known.set()
 
     async def end(self) -> None:
         protocol = self._state.protocol
         if protocol.session_id is None:
             return
-        asked = self._state.http.open("DELETE", protocol.session_headers())
+        opening = self._state.http.open("DELETE", protocol.session_headers())
         try:
-            async with asyncio.timeout(_FAREWELL), asked as reply:
+            async with asyncio.timeout(_FAREWELL), opening as reply:
                 # The server may refuse, or not know the session.
                 _log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
@@ -178,42 +170,42 @@ class LegacySseTransport:
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
-        self._held = self._was_held = False
+        self._paused = self._was_paused = False
         self._task = state.tasks.start(self._run())
 
     async def find_endpoint(self) -> None:
         """Wait for the endpoint; raise `Disconnected` with the reason if it does not come."""
         while not self._endpoint.done():
-            self._was_held = self._held
+            self._was_paused = self._paused
             await asyncio.wait({self._endpoint}, timeout=_ENDPOINT)
-            if not self._endpoint.done() and not self._was_held:
+            if not self._endpoint.done() and not self._was_paused:
                 self._task.cancel()
                 raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s")
         self._endpoint.result()
 
-    def hold(self, held: bool) -> None:
+    def pause(self, paused: bool) -> None:
         """Pause the timeout for the endpoint, or start it anew."""
-        self._held, self._was_held = held, True
+        self._paused, self._was_paused = paused, True
 
     async def _run(self) -> None:
-        gone = Disconnected("the server ended its stream")
+        end = Disconnected("the server ended its stream")
         try:
             await self._listen()
         except Exception as error:
             known = isinstance(error, (Disconnected, RemoteError))
-            gone = Disconnected(str(error) if known else f"{type(error).__name__}: {error}")
+            end = Disconnected(str(error) if known else f"{type(error).__name__}: {error}")
         if self._endpoint.done():
-            self._state.inbox.end(gone)
+            self._state.inbox.end(end)
         else:
-            self._endpoint.set_exception(gone)
+            self._endpoint.set_exception(end)
 
     async def _listen(self) -> None:
         async with self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
             if not reply.succeeded:
                 raise http_error("GET", reply)
             if not reply.streams:
-                got = reply.media or "no body"
-                raise Disconnected(f"GET returned {got} instead of an event stream")
+                media = reply.media or "no body"
+                raise Disconnected(f"GET returned {media} instead of an event stream")
             await reply.read_events(self._take, self._state.inbox.room)
 
     def _take(self, event: Event) -> None:
@@ -276,14 +268,14 @@ class HttpTransport:
         """Set the function for the time a request may still wait for a busy server."""
         self._state.time_left = time_left
 
-    def hold(self, id: RequestId | None, held: bool) -> None:
-        """Note that a request is paused or goes on; see `Held`."""
+    def pause(self, id: RequestId | None, paused: bool) -> None:
+        """Note that a request is paused or goes on; see `Paused`."""
         if id is None and self._trying is not None:
             # The request waits for the stream of HTTP+SSE.
             legacy, id = self._trying
-            legacy.hold(held)
+            legacy.pause(paused)
         if id is not None:
-            self._state.inbox.put(Held(id, held))
+            self._state.inbox.put(Paused(id, paused))
 
     async def _request(self, message: Message) -> None:
         try:
@@ -323,8 +315,8 @@ class HttpTransport:
             received = refusal.received
             if isinstance(received, Unanswered):
                 assert isinstance(received.error, HttpError)
-                both = f"{received.error.message}; HTTP+SSE failed too: {error}"
-                failed = HttpError(received.error.status, both, received.error.retry_after)
+                text = f"{received.error.message}; HTTP+SSE failed too: {error}"
+                failed = HttpError(received.error.status, text, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
             # A protocol error says more than the failed attempt at an older transport.
             return refusal

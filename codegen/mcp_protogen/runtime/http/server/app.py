@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import RemoteError
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.quotas import NoRoom
 from ...core.revision import Revision
 from ...core.throttle import Throttle
@@ -22,6 +22,7 @@ from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, enter_lifespans, has_lifespan, revisions_spoken
+from ...storage.engine import EngineUnavailable
 from .asgi import (
     HttpExchange,
     HttpRefusal,
@@ -35,7 +36,7 @@ from .asgi import (
 from .cors import CrossOrigin
 from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
-from .options import HttpOptions
+from .options import USUAL_HTTP, HttpOptions
 from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
 from .scope_check import check_known
@@ -45,8 +46,6 @@ from .stateless import StatelessHttp
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
@@ -66,8 +65,8 @@ def http_app(
     servers: Server | Iterable[Server],
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> "HttpApp":
     """Return an ASGI application that serves clients over HTTP.
@@ -77,17 +76,17 @@ def http_app(
     first request. `routes` are served beside the endpoint. Raise `ValueError` without a server, for
     two of one revision, clashing routes, unchecked tokens, and `method_scopes` of unknown methods.
     """
-    given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
-    if not given or len({server.TABLE.revision for server in given}) < len(given):
+    all_servers = tuple(servers) if isinstance(servers, Iterable) else (servers,)
+    if not all_servers or len({server.TABLE.revision for server in all_servers}) < len(all_servers):
         raise ValueError("http_app needs at least one server, and at most one per revision")
-    all_spoken = revisions_spoken(given, revisions)
+    all_spoken = revisions_spoken(all_servers, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
-    beside = [*routes, *_routes_of(given)]
+    beside = [*routes, *_routes_of(all_servers)]
     if http.authentication is None:
-        _check_no_tokens(given, beside)
+        _check_no_tokens(all_servers, beside)
     else:
-        check_known(http.authentication.method_scopes, given)
-    return HttpApp(given, spoken, options, http, beside)
+        check_known(http.authentication.method_scopes, all_servers)
+    return HttpApp(all_servers, spoken, options, http, beside)
 
 
 def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
@@ -140,11 +139,11 @@ class HttpApp:
         if http.cors is not None:
             self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
-        own = http.path, *old
-        taken = {*own, *map(other_spelling, own), *self._unchecked}
-        self._routes = Routes(routes, taken)
+        paths = http.path, *old
+        reserved = {*paths, *map(other_spelling, paths), *self._unchecked}
+        self._routes = Routes(routes, reserved)
         for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
-            if path is not None and path not in taken and not self._routes.are_at(path):
+            if path is not None and path not in reserved and not self._routes.are_at(path):
                 self._unchecked[path] = probe
         self._running: Running | None = None
         self._beginning: Task[None] | None = None
@@ -158,17 +157,17 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        if self._cross_origin is not None:
-            send = self._cross_origin.sending(scope, send)
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
+        if self._cross_origin is not None:
+            exchange.add(partial(self._cross_origin.response_fields, scope))
         try:
             exchange.read_head(self.http.max_headers)
             await self._unchecked.get(exchange.path, self._serve)(exchange)
-        except (HttpRefusal, NoRoom, RemoteError) as error:
+        except (HttpRefusal, NoRoom, RemoteError, EngineUnavailable) as error:
             error.__traceback__ = None  # which keeps this frame alive
-            refused = refusal_of(error)
-            self._log.info("refused a request with %d: %r", refused.status, str(refused))
-            await exchange.respond(refused.status, refused.body, refused.fields)
+            refusal = refusal_of(error)
+            self._log.info("refused a request with %d: %r", refusal.status, str(error))
+            await exchange.respond(refusal.status, refusal.body, refusal.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that cannot be completed ends with its connection.
             pass
@@ -215,15 +214,15 @@ class HttpApp:
         elif running.state.closing:
             status = "closing"
         else:
-            status = "ready" if running.state.peers.current else "engine unavailable"
+            status = "ready" if running.state.worker.current else "engine unavailable"
         await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
 
     async def _has_begun(self) -> bool:
-        begun = self._beginning_task()
-        await wait([begun], timeout=0)
-        if not begun.done():
+        task = self._beginning_task()
+        await wait([task], timeout=0)
+        if not task.done():
             return False
-        if (error := begun.exception()) is not None:
+        if (error := task.exception()) is not None:
             _log.error("the server is not ready: %s", error, exc_info=error)
         return error is None
 
@@ -251,10 +250,10 @@ class HttpApp:
         await shield(self._beginning_task())
 
     def _beginning_task(self) -> Task[None]:
-        begun = self._beginning
-        if begun is None or begun.done() or begun.get_loop() is not get_running_loop():
-            begun = self._beginning = create_task(self._enter())
-        return begun
+        task = self._beginning
+        if task is None or task.done() or task.get_loop() is not get_running_loop():
+            task = self._beginning = create_task(self._enter())
+        return task
 
     @property
     def _has_to_begin(self) -> bool:
@@ -267,8 +266,8 @@ class HttpApp:
             try:
                 await state.begin()
             except Exception as error:
-                why = f"the shared engine cannot be used: {type(error).__name__}: {error}"
-                raise LifespanError(why) from error
+                reason = f"the shared engine cannot be used: {type(error).__name__}: {error}"
+                raise LifespanError(reason) from error
             await running.held.enter_async_context(enter_lifespans(state.shared_servers))
         except BaseException:
             await state.close()
@@ -311,7 +310,7 @@ class HttpApp:
     def _handler(self, exchange: HttpExchange, running: "Running") -> "_Handler":
         handlers = running.paths.get(exchange.path) or running.paths.get(exchange.other_path)
         if handlers is None:
-            return self._beside(exchange, running.state)
+            return self._route(exchange, running.state)
         is_stateless = exchange.version in running.state.offer.stateless
         if is_stateless and handlers is running.endpoint:
             # Only handshake revisions have streams and sessions.
@@ -319,26 +318,22 @@ class HttpApp:
         handle = handlers.get(exchange.scope["method"])
         return self._other_method(exchange, handlers) if handle is None else handle
 
-    def _beside(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
+    def _route(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
         route = self._routes.find(exchange.path, exchange.scope["method"])
         if route is None:
             methods = self._routes.methods(exchange.path)
             if not methods:
                 raise HttpRefusal(404, "Not found; see HttpOptions.path")
             return self._other_method(exchange, methods)
-        asked = self._preflight(exchange)
-        if asked is not None:
-            return self._other_method(exchange, [asked])
+        method = self._preflight(exchange)
+        if method is not None:
+            return self._other_method(exchange, [method])
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        if (
-            self._cross_origin is not None
-            and self._cross_origin.preflight_method(exchange) is not None
-        ):
+        if self._cross_origin is not None and self._preflight(exchange) is not None:
             return partial(self._cross_origin.answer, methods=methods)
-        allow = b"allow", ", ".join(methods).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.not_allowed(methods)
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
         return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
@@ -412,13 +407,12 @@ _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 _PROBING: Final = ("GET", "HEAD")
 
 
-async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:
+async def _respond_to_probe(exchange: HttpExchange, status: int, text: str) -> None:
     method: str = exchange.scope["method"]
     if method not in _PROBING:
-        allow = b"allow", ", ".join(_PROBING).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.not_allowed(_PROBING)
     # Caches must not keep it.
-    response = RouteResponse({"status": said}, status, {"cache-control": "no-store"})
+    response = RouteResponse({"status": text}, status, {"cache-control": "no-store"})
     await exchange.send(*response.messages(method))
 
 

@@ -20,6 +20,7 @@ from ...messages import jsonrpc
 from ...messages.jsonrpc import Malformed, Parsed
 from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
+from ...storage.engine import EngineUnavailable
 from .. import headers
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -94,14 +95,21 @@ class HttpRefusal(Exception):
         return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)
 
     @staticmethod
+    def not_allowed(allowed: Iterable[str]) -> "HttpRefusal":
+        fields = fields_of({"allow": ", ".join(allowed)})
+        return HttpRefusal(405, "Method not allowed", fields=fields)
+
+    @staticmethod
     def for_now(reason: str, seconds: int = 1, *, status: int = 503) -> "HttpRefusal":
         """Return a refusal of a request that may be repeated after some seconds."""
         return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
 
-def refusal_of(error: HttpRefusal | NoRoom | RemoteError) -> HttpRefusal:
+def refusal_of(error: HttpRefusal | NoRoom | RemoteError | EngineUnavailable) -> HttpRefusal:
     if isinstance(error, HttpRefusal):
         return error
+    if isinstance(error, EngineUnavailable):
+        return HttpRefusal.for_now("The engine shared by the workers is unavailable")
     if isinstance(error, RemoteError):
         return HttpRefusal.because(error)
     text, seconds = f"Too many {_TOO_MANY[error.quota]}", _AGAIN_AFTER.get(error.quota, 1)
@@ -147,12 +155,12 @@ class HttpExchange:
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
         self.path = self.scope["path"].removeprefix(self.scope.get("root_path", "")) or "/"
-        listed: list[Field] = self.scope["headers"]
-        fields = self.fields = dict(listed)
-        if len(fields) != len(listed):
-            fields = self.fields = _join_fields(listed)
+        headers: list[Field] = self.scope["headers"]
+        fields = self.fields = dict(headers)
+        if len(fields) != len(headers):
+            fields = self.fields = _join_fields(headers)
         self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
-        if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
+        if len(headers) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
     @property
@@ -181,29 +189,31 @@ class HttpExchange:
             pass
 
     @contextmanager
-    def watching(self, gone: Callable[[], None]) -> Generator[None, None, None]:
-        """Call `gone` when the client leaves during the block, or soon after."""
-        begun: list[Task[None]] = []
+    def watching(self, on_gone: Callable[[], None]) -> Generator[None, None, None]:
+        """Call `on_gone` if the client leaves during the block, or soon after."""
+        tasks: list[Task[None]] = []
 
         async def watch() -> None:
             await self.wait_disconnect()
             self._log.info("a client has gone before it was answered")
-            gone()
+            on_gone()
 
-        timer = get_running_loop().call_later(_SOON, lambda: begun.append(create_task(watch())))
+        timer = get_running_loop().call_later(_SOON, lambda: tasks.append(create_task(watch())))
         try:
             yield
         finally:
             timer.cancel()
-            for task in begun:
+            for task in tasks:
                 task.cancel()
 
-    def add(self, fields: Iterable[Field]) -> None:
-        more, send = tuple(fields), self._send
+    def add(self, more: Callable[[Iterable[Field]], Iterable[Field]]) -> None:
+        """Add fields to the response; `more` gets those that it has."""
+        send = self._send
 
         def sending(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+                listed: list[Field] = list(message.get("headers", ()))
+                message = {**message, "headers": [*listed, *more(listed)]}
             return send(message)
 
         self._send = sending
@@ -212,9 +222,9 @@ class HttpExchange:
         """Return the sending of a whole response; its body is JSON."""
         # RFC 9110, section 8.6: 204 has no length.
         length = [] if status == 204 else [(LENGTH, b"%d" % len(body))]
-        listed = [*length, _JSON, *fields] if body else [*length, *fields]
+        headers = [*length, _JSON, *fields] if body else [*length, *fields]
         return self.send(
-            {"type": "http.response.start", "status": status, "headers": listed},
+            {"type": "http.response.start", "status": status, "headers": headers},
             {"type": "http.response.body", "body": body},
         )
 
@@ -241,9 +251,9 @@ def fields_of(fields: Mapping[str, str]) -> list[Field]:
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
-def _join_fields(listed: list[Field]) -> dict[bytes, bytes]:
+def _join_fields(headers: list[Field]) -> dict[bytes, bytes]:
     fields: dict[bytes, bytes] = {}
-    for name, value in listed:
+    for name, value in headers:
         if name not in fields:
             fields[name] = value
         elif name in _SINGLE or name.startswith(_OURS):
@@ -319,8 +329,8 @@ class Bodies:
     """The reader of bodies; a quota of bytes limits their memory.
 
     Small bodies, within the buffer of a connection anyway, do not count, so that they always pass.
-    If there is no room, bodies that are too slow for their time limit are refused: slow clients
-    keep nobody out.
+    Without room, bodies that are too slow for their time limit are refused: slow clients do not
+    keep others out.
     """
 
     def __init__(self, largest: int, quota: Quota, seconds: float) -> None:
@@ -328,7 +338,7 @@ class Bodies:
         self._seconds = seconds
         self._incoming: dict[_Incoming, None] = {}
         self.quota: Final = quota
-        """The bytes of counted bodies, until their requests are `done`."""
+        """The bytes of counted bodies, until `release`."""
 
     async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
         """Return the single message in a body, as by `read_messages`.
@@ -349,8 +359,8 @@ class Bodies:
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         self._take(exchange, expected)
         limit, now = timeout(self._seconds), get_running_loop().time
-        begun = now()
-        incoming = _Incoming(exchange, expected or self._largest, begun, limit, latest=begun)
+        start = now()
+        incoming = _Incoming(exchange, expected or self._largest, start, limit, latest=start)
         self._incoming[incoming] = None
         try:
             async with limit:
@@ -389,7 +399,7 @@ class Bodies:
     def _make_room(self, exchange: HttpExchange, owner: str | None, lacking: int) -> bool:
         """Refuse slow bodies, of an owner or all; return whether that frees enough."""
         now, seconds = get_running_loop().time(), self._seconds
-        behind = [
+        slow = [
             incoming
             for incoming in self._incoming
             if incoming.exchange is not exchange
@@ -397,9 +407,9 @@ class Bodies:
             and incoming.exchange.taken
             and incoming.is_behind(now, seconds)
         ]
-        if sum(incoming.exchange.taken for incoming in behind) < lacking:
+        if sum(incoming.exchange.taken for incoming in slow) < lacking:
             return False
-        for incoming in behind:
+        for incoming in slow:
             lacking -= incoming.exchange.taken
             self.release(incoming.exchange)
             incoming.refuse(NoRoom(self.quota.name, owner), now)

@@ -18,8 +18,14 @@ from ...core.http_request import Principal
 from ...core.oauth_scopes import NO_SCOPES, checked_scopes, format_scopes
 from ...core.throttle import Throttle
 from .asgi import Field, HttpExchange, HttpRefusal, fields_of
-from .challenge_fields import BEARER, DPOP, challenge, is_quotable, mask_unquotable
-from .protected_resource import ProtectedResource
+from .protected_resource import (
+    BEARER,
+    DPOP,
+    ProtectedResource,
+    challenge,
+    is_quotable,
+    mask_unquotable,
+)
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Returns the principal of an access token, or None. It must check the audience (RFC 8707)."""
@@ -128,12 +134,12 @@ class Authentication:
     )
 
     def __post_init__(self) -> None:
-        where = type(self).__name__
+        name = type(self).__name__
         needed = {
-            method: checked_scopes(some, f"{where}, {method}")
+            method: checked_scopes(some, f"{name}, {method}")
             for method, some in self.method_scopes.items()
         }
-        object.__setattr__(self, "needed", checked_scopes(self.scopes, where))
+        object.__setattr__(self, "needed", checked_scopes(self.scopes, name))
         object.__setattr__(
             self, "needed_by", {method: some for method, some in needed.items() if some}
         )
@@ -142,18 +148,19 @@ class Authentication:
         object.__setattr__(self, "schemes", bearer if proofs is None else (*bearer, DPOP))
         if proofs is None:
             if self.require_proofs:
-                raise ValueError(f"{where}: require_proofs needs proofs")
+                raise ValueError(f"{name}: require_proofs needs proofs")
         elif resource is not None:
             bound, algorithms = self.require_proofs, proofs.algorithms
-            told = replace(resource, dpop_algorithms=algorithms, dpop_required=bound)
-            object.__setattr__(self, "resource", told)
+            metadata = replace(resource, dpop_algorithms=algorithms, dpop_required=bound)
+            object.__setattr__(self, "resource", metadata)
 
     async def authenticate(self, exchange: HttpExchange, endpoint: str) -> Principal:
         """Return the caller; raise `HttpRefusal`. `endpoint` is the path of the endpoint."""
         scheme, token = self._credentials(exchange)
         if scheme == DPOP and self.proofs is not None and (nonce := self.proofs.nonce()):
             # In every answer, for the next proof (RFC 9449, section 8.2).
-            exchange.add(fields_of({"dpop-nonce": nonce}))
+            added = fields_of({"dpop-nonce": nonce})
+            exchange.add(lambda _: added)
         try:
             principal = await self._verify_token(token)
             if scheme == DPOP:
@@ -162,13 +169,13 @@ class Authentication:
                 # It may be stolen (RFC 9449, section 7.2).
                 raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
         except TokenRefused as error:
-            refused = {"error": error.error, "error_description": error.description}
+            params = {"error": error.error, "error_description": error.description}
             status = _STATUSES.get(error.error, 401)
-            raise self._refusal(status, str(error), scheme, **refused) from None
+            raise self._refusal(status, str(error), scheme, **params) from None
         except VerifierUnavailable as error:
             self._log.warning("a token could not be verified: %s", error)
-            why = "Tokens cannot be verified now"
-            raise HttpRefusal.for_now(why, error.retry_after) from None
+            reason = "Tokens cannot be verified now"
+            raise HttpRefusal.for_now(reason, error.retry_after) from None
         if self.expand_scopes is not None:
             implied = frozenset(self.expand_scopes(principal.scopes))
             principal = replace(principal, scopes=principal.scopes | implied)
@@ -178,15 +185,15 @@ class Authentication:
         return principal
 
     def _credentials(self, exchange: HttpExchange) -> tuple[str, str]:
-        written, _, rest = (exchange.field(b"authorization") or "").partition(" ")
-        scheme, token = _SCHEMES.get(written.lower()), rest.strip(" ")
+        kind, _, secret = (exchange.field(b"authorization") or "").partition(" ")
+        scheme, token = _SCHEMES.get(kind.lower()), secret.strip(" ")
         if scheme is None or scheme not in self.schemes:
             # Without credentials there is no error code (RFC 6750, section 3.1).
             raise self._refusal(401, "An access token is required", None)
         if not _TOKEN.fullmatch(token):
             text = "The credentials are malformed"
-            refused = {"error": "invalid_request", "error_description": text}
-            raise self._refusal(400, text, scheme, **refused)
+            params = {"error": "invalid_request", "error_description": text}
+            raise self._refusal(400, text, scheme, **params)
         return scheme, token
 
     async def _verify_token(self, token: str) -> Principal:
@@ -204,10 +211,10 @@ class Authentication:
         assert self.proofs is not None
         if not _is_bound(principal):
             raise TokenRefused("invalid_token", "The token is not bound to a key")
-        given = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
+        proofs = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
         await self.proofs.check(
             ProofRequest(
-                proofs=tuple(value.decode("latin-1").strip(" \t") for value in given),
+                proofs=tuple(value.decode("latin-1").strip(" \t") for value in proofs),
                 method=exchange.scope["method"],
                 url=self._url(exchange, endpoint),
                 token=token,
@@ -221,12 +228,12 @@ class Authentication:
         if self.resource is None:
             root = scope.get("root_path", "")
             return f"{scope.get('scheme', 'http')}://{exchange.field(b'host')}{root}{path}"
-        known = urlsplit(self.resource.url)
+        parts = urlsplit(self.resource.url)
         if exchange.path == endpoint:
-            path = known.path
-        elif known.path.endswith(endpoint):
-            path = known.path.removesuffix(endpoint) + path
-        return f"{known.scheme}://{known.netloc}{path}"
+            path = parts.path
+        elif parts.path.endswith(endpoint):
+            path = parts.path.removesuffix(endpoint) + path
+        return f"{parts.scheme}://{parts.netloc}{path}"
 
     # Challenges.
 
@@ -234,35 +241,35 @@ class Authentication:
         self, exchange: HttpExchange, scopes: frozenset[str], text: str
     ) -> tuple[Field, ...]:
         """Return the challenge for missing `scopes`; it names all required ones."""
-        written = (exchange.field(b"authorization") or "").partition(" ")[0]
+        kind = (exchange.field(b"authorization") or "").partition(" ")[0]
         params = {"error": "insufficient_scope", "error_description": text}
-        scheme = _SCHEMES.get(written.lower(), BEARER)
+        scheme = _SCHEMES.get(kind.lower(), BEARER)
         return (self._challenge(scheme, self.needed | scopes, params),)
 
     def _refusal(self, status: int, reason: str, scheme: str | None, **params: str) -> HttpRefusal:
         """Return a refusal with a challenge per scheme; `scheme` gets the error."""
         fields = [
-            self._challenge(candidate, self.needed, params if candidate == scheme else {})
-            for candidate in self.schemes
+            self._challenge(name, self.needed, params if name == scheme else {})
+            for name in self.schemes
         ]
         return HttpRefusal(status, reason, fields=fields)
 
     def _challenge(self, scheme: str, scopes: frozenset[str], params: Mapping[str, str]) -> Field:
-        listed = dict(params)
-        if "error_description" in listed:
-            listed["error_description"] = mask_unquotable(listed["error_description"])
+        fields = dict(params)
+        if "error_description" in fields:
+            fields["error_description"] = mask_unquotable(fields["error_description"])
         if scheme == DPOP and self.proofs is not None:
-            listed["algs"] = " ".join(self.proofs.algorithms)
+            fields["algs"] = " ".join(self.proofs.algorithms)
         if scopes:
-            listed["scope"] = format_scopes(scopes)
+            fields["scope"] = format_scopes(scopes)
         if self.resource is not None:
-            listed["resource_metadata"] = self.resource.metadata_url
-        return challenge(scheme, listed)
+            fields["resource_metadata"] = self.resource.metadata_url
+        return challenge(scheme, fields)
 
 
 def _is_bound(principal: Principal) -> bool:
-    confirmed = principal.claims.get("cnf")
-    return isinstance(confirmed, Mapping) and "jkt" in confirmed
+    key = principal.claims.get("cnf")
+    return isinstance(key, Mapping) and "jkt" in key
 
 
 def static_tokens(principals: Mapping[str, Principal]) -> Verify:
@@ -275,14 +282,14 @@ def static_tokens(principals: Mapping[str, Principal]) -> Verify:
             raise ValueError("each token must have at least 16 characters")
         if not _TOKEN.fullmatch(token):
             raise ValueError("tokens must be visible ASCII, without quotes and commas")
-    known = [(token.encode(), principal) for token, principal in principals.items()]
+    tokens = [(token.encode(), principal) for token, principal in principals.items()]
 
     async def verify(token: str) -> Principal | None:
-        given, found = token.encode(), None
+        secret, match = token.encode(), None
         # Compare all, so that timing reveals nothing.
-        for known_token, principal in known:
-            if hmac.compare_digest(given, known_token):
-                found = principal
-        return found
+        for known_token, principal in tokens:
+            if hmac.compare_digest(secret, known_token):
+                match = principal
+        return match
 
     return verify

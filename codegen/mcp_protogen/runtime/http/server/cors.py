@@ -5,12 +5,12 @@ request of this protocol (https://fetch.spec.whatwg.org/#http-cors-protocol).
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from .. import headers
-from .asgi import Field, HttpExchange, Message, Scope, Send
+from .asgi import Field, HttpExchange, Scope
 
 _SENT: Final = (
     *("accept", "authorization", "content-type", "dpop", headers.LAST_EVENT_ID),
@@ -66,19 +66,8 @@ class CrossOrigin:
         if cors.credentials:
             self._usual.append((b"access-control-allow-credentials", b"true"))
 
-    def sending(self, scope: Scope, send: Send) -> Send:
-        """Return a `send` that adds the fields to a response."""
+    def response_fields(self, scope: Scope, listed: Iterable[Field]) -> Iterable[Field]:
         origin: bytes | None = dict(scope["headers"]).get(_ORIGIN)
-
-        def sending(message: Message) -> Awaitable[None]:
-            if message["type"] == "http.response.start":
-                listed: list[Field] = list(message.get("headers", ()))
-                message = {**message, "headers": [*listed, *self._response_fields(origin, listed)]}
-            return send(message)
-
-        return sending
-
-    def _response_fields(self, origin: bytes | None, listed: list[Field]) -> Iterable[Field]:
         if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
             return  # An application beside the endpoint handles it.
         yield b"vary", _ORIGIN
@@ -93,12 +82,12 @@ class CrossOrigin:
         return exchange.field(_METHOD) if is_asking else None
 
     async def answer(self, exchange: HttpExchange, methods: Iterable[str]) -> None:
-        asked = exchange.field(b"access-control-request-headers") or ""
-        names = map(str.strip, asked.lower().split(","))
-        own = [name for name in names if _PARAM.fullmatch(name)]
+        header = exchange.field(b"access-control-request-headers") or ""
+        names = map(str.strip, header.lower().split(","))
+        valid = [name for name in names if _PARAM.fullmatch(name)]
         fields = [
             (b"access-control-allow-methods", ", ".join(methods).encode()),
-            (b"access-control-allow-headers", ", ".join([*self._sent, *own]).encode()),
+            (b"access-control-allow-headers", ", ".join([*self._sent, *valid]).encode()),
             self._max_age,
             (b"vary", b"access-control-request-headers"),
         ]

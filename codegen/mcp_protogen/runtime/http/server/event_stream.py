@@ -10,7 +10,7 @@ from .asgi import Field, HttpExchange
 
 _FIELDS: Final[tuple[Field, ...]] = (
     (b"content-type", headers.EVENTS.encode()),
-    # Caches and proxies must not hold back events (2026-07-28,
+    # Caches and proxies must not delay events (2026-07-28,
     # basic/transports/streamable-http, "Receiving Messages").
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
@@ -79,11 +79,11 @@ class EventResponse:
 
     async def until_over(self, *others: Future[None]) -> None:
         """Wait until the client is gone, the response is over, or a future is done."""
-        gone = create_task(self._exchange.wait_disconnect())
+        end = create_task(self._exchange.wait_disconnect())
         try:
-            await wait([gone, self.ended, *others], return_when=FIRST_COMPLETED)
+            await wait([end, self.ended, *others], return_when=FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            end.cancel()
 
     async def comment(self) -> None:
         if not self._writing:

@@ -56,7 +56,7 @@ class HttpState(HttpServers):
         """Open listen streams."""
         self.closing = False
         self.ended = Signal()
-        """Rings when a request ends during `close`."""
+        """Set when a request ends during `close`."""
 
     @property
     def working(self) -> int:
@@ -65,13 +65,13 @@ class HttpState(HttpServers):
     def count_until_done(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all its handlers have ended."""
         self.requests.take(exchange.principal_id)
-        left, held = set(handlers), exchange.taken
+        running, size = set(handlers), exchange.taken
         exchange.taken = 0
 
         def on_end(task: Task[None]) -> None:
-            left.discard(task)
-            if not left:
-                self.bodies.quota.give_back(exchange.principal_id, held)
+            running.discard(task)
+            if not running:
+                self.bodies.quota.give_back(exchange.principal_id, size)
                 self.requests.give_back(exchange.principal_id)
                 self.ended.notify_all()
 

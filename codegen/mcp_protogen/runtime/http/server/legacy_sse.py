@@ -55,10 +55,8 @@ class LegacySse:
         state = self._state
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
-        id = new_id()
-        transport = self._transports[id] = _SseTransport(
-            response, exchange.principal, views.handlers
-        )
+        id, principal = new_id(), exchange.principal
+        transport = self._transports[id] = _SseTransport(response, principal, views.handlers)
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
             await response.write(write_event(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from ...core.quotas import Quota
 from .authentication import Authentication
 from .cors import Cors
-from .sessions.peers import Sharing
+from .sessions.worker import Sharing
 
 _MAY_BE_0: Final = ("retry", "header_lifetime")
 
@@ -126,8 +126,8 @@ class HttpOptions:
                     f"Cors(credentials=True) needs allowed_origins with scheme and port, {wrong}:"
                     ' write "https://app.example.com", or "http://localhost:8080"'
                 )
-        asked = self.authentication
-        if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
+        auth = self.authentication
+        if auth is not None and auth.proofs and not auth.resource and "*" in self.allowed_hosts:
             # A proof names its URL, and `Host` would decide which one that is.
             raise ValueError('allowed_hosts=["*"] and proofs need Authentication(resource=...)')
         for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):
@@ -141,6 +141,9 @@ class HttpOptions:
         for name in ("max_bodies", "max_bodies_per_principal"):
             if (value := getattr(self, name)) is not None and value < self.max_body:
                 raise ValueError(f"{name} must be at least max_body")
+
+
+USUAL_HTTP: Final = HttpOptions()
 
 
 def quota_of(

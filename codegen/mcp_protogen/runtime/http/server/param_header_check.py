@@ -34,14 +34,14 @@ _MOST: Final = 1000
 _SHORT: Final = 200
 
 
-class _Listed(NamedTuple):
+class _ToolList(NamedTuple):
     tools: Mapping[str, tuple[HeaderParam, ...]]
     """The tools with repeated arguments."""
     change: int
     until: float
 
 
-_NOTHING: Final = _Listed({}, 0, 0.0)
+_NOTHING: Final = _ToolList({}, 0, 0.0)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """The validity of a list: revision, principal id, and client capabilities."""
@@ -53,8 +53,8 @@ class ToolHeaders:
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
         self._time = get_running_loop().time
-        self._listed: OrderedDict[_Key, _Listed] = OrderedDict()
-        self._latest: dict[str, _Listed] = {}
+        self._listed: OrderedDict[_Key, _ToolList] = OrderedDict()
+        self._latest: dict[str, _ToolList] = {}
         # By key, so that callers wait only for their own list.
         self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
 
@@ -68,8 +68,8 @@ class ToolHeaders:
         declared = to_json(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal_id, digest
-        listed = self._find_list(connection, key)
-        if listed is not None and not listed.tools:
+        entry = self._find_list(connection, key)
+        if entry is not None and not entry.tools:
             return None
         return self._check(connection, call, exchange, key)
 
@@ -77,31 +77,31 @@ class ToolHeaders:
         self, connection: ServerConnection, call: Job, exchange: HttpExchange, key: _Key
     ) -> None:
         async with self._asking.setdefault(key, Lock()):
-            listed = self._find_list(connection, key) or await self._ask(connection, call, key)
+            entry = self._find_list(connection, key) or await self._ask(connection, call, key)
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
-        for param in listed.tools.get(name, ()) if isinstance(name, str) else ():
+        for param in entry.tools.get(name, ()) if isinstance(name, str) else ():
             value = exchange.field(param.header.encode())
             if not agrees(param, value, raw.get("arguments")):
                 reason = f"{param.header} differs from the argument {'.'.join(param.path)}"
                 text = f"Header mismatch: {reason}"
                 raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
 
-    def _find_list(self, connection: ServerConnection, key: _Key) -> _Listed | None:
-        listed = self._listed.get(key)
+    def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
+        entry = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        if listed is None or listed.change != change:
+        if entry is None or entry.change != change:
             return None
-        return listed if self._time() < listed.until else None
+        return entry if self._time() < entry.until else None
 
-    async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
+    async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[HeaderParam, ...]] = {}
 
         async def page(cursor: str | None) -> Page[Any]:
-            listed = await _page(connection, cursor, call)
-            found = listed.get("tools")
-            return Page(found if is_array(found) else [], listed.get("nextCursor"))
+            result = await _page(connection, cursor, call)
+            tools = result.get("tools")
+            return Page(tools if is_array(tools) else [], result.get("nextCursor"))
 
         most = connection.endpoint.options.max_pages
         try:
@@ -114,12 +114,12 @@ class ToolHeaders:
             text = "tools/list failed; using an earlier list: %s"
             _log.log(ERROR if unexpected else WARNING, text, error, exc_info=unexpected)
             return self._latest.get(key[0], _NOTHING)
-        listed = _Listed(tools, change, self._time() + self._lifetime)
-        self._listed[key] = self._latest[key[0]] = listed
+        entry = _ToolList(tools, change, self._time() + self._lifetime)
+        self._listed[key] = self._latest[key[0]] = entry
         self._listed.move_to_end(key)
         if len(self._listed) > _MOST:
             self._listed.popitem(last=False)
-        return listed
+        return entry
 
 
 def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:

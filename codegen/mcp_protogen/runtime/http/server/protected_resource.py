@@ -1,6 +1,7 @@
-"""The metadata of a protected resource, which clients need to get a token (RFC 9728)."""
+"""What tells clients which token a request needs: challenges, and the metadata of RFC 9728."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -8,10 +9,41 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from ...core.oauth_scopes import checked_scopes
-from .challenge_fields import is_quotable
+from .asgi import Field
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 """The prefix before the path of the resource (RFC 9728, section 3.1)."""
+
+BEARER: Final = "Bearer"
+DPOP: Final = "DPoP"
+
+_QUOTABLE: Final = re.compile(r"[ !#-\[\]-~]*")
+_UNQUOTABLE: Final = re.compile(r"[^ !#-\[\]-~]")
+
+
+def is_quotable(text: str) -> bool:
+    """Return whether a text can be in a quoted string unescaped."""
+    return _QUOTABLE.fullmatch(text) is not None
+
+
+def mask_unquotable(text: str) -> str:
+    """Return a text with a question mark for each character that a description cannot have.
+
+    RFC 6750, section 3: a verifier's text may repeat parts of a token.
+    """
+    return _UNQUOTABLE.sub("?", text)
+
+
+def challenge(scheme: str, params: Mapping[str, str]) -> Field:
+    """Return a field `WWW-Authenticate`; raise `ValueError` for unquotable values.
+
+    RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 9449, section 7.1; RFC 9728, section 5.1.
+    """
+    for name, value in params.items():
+        if not is_quotable(value):
+            raise ValueError(f"{name}: {value!r:.100} is not allowed in a header field")
+    listed = ", ".join(f'{name}="{value}"' for name, value in params.items())
+    return b"www-authenticate", f"{scheme} {listed}".strip().encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +73,18 @@ class ProtectedResource:
     """Whether tokens must be bound to a key."""
 
     def __post_init__(self) -> None:
-        where = f"ProtectedResource({self.url!r:.200})"
+        label = f"ProtectedResource({self.url!r:.200})"
         servers, parts = self.authorization_servers, urlsplit(self.url)
         if isinstance(servers, str) or not servers:
-            raise ValueError(
-                f"{where}: authorization_servers must be a list of one or more issuers"
-            )
+            raise ValueError(f"{label}: authorization_servers must list one or more issuers")
         for url in (self.url, *servers):
             if not _is_url(url):
-                raise ValueError(f"{where}: {url!r:.200} must be an absolute http(s) URL in ASCII")
+                raise ValueError(f"{label}: {url!r:.200} must be an absolute http(s) URL in ASCII")
         if parts.fragment or self.url.endswith("#"):
-            raise ValueError(f"{where}: url must not have a fragment (RFC 8707, section 2)")
-        checked_scopes(self.scopes, where)
+            raise ValueError(f"{label}: url must not have a fragment (RFC 8707, section 2)")
+        checked_scopes(self.scopes, label)
 
     def to_json(self) -> bytes:
-        """Return the document as JSON."""
         members: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": [*self.authorization_servers],

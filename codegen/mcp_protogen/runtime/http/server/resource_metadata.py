@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 from ...core.throttle import Throttle
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
-from .options import HttpOptions
+from .options import USUAL_HTTP
 from .protected_resource import WELL_KNOWN, ProtectedResource
 from .routes import RouteResponse
 
-_USUAL: Final = HttpOptions()
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 
 # Pages of any origin may read it.
@@ -28,8 +27,7 @@ async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
     """Answer with a document for pages of any origin; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
-        allow = b"allow", ", ".join(_READING).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.not_allowed(_READING)
     content, status = (b"", 204) if method == "OPTIONS" else (document, 200)
     await exchange.send(*RouteResponse(content, status, _FIELDS).messages(method))
 
@@ -46,17 +44,17 @@ class MetadataApp:
         if scope["type"] != "http":
             # As ASGI asks of applications without a lifespan.
             raise NotImplementedError(f"metadata is not served over {scope['type']}")
-        exchange = HttpExchange(scope, receive, send, _USUAL.send_timeout, self._log)
+        exchange = HttpExchange(scope, receive, send, USUAL_HTTP.send_timeout, self._log)
         try:
-            exchange.read_head(_USUAL.max_headers)
+            exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.
             path: str = scope["path"]
-            known = self._documents.get(path)
-            if known is None:
-                known = self._documents.get(scope.get("root_path", "") + path)
-            if known is None:
+            page = self._documents.get(path)
+            if page is None:
+                page = self._documents.get(scope.get("root_path", "") + path)
+            if page is None:
                 raise HttpRefusal(404, "Not found: no resource has its metadata here")
-            await tell_anybody(known, exchange)
+            await tell_anybody(page, exchange)
         except HttpRefusal as refused:
             await exchange.respond(refused.status, refused.body, refused.fields)
 

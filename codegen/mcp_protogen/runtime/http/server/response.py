@@ -51,7 +51,7 @@ _ANSWERED: Final = NullSink("the request was answered already")
 class HttpResponse(StreamSink):
     """The response to a POST: the answer, and messages before it.
 
-    `_is_open` returns whether the peer still waits for an answer; by default, until there is one.
+    `_is_open` returns whether the client waits for an answer; by default, until there is one.
     In a session, the stream can be resumed, messages after the answer go to the standalone stream,
     and `_message` is the client's message.
     """
@@ -111,12 +111,12 @@ class HttpResponse(StreamSink):
 
     async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Handle a message or a batch, including its notifications."""
-        before = endpoint.jobs.notification_tasks
+        tasks = endpoint.jobs.notification_tasks
         try:
             await endpoint.attend(message, self)
         finally:
             # Their handlers keep the body in memory.
-            if handlers := endpoint.jobs.notification_tasks - before:
+            if handlers := endpoint.jobs.notification_tasks - tasks:
                 self._state.count_until_done(self.exchange, handlers)
 
     # As the reply of a request.
@@ -130,9 +130,7 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self._session
-        if self._queue is None and (
-            session is None or not session.is_shared or not session.unsaved
-        ):
+        if self._queue is None and not (session and session.is_shared and session.unsaved):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)
@@ -148,7 +146,7 @@ class HttpResponse(StreamSink):
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
         if self._session is not None and self._session.unsaved:
-            # The answered choices must hold at every worker.
+            # Every worker must know the choices before.
             await self._state.sessions.save(self._session)
         if self._queue is not None:
             self._queue.answer(data)
@@ -195,9 +193,7 @@ class HttpResponse(StreamSink):
         if self._session is None:
             return Stream(response)
         members = self._message.members if isinstance(self._message, Batch) else [self._message]
-        ids = [
-            member.id for member in members if isinstance(member, Call) and member.id is not None
-        ]
+        ids = [call.id for call in members if isinstance(call, Call) and call.id is not None]
         return self._session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
@@ -214,10 +210,7 @@ class HttpResponse(StreamSink):
 
 @contextmanager
 def single_request(
-    exchange: HttpExchange,
-    state: HttpState,
-    bound_server: BoundServer,
-    statuses: Mapping[int, int],
+    exchange: HttpExchange, state: HttpState, bound_server: BoundServer, statuses: Mapping[int, int]
 ) -> Generator[tuple[ServerConnection, HttpResponse], None, None]:
     connection = bound_server.connection()
     response = HttpResponse(exchange, state, statuses, connection.is_open)

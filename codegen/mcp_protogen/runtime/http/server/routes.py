@@ -78,15 +78,15 @@ class RouteResponse:
             kind = "application/octet-stream"
         else:
             content = to_json(content)
-        given: dict[str, str] = {}
+        fields: dict[str, str] = {}
         if self.status in (204, 304):
             content = b""  # RFC 9110, sections 6.4.1 and 8.6: without a length.
         else:
-            given["content-length"] = str(len(content))
+            fields["content-length"] = str(len(content))
         if content:
-            given["content-type"] = kind
-        given |= {name.lower(): value for name, value in self.headers.items()}
-        start = {"type": "http.response.start", "status": self.status, "headers": fields_of(given)}
+            fields["content-type"] = kind
+        fields |= {name.lower(): value for name, value in self.headers.items()}
+        start = {"type": "http.response.start", "status": self.status, "headers": fields_of(fields)}
         return start, {"type": "http.response.body", "body": b"" if method == "HEAD" else content}
 
 
@@ -134,13 +134,11 @@ class Route:
             raise ValueError(f"{self}: the path must not have parameters: {advice}")
         if isinstance(self.methods, str):
             raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
-        if unknown := [method for method in self.methods if method not in _METHODS]:
-            raise ValueError(
-                f"{self}: expected methods of {', '.join(_METHODS)}, got {unknown[0]!r}"
-            )
+        if other := [method for method in self.methods if method not in _METHODS]:
+            raise ValueError(f"{self}: expected methods of {', '.join(_METHODS)}, got {other[0]!r}")
         if self.is_app == _binds(self.endpoint, 1):
-            what = "a function of one request, or an ASGI application"
-            raise TypeError(f"{self}: expected {what}, got {self.endpoint!r}")
+            noun = "a function of one request, or an ASGI application"
+            raise TypeError(f"{self}: expected {noun}, got {self.endpoint!r}")
         if self.is_app and self.methods:
             raise TypeError(f"{self}: an ASGI application takes no methods")
 
@@ -207,7 +205,7 @@ async def _call_function(function: Any, request: RouteRequest) -> Any:
         try:
             return function(request)
         except StopIteration as error:
-            # A future cannot hold StopIteration.
+            # A future cannot raise StopIteration.
             raise RuntimeError("a route raised StopIteration") from error
 
     is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
@@ -255,21 +253,21 @@ def _binds(endpoint: object, number: int) -> bool:
 
 
 class Routes:
-    """The routes of an application; raise `ValueError` for a place used twice or `taken`."""
+    """The routes of an application; raise `ValueError` for a place used twice or `reserved`."""
 
-    def __init__(self, routes: Iterable[Route], taken: Collection[str]) -> None:
+    def __init__(self, routes: Iterable[Route], reserved: Collection[str]) -> None:
         self._functions: dict[str, dict[str, Route]] = {}
         self._apps: dict[str, Route] = {}
-        self._taken = taken
+        self._reserved = reserved
         for route in routes:
-            if not {route.path, route.prefix}.isdisjoint(taken):
+            if not {route.path, route.prefix}.isdisjoint(reserved):
                 raise ValueError(f"{route}: the server uses this path itself: choose another")
             if route.is_app:
-                found = {route.prefix: self._apps.setdefault(route.prefix, route)}
+                owners = {route.prefix: self._apps.setdefault(route.prefix, route)}
             else:
-                known = self._functions.setdefault(route.path, {})
-                found = {method: known.setdefault(method, route) for method in route.answered}
-            for existing in found.values():
+                by_method = self._functions.setdefault(route.path, {})
+                owners = {method: by_method.setdefault(method, route) for method in route.answered}
+            for existing in owners.values():
                 if existing is not route:
                     raise ValueError(f"{route}: {existing} already uses this path: choose another")
 
@@ -283,9 +281,9 @@ class Routes:
 
     def find(self, path: str, method: str) -> Route | None:
         """Return the function for a request, or the nearest application."""
-        if path in self._taken:
+        if path in self._reserved:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        above = [prefix for prefix in self._apps if path == prefix or path.startswith(f"{prefix}/")]
-        return self._apps[max(above, key=len)] if above else None
+        prefixes = [prefix for prefix in self._apps if f"{path}/".startswith(f"{prefix}/")]
+        return self._apps[max(prefixes, key=len)] if prefixes else None

@@ -1,30 +1,25 @@
 """`run_http` serves HTTP with uvicorn, and limits its connections.
 
-uvicorn waits without limit for the head of a request, of any size, and, before closing, for clients
-that do not read. Applications cannot see this, so `LimitedProtocol` extends uvicorn's protocol,
-using its `cycle` and `transport`.
+uvicorn limits neither the size of a request's head nor the wait for it, and closes only when all
+clients have read. Applications cannot see this, so `LimitedProtocol` is between uvicorn and its
+transports.
 """
 
 import sys
 from asyncio import (
+    FIRST_COMPLETED,
     AbstractEventLoop,
     BaseTransport,
+    Future,
     Protocol,
     Task,
     TimerHandle,
-    Transport,
     create_task,
+    ensure_future,
     get_running_loop,
+    wait,
 )
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    MutableSequence,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from faulthandler import dump_traceback_later
@@ -43,7 +38,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, cast
 
 from ...core.libraries import library
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
@@ -51,31 +46,20 @@ from ...server.lifespan import LifespanError
 from ...server.serve import Server
 from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
-from .options import HttpOptions
+from .asgi import Message, Receive, Scope, Send
+from .options import USUAL_HTTP, HttpOptions
 from .routes import Route
 from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
 
-_USUAL_OPTIONS: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
-_USUAL: Final[Mapping[str, object]] = {
-    "revisions": None,
-    "options": _USUAL_OPTIONS,
-    "http": _USUAL_HTTP,
-    "routes": (),
-}
 # The signals that end uvicorn; Windows has one more.
-_SIGNALS: Final = {
-    Signals.__members__[name]
-    for name in ("SIGINT", "SIGTERM", "SIGBREAK")
-    if name in Signals.__members__
-}
+_SIGNALS: Final = [number for number in Signals if number.name in ("SIGINT", "SIGTERM", "SIGBREAK")]
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 # Seconds for which a worker leaves a new connection to others, and waits after a failure.
-_TURN: Final = 0.001
+_PAUSE: Final = 0.001
 _RETRY: Final = 1.0
 
 _REFUSAL: Final = "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -96,8 +80,8 @@ def run_http(
     port: int = 8000,
     workers: int = 1,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL_OPTIONS,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> None:
     """Serve HTTP until a signal ends the process; the parameters are those of `http_app`.
@@ -122,10 +106,10 @@ def run_http(
         "options": options,
         "http": http,
     }
-    given = cast(
-        AppOptions, {name: value for name, value in parameters.items() if value is not _USUAL[name]}
-    )
-    name, app = _application(servers, given, workers)
+    usual = {"revisions": None, "routes": (), "options": USUAL, "http": USUAL_HTTP}
+    changed = {name: value for name, value in parameters.items() if value is not usual[name]}
+    app_options = cast(AppOptions, changed)
+    name, app = _application(servers, app_options, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
             f"a server on {host} needs HttpOptions(allowed_hosts=...), its public names"
@@ -137,34 +121,33 @@ def run_http(
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_run_worker, name, given, listening, token_bytes(32))
+        work = partial(_run_worker, name, app_options, listening, token_bytes(32))
         Workers(work, workers).run(_shutdown_seconds(app) + 1)
 
 
 def _application(
-    servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
+    servers: Server | Iterable[Server] | HttpApp | str, options: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
     if isinstance(servers, str):
-        return servers, _load_app(servers, given)
+        return servers, _load_app(servers, options)
     if isinstance(servers, HttpApp):
-        if workers > 1 or given:
-            what = "an HttpApp takes no parameters and one worker: give run_http its server"
-            raise ValueError(f"{what}, {_BY_NAME}")
+        if workers > 1 or options:
+            reason = "an HttpApp takes no parameters and one worker: give run_http its server"
+            raise ValueError(f"{reason}, {_BY_NAME}")
         return "", servers
-    name = "" if workers == 1 else _name_of(servers, given)
-    return name, http_app(servers, **given)
+    name = "" if workers == 1 else _name_of(servers, options)
+    return name, http_app(servers, **options)
 
 
 def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> None:
-    ended: SystemExit | None = None
     try:
         server.run(sockets=sockets)
-    except SystemExit as exit:
-        ended = exit
+    except SystemExit:
+        if app.failure is None:
+            raise
     # uvicorn only logs a failed lifespan.
-    error = app.failure or ended
-    if error is not None:
-        raise error
+    if app.failure is not None:
+        raise app.failure
 
 
 def _shutdown_seconds(app: HttpApp) -> float:
@@ -172,21 +155,21 @@ def _shutdown_seconds(app: HttpApp) -> float:
     return 3 * app.options.drain + 5
 
 
-def _load_app(name: str, given: AppOptions) -> HttpApp:
+def _load_app(name: str, options: AppOptions) -> HttpApp:
     module, _, attribute = name.partition(":")
     if not attribute:
-        raise ValueError(f"{name!r} must have the form 'module:app'")
+        raise ValueError(f"{name!r} must be like 'module:app'")
     try:
         value: Any = attrgetter(attribute)(import_module(module))
     except AttributeError as error:
         advice = 'create it at import, not below if __name__ == "__main__":'
         raise AttributeError(f"{name}: {error}: {advice}") from error
     if _is_server(value):
-        return http_app(value, **given)
+        return http_app(value, **options)
     app = value() if callable(value) and not isinstance(value, HttpApp) else value
     if not isinstance(app, HttpApp):
         raise TypeError(f"{name} must be a server or the result of http_app")
-    if given:
+    if options:
         raise ValueError(
             f"{name} has its own revisions, options, http and routes: give them to http_app"
         )
@@ -211,17 +194,17 @@ def _check_number(workers: int) -> None:
 _BY_NAME: Final = 'or name an application: run_http("module:app", workers=4)'
 
 
-def _name_of(server: object, given: AppOptions) -> str:
+def _name_of(server: object, options: AppOptions) -> str:
     """Return the name for importing a server in workers; raise `ValueError` without one."""
     name = next(_names_of(server), None) if _is_server(server) else None
     if name is None:
-        what = "each worker imports its server"
-        raise ValueError(f"{what}: assign it to a global of a file, app = ..., {_BY_NAME}")
+        reason = "each worker imports its server"
+        raise ValueError(f"{reason}: assign it to a global of a file, app = ..., {_BY_NAME}")
     try:
-        dumps(given)
+        dumps(options)
     except Exception as error:
-        what = f"{', '.join(given)} cannot be sent to workers: {error}"
-        raise ValueError(f"{what}: use functions and classes of modules, {_BY_NAME}") from error
+        reason = f"{', '.join(options)} cannot be sent to workers: {error}"
+        raise ValueError(f"{reason}: use functions and classes of modules, {_BY_NAME}") from error
     return name
 
 
@@ -252,27 +235,27 @@ def _check_workers(app: HttpApp) -> None:
 
 def _run_worker(
     name: str,
-    given: AppOptions,
+    options: AppOptions,
     shared: socket,
     key: bytes,
     parent: Connection,
-    numbers: MutableSequence[int],
+    counts: MutableSequence[int],
     place: int,
 ) -> None:
-    app = _load_app(name, given)
+    app = _load_app(name, options)
     if not app.options.state_keys:
         # Another worker may continue a round.
         app.options = replace(app.options, state_keys=[key])
     # asyncio disables delays only if a socket knows its protocol, as a new one does.
     listening = socket(fileno=shared.detach())
     # The event loop of Windows cannot watch sockets.
-    own: list[socket] = [listening] if sys.platform == "win32" else []
+    sockets: list[socket] = [listening] if sys.platform == "win32" else []
 
     def listen() -> SharedListener | None:
         # Not pickled: Python 3.13 would complain if the parent has ended.
         with suppress(BrokenPipeError):
             parent.send_bytes(BEGUN)
-        return None if own else SharedListener(listening, numbers, place, server)
+        return None if sockets else SharedListener(listening, counts, place, server)
 
     server, shutdown = _server(app, "", 0, listen)
 
@@ -284,7 +267,7 @@ def _run_worker(
 
     Thread(target=watch, daemon=True).start()
     with suppress(KeyboardInterrupt):
-        _run(server, app, own)
+        _run(server, app, sockets)
 
 
 def _server(
@@ -292,12 +275,8 @@ def _server(
 ) -> "tuple[Any, _Shutdown]":
     """Return a server that calls `listen` at its start, and closes the result."""
     uvicorn = library("uvicorn", "run_http")
-    protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
-    unread = set[Transport]()
-    members = {"http": app.http, "unread": unread}
-    config = uvicorn.Config(
-        app,
-        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), members),
+    config = partial(
+        uvicorn.Config,
         host=host,
         port=port,
         # Programs own their standard output.
@@ -306,8 +285,16 @@ def _server(
         server_header=False,
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
-    server = uvicorn.Server(config)
-    shutdown = _Shutdown(server, app, unread, listen)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["state"].pop("connection").answer(app, scope, receive, send)
+
+    inner = config(answer)
+    inner.load()
+    members = {"http": app.http, "inner": inner, "connections": set[LimitedProtocol]()}
+    protocol = type("LimitedHTTPProtocol", (LimitedProtocol,), members)
+    server = uvicorn.Server(config(app, http=protocol))
+    shutdown = _Shutdown(server, app, listen)
     app.on_begun = shutdown.begin
     return server, shutdown
 
@@ -319,14 +306,9 @@ class _Shutdown:
     """
 
     def __init__(
-        self,
-        server: Any,
-        app: HttpApp,
-        unread: Collection[Transport],
-        listen: "Callable[[], SharedListener | None]",
+        self, server: Any, app: HttpApp, listen: "Callable[[], SharedListener | None]"
     ) -> None:
-        self._server = server
-        self._app, self._unread, self._listen = app, unread, listen
+        self._server, self._app, self._listen = server, app, listen
         self._loop: AbstractEventLoop | None = None
         self._listener: SharedListener | None = None
         self._closing: Task[None] | None = None
@@ -336,20 +318,17 @@ class _Shutdown:
         self._listener = self._listen()
         if current_thread() is main_thread():
             for number in _SIGNALS:
-                signal(number, partial(self._on_signal, getsignal(number)))
+                signal(number, partial(self.end, getsignal(number)))
 
-    def _on_signal(self, uvicorn_handler: Any, *received: Any) -> None:
-        self.end(partial(uvicorn_handler, *received))
-
-    def end(self, pass_on: Callable[[], object] | None = None) -> None:
-        """Close the application, then uvicorn, or pass on a signal; from any thread."""
+    def end(self, pass_on: Any = None, *received: Any) -> None:
+        """Close the application, then uvicorn, or pass on what was received; from any thread."""
 
         def tell_uvicorn(_: object = None) -> None:
             if pass_on is None or self._app.failure is not None:
                 # It would raise the signal again, and end the process instead of raising the error.
                 self._server.should_exit = True
             else:
-                pass_on()
+                pass_on(*received)
 
         def end() -> None:
             self._closing = self._closing or create_task(self._close())
@@ -367,55 +346,47 @@ class _Shutdown:
         except LifespanError as error:
             self._app.failure = error
         finally:
-            for transport in list(self._unread):
+            for connection in list(self._server.config.http.connections):
                 # uvicorn would wait until a client reads, and this one does not.
-                transport.abort()
+                if connection.paused:
+                    connection.abort()
             if self._listener is not None:
-                self._listener.close()
-                await self._listener.wait_closed()
+                await self._listener.close()
 
 
 class SharedListener:
     """The listening socket of several workers, which share connections evenly.
 
     The system wakes all idle workers, and usually the same one is first. So a worker with more
-    connections than another leaves a new one to the others for a moment. `numbers` has the counts
-    of all, its own at `place`.
+    connections than another leaves new ones to the others for a moment. `counts` has the
+    connections of each, its own at `place`.
     """
 
     def __init__(
-        self, listening: socket, numbers: MutableSequence[int], place: int, server: Any
+        self, listening: socket, counts: MutableSequence[int], place: int, server: Any
     ) -> None:
-        config, state = server.config, server.server_state
-        self._protocol = partial(
-            config.http_protocol_class,
-            config=config,
-            server_state=state,
-            app_state=server.lifespan.state,
-        )
-        self._listening = listening
-        self._numbers = numbers
-        self._place = place
-        self._connections = state.connections
+        config = server.config
+        # uvicorn closes these connections with its own, and has no other way to be given them.
+        self._protocol = partial(config.http, server_state=server.server_state)
+        self._listening, self._counts, self._place = listening, counts, place
+        self._connections = config.http.connections
         self._loop = get_running_loop()
         self._tasks = Tasks()
         listening.setblocking(False)
         listening.listen(config.backlog)
-        numbers[place] = 0
+        counts[place] = 0
         self._loop.add_reader(listening, self._ready)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._loop.remove_reader(self._listening)
         self._listening.close()
-
-    async def wait_closed(self) -> None:
         await self._tasks.cancel()
 
     def _ready(self) -> None:
-        numbers, least = self._numbers, min(self._numbers)
-        numbers[self._place] = len(self._connections)
-        if numbers[self._place] > least + least // 8:
-            self._take_later(_TURN)
+        counts, least = self._counts, min(self._counts)
+        counts[self._place] = len(self._connections)
+        if counts[self._place] > least + least // 8:
+            self._take_later(_PAUSE)
         else:
             self._take()
 
@@ -436,7 +407,7 @@ class SharedListener:
             self._take_later(_RETRY)
             return
         accepted.setblocking(False)
-        self._numbers[self._place] = len(self._connections) + 1
+        self._counts[self._place] = len(self._connections) + 1
         self._tasks.start(self._connect(accepted))
 
     async def _connect(self, accepted: socket) -> None:
@@ -444,103 +415,126 @@ class SharedListener:
 
 
 class LimitedProtocol(Protocol):
-    """A mixin for uvicorn's protocol classes."""
+    """The protocol of a transport, and the transport of uvicorn's protocol."""
 
     http: ClassVar[HttpOptions]
-    unread: ClassVar[set[Transport]]
+    inner: ClassVar[Any]
+    """The configuration of uvicorn's protocol."""
+    connections: ClassVar[set["LimitedProtocol"]]
 
-    # Set by uvicorn's protocol.
-    transport: Transport
-    cycle: Any
-
-    _head: TimerHandle | None = None
+    paused = False
+    """Whether the client does not read."""
+    _transport: Any = None
+    _head: TimerHandle
+    _reading: TimerHandle | None = None
     _received = 0
-    _unread: TimerHandle | None = None
-    _earlier: Sequence[Any] = ()
+    # Of the newest request.
+    _answered = True
+    _method = ""
+    _more_body = False
+
+    def __init__(self, **given: Any) -> None:
+        given |= {"config": self.inner, "app_state": {"connection": self}}
+        self._protocol: Protocol = self.inner.http_protocol_class(**given)
+        self._lost: Future[Any] = get_running_loop().create_future()
 
     def connection_made(self, transport: BaseTransport) -> None:
-        super().connection_made(transport)
-        self._wait_for_head()
+        self._transport = transport
+        self.connections.add(self)
+        self._protocol.connection_made(cast(BaseTransport, self))
+        self._head = self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        before = self.cycle
-        super().data_received(data)
-        if self._is_between_requests() and self.cycle is before:
-            # All data belongs to an incomplete head.
+        self._protocol.data_received(data)
+        if self._answered:
+            # It belongs to a head, or to a request whose task begins before `_refuse` is called.
             self._received += len(data)
-            self._wait_for_head()
+            if self._head.cancelled():
+                self._head = self._wait_for_head()
             if self._received > self.http.max_headers:
-                self._refuse(_TOO_LARGE)
-        else:
-            self._received = 0
-            self._head_came()
+                get_running_loop().call_soon(self._refuse, _TOO_LARGE, 1)
 
-    def on_headers_complete(self) -> None:
-        # Called by the C parser.
-        waiting = self.cycle
-        cast(Any, super()).on_headers_complete()
-        if waiting is not None and not waiting.response_complete:
-            earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
-            self._earlier = [*earlier, waiting]
+    def eof_received(self) -> bool | None:
+        return self._protocol.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # uvicorn tells only the last of several requests that the client is gone.
-        for cycle in self._earlier:
-            cycle.disconnected = True
-            cycle.message_event.set()
-        self._head_came()
-        self.unread.discard(self.transport)
+        self.connections.discard(self)
+        self._head.cancel()
         self._all_read()
-        super().connection_lost(exc)
+        self._lost.set_result(None)
+        self._protocol.connection_lost(exc)
+        del self._protocol  # which knows this one
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self.unread.add(self.transport)
-        self._wait_for_reader()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
-    def resume_writing(self) -> None:
-        self.unread.discard(self.transport)
-        self._all_read()
-        super().resume_writing()
+    def write(self, data: bytes) -> None:
+        if not self._lost.done():
+            self._transport.write(data)
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection; called by uvicorn."""
-        cast(Any, super()).timeout_keep_alive_handler()
+    def close(self) -> None:
+        self._transport.close()
         # It closes once all is written, perhaps never.
         self._wait_for_reader()
 
-    def _is_between_requests(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
-    def _wait_for_head(self) -> None:
-        if self._head is None:
-            self._head = get_running_loop().call_later(self.http.head_timeout, self._head_is_late)
-
-    def _head_came(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
-
-    def _head_is_late(self) -> None:
-        self._head = None
-        if self._is_between_requests():
-            self._refuse(_TOO_SLOW if self._received else b"")
-
-    def _refuse(self, answer: bytes) -> None:
-        if self.transport.is_closing():
-            return
-        # The rest of a refused body is not a head, and was already answered.
-        if self.cycle is None or not self.cycle.more_body:
-            self.transport.write(answer)
-        self.transport.close()
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+        self.paused = True
         self._wait_for_reader()
 
+    def resume_writing(self) -> None:
+        self.paused = False
+        self._all_read()
+        self._protocol.resume_writing()
+
+    async def answer(self, app: HttpApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; uvicorn begins the next one only then."""
+        self._head.cancel()
+        self._received, self._answered, self._more_body = 0, False, True
+        self._method = scope.get("method", "")
+
+        async def receive_part() -> Message:
+            if self._more_body:
+                message = await receive()
+                self._more_body = message.get("more_body", message["type"] != "http.request")
+                return message
+            # uvicorn tells only the last of several requests that the client is gone.
+            end: Future[Any] = ensure_future(receive())
+            try:
+                await wait([end, self._lost], return_when=FIRST_COMPLETED)
+            finally:
+                end.cancel()
+            return {"type": "http.disconnect"}
+
+        async def send_part(message: Message) -> None:
+            await send(message)
+            starts = message["type"] == "http.response.start"
+            self._answered = not (starts or message.get("more_body"))
+
+        await app(scope, receive_part, send_part)
+        if self._lost.done() and not self._answered:
+            # uvicorn would miss the answer to a request that it takes for open.
+            with suppress(RuntimeError):  # if it has begun
+                await send({"type": "http.response.start", "status": 400})
+            await send({"type": "http.response.body"})
+
+    def _wait_for_head(self) -> TimerHandle:
+        return get_running_loop().call_later(self.http.head_timeout, self._refuse, _TOO_SLOW, 0)
+
+    def _refuse(self, answer: bytes, least: int) -> None:
+        """Refuse what came since the last request, if it has `least` bytes."""
+        if self._received < least or not self._answered or self._transport.is_closing():
+            return
+        # The rest of a refused body is not a head, and was already answered.
+        if self._received and (self._method == "GET" or not self._more_body):
+            self.write(answer)
+        self.close()
+
     def _wait_for_reader(self) -> None:
-        if self._unread is None:
-            seconds, abort = self.http.send_timeout, self.transport.abort
-            self._unread = get_running_loop().call_later(seconds, abort)
+        if not (self._reading or self._lost.done()):
+            self._reading = get_running_loop().call_later(self.http.send_timeout, self.abort)
 
     def _all_read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+        if self._reading:
+            self._reading.cancel()
+            self._reading = None

@@ -21,7 +21,7 @@ from .authentication import Authentication
 
 
 class ScopeCheck:
-    """The check of calls' scopes; without `authentication`, there are none."""
+    """The check of calls' scopes, if there is an `authentication`."""
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
@@ -51,20 +51,18 @@ class ScopeCheck:
         for call in calls if runtime.wants_scopes else ():
             context = RequestContext(connection, None, reply, call.meta)
             needed |= await runtime.scopes_of(call.method, call.params, context.session())
-        self._refuse_without(needed, calls, exchange)
+        self._require(needed, calls, exchange)
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
         """Check calls by method only; see `check`."""
         if self._has_methods:
             calls = list(calls)
-            self._refuse_without(self._scopes_of_methods(calls), calls, exchange)
+            self._require(self._scopes_of_methods(calls), calls, exchange)
 
     def _scopes_of_methods(self, calls: Iterable[Call]) -> frozenset[str]:
         return NO_SCOPES.union(*(self._by_method.get(call.method, ()) for call in calls))
 
-    def _refuse_without(
-        self, needed: frozenset[str], calls: list[Call], exchange: HttpExchange
-    ) -> None:
+    def _require(self, needed: frozenset[str], calls: list[Call], exchange: HttpExchange) -> None:
         principal, exchange.needed = exchange.principal, needed
         if not needed or (principal is not None and needed <= principal.scopes):
             return

@@ -5,7 +5,6 @@
 
 from contextlib import nullcontext
 from functools import cached_property
-from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED
@@ -23,16 +22,12 @@ from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
-_log: Final = getLogger(__name__)
-
 _SESSION: Final = headers.SESSION_ID.encode()
 _BUSY: Final = "Too many requests at once"
 _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 
 class StatefulHttp:
-    """The server of the revisions with a handshake."""
-
     def __init__(self, state: HttpState) -> None:
         self._state = state
 
@@ -57,8 +52,6 @@ class StatefulHttp:
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
-        except EngineUnavailable as error:
-            raise _away(error) from None
         finally:
             self._state.sessions.note_end(session)
 
@@ -82,18 +75,12 @@ class StatefulHttp:
                 await response.until_over()
             finally:
                 await session.streams.detach(stream, response)
-        except EngineUnavailable as error:
-            raise _away(error) from None
         finally:
             response.abort()
             self._state.sessions.note_end(session)
 
     async def delete(self, exchange: HttpExchange) -> None:
-        session = await self._session(exchange)
-        try:
-            await self._state.sessions.delete(session)
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        await self._state.sessions.delete(await self._session(exchange))
         await exchange.respond(204)
 
     # Sessions.
@@ -107,13 +94,11 @@ class StatefulHttp:
         try:
             connection, answer = bound_server.initialize(call, state.options)
             if state.http.sessions:
-                id = new_id()
-                await state.sessions.begin(
-                    NewSession(id, exchange.principal, bound_server, connection)
-                )
+                id, owner = new_id(), exchange.principal
+                await state.sessions.begin(NewSession(id, owner, bound_server, connection))
                 fields.append((_SESSION, id.encode()))
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        except EngineUnavailable:
+            raise
         except BaseException:
             await state.release(bound_server)
             raise
@@ -123,10 +108,7 @@ class StatefulHttp:
         id, sessions = exchange.session_id, self._state.sessions
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing: send initialize first")
-        try:
-            session: HttpSession | None = sessions.get(id) or await sessions.open(id)
-        except EngineUnavailable as error:
-            raise _away(error) from None
+        session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         # Other principals get the same 404 as for unknown ids, so ids cannot be probed.
         if session is None or session.principal_id != exchange.principal_id:
             raise HttpRefusal(404, NO_SESSION)
@@ -153,16 +135,13 @@ class StatefulHttp:
     # Requests.
 
     @cached_property
-    def _unnamed(self) -> str | None:
+    def _default_version(self) -> str | None:
         """The revision of requests without one (2025-06-18, "Protocol Version Header")."""
         views, offered = self._state.views, self._state.offer.handshake
-        return next(
-            (revision for revision in offered if views[revision].table.rules.unnamed_over_http),
-            None,
-        )
+        return next((id for id in offered if views[id].table.rules.unnamed_over_http), None)
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        state, revision = self._state, exchange.version or self._unnamed
+        state, revision = self._state, exchange.version or self._default_version
         self._check_version(exchange, None)
         if revision is None:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
@@ -221,8 +200,3 @@ class StatefulHttp:
                 await response.serve(response.attend(endpoint, message))
             else:
                 await response.accept(endpoint, message)
-
-
-def _away(error: EngineUnavailable) -> HttpRefusal:
-    _log.info("a request was refused: %s", error)
-    return HttpRefusal.for_now("The engine shared by the workers is unavailable")

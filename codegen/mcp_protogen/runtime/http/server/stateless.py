@@ -104,8 +104,8 @@ class StatelessHttp:
             raise server_negotiation.no_handshake(call, offer, version)
         if version != server_negotiation.read_revision(call):
             raise self._mismatch("MCP-Protocol-Version differs from _meta", id)
-        named = version, exchange.fields.get(_METHOD), method
-        connection = self._known.get(named)
+        names = version, exchange.fields.get(_METHOD), method
+        connection = self._known.get(names)
         if connection is None:
             connection = self._connections.get(version)
             if connection is None:
@@ -115,8 +115,8 @@ class StatelessHttp:
                 raise self._mismatch("Mcp-Method differs from the method", id)
             if not connection.answers(method):
                 raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
-            if named[1] == method.encode():
-                self._known[named] = connection
+            if names[1] == method.encode():
+                self._known[names] = connection
         required = headers.NAMED.get(method)
         member = required or connection.endpoint.connection.table.names.get(method)
         if member is not None:
@@ -145,11 +145,11 @@ class StatelessHttp:
         extensions = bound_server.server.TABLE.extensions
         if any(call.method in extension.notifications for extension in extensions):
             # Its own connection, for its own principal.
-            own = ServerConnection(
+            connection = ServerConnection(
                 bound_server, bound_server.connection(), self._shared, NullSink()
             )
-            own.endpoint.principal = exchange.principal
-            own.endpoint.receive(call)
+            connection.endpoint.principal = exchange.principal
+            connection.endpoint.receive(call)
 
     def _new_connection(self, revision: str) -> ServerConnection:
         """Return the connection for all requests of a revision, which keeps no state."""

@@ -14,7 +14,7 @@ from typing import Final
 
 _log: Final = getLogger(__name__)
 
-# Seconds between looks at the workers: their forks may hold the sentinel.
+# Seconds between looks at the workers: their forks may keep the sentinel open.
 _LOOK: Final = 0.5
 # Seconds after which a death is not blamed on the work.
 _STEADY: Final = 10.0
@@ -38,7 +38,7 @@ class Workers:
         self._work = work
         # New interpreters, sharing no file, lock or random state.
         self._spawn = get_context("spawn")
-        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
+        self._counts: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
         self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
         self._began: dict[SpawnProcess, float] = {}
@@ -53,12 +53,12 @@ class Workers:
         once, or after a pause if they die repeatedly.
         """
         signals, wake = self._spawn.Pipe(duplex=False)
-        before = {
+        handlers = {
             number: signal(number, lambda number, _: wake.send(number))
             for number in (SIGINT, SIGTERM)
         }
         try:
-            for place in range(len(self._numbers)):
+            for place in range(len(self._counts)):
                 self._start(place)
             while not signals.poll():
                 wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
@@ -71,34 +71,34 @@ class Workers:
                     self._start(place)
         finally:
             self._end(monotonic() + patience)
-            for signum, handler in before.items():
+            for signum, handler in handlers.items():
                 signal(signum, handler)
         raise_signal(signals.recv())
 
     def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        worker = self._spawn.Process(target=self._work, args=(of_worker, self._numbers, place))
+        worker = self._spawn.Process(target=self._work, args=(of_worker, self._counts, place))
         worker.start()
         self._pipes[worker], self._places[worker] = pipe, place
         self._began[worker] = monotonic()
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
-        ended, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
+        text, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
         place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
-        self._numbers[place] = _NOT_BEGUN
+        self._counts[place] = _NOT_BEGUN
         try:
             begun = pipe.poll() and pipe.recv_bytes() == BEGUN
         except EOFError:
             begun = False
         if not (begun or place in self._soon_dead):
-            raise RuntimeError(f"{ended} before it could begin")
+            raise RuntimeError(f"{text} before it could begin")
         steady = begun and lived >= _STEADY
         times = self._soon_dead[place] = 0 if steady else self._soon_dead.get(place, 0) + 1
         pause = 0.0 if times < 2 else min(2 ** (times - 2), _LONGEST_PAUSE)
         self._due[place] = monotonic() + pause
-        after = f"in {pause:.0f} seconds" if pause else "now"
-        _log.warning("%s; another takes its place %s", ended, after)
+        delay = f"in {pause:.0f} seconds" if pause else "now"
+        _log.warning("%s; another takes its place %s", text, delay)
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():

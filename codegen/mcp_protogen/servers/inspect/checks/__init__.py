@@ -1,1 +1,1 @@
-"""The checks: pure functions from a session to the faults that it shows."""
+"""The checks: pure functions from a transcript to the faults that it shows."""

@@ -15,10 +15,10 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
-from mcp_protogen.servers.inspect.plan import LISTS, NONE, PAGES, SET_LEVEL
+from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
 from mcp_protogen.servers.inspect.revision_facts import HTTP
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
-from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
+from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
 NO_RESOURCE: Final = -32002
 _OR_NO_METHOD: Final = (INVALID_PARAMS, METHOD_NOT_FOUND)
@@ -40,15 +40,15 @@ _ERROR_DATA: Final = (
 """Errors with a list in their data: its member, its kind, and the rule."""
 
 
-def opening(session: Session) -> Iterator[Fault]:
+def opening(transcript: Transcript) -> Iterator[Fault]:
     """Yield an agreement to an unknown revision, and messages that come too early."""
-    first = session.beginning
-    if session.negotiated == UNKNOWN_REVISION:
+    first = transcript.beginning
+    if transcript.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
         yield fault(
-            "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
+            "unknown-revision-agreed", "protocolVersion", message, first, got=transcript.opening
         )
-    if session.is_spoken and not session.is_stateless:
+    if transcript.is_spoken and not transcript.is_stateless:
         for incoming in first.received:
             method = incoming.get("method")
             if method is not None and method not in ("ping", "notifications/message"):
@@ -56,13 +56,13 @@ def opening(session: Session) -> Iterator[Fault]:
                 yield fault("sent-too-early", str(method), message, first, got=incoming)
 
 
-def errors(session: Session) -> Iterator[Fault]:
+def errors(transcript: Transcript) -> Iterator[Fault]:
     """Yield wrong answers to mistakes of the client."""
-    stateless = session.is_stateless
+    stateless = transcript.is_stateless
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
-    over_http = stateless and session.transport == HTTP
+    over_http = stateless and transcript.transport == HTTP
     # Over HTTP, the code belongs to the status 404 (basic/transports/streamable-http).
     unknown = "error-status" if over_http else "unknown-method-code"
     # A missing name is missing in the header fields, too.
@@ -87,7 +87,7 @@ def errors(session: Session) -> Iterator[Fault]:
         *((f"unknown task: {method}", changed, _OR_NO_METHOD, method) for method in _OF_TASKS[2:]),
     )
     for probe, code, wanted, item in rows:
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             yield from _check_error(exchange, code, wanted, item)
 
 
@@ -104,11 +104,11 @@ def _check_error(
     yield fault(code, item or exchange.rpc_method, message, exchange)
 
 
-def error_data(session: Session) -> Iterator[Fault]:
+def error_data(transcript: Transcript) -> Iterator[Fault]:
     """Yield errors without a list of the revisions or of the required capabilities."""
-    if not session.is_spoken:
+    if not transcript.is_spoken:
         return  # Earlier revisions leave these codes to servers.
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         data = members(exchange.error, "data")
         for number, member, fits, code in _ERROR_DATA:
             listed = data.get(member)
@@ -117,11 +117,11 @@ def error_data(session: Session) -> Iterator[Fault]:
                 yield fault(code, exchange.rpc_method, message, exchange)
 
 
-def bad_messages(session: Session) -> Iterator[Fault]:
+def bad_messages(transcript: Transcript) -> Iterator[Fault]:
     """Yield wrong reactions to invalid messages."""
-    if not session.is_spoken:
+    if not transcript.is_spoken:
         return
-    for exchange in session.all("without jsonrpc"):
+    for exchange in transcript.all("without jsonrpc"):
         if exchange.result is not None:
             message = "a message without jsonrpc is served"
             yield fault("no-jsonrpc-accepted", "jsonrpc", message, exchange)
@@ -130,22 +130,22 @@ def bad_messages(session: Session) -> Iterator[Fault]:
         ("without method", INVALID_REQUEST, "invalid-request-code"),
     )
     for probe, wanted, code in rows:
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             found = code_of(exchange)
             if found is not None and found != wanted:
                 message = f"{probe}: the code {found}, not {wanted}"
                 yield fault(code, probe, message, exchange)
 
 
-def declarations(session: Session) -> Iterator[Fault]:
+def declarations(transcript: Transcript) -> Iterator[Fault]:
     """Yield declared methods that are missing, and undeclared methods that exist."""
     for probe in _DECLARED:
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
                 message = "the capability is declared, but the method does not exist"
                 yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
     for method in (*LISTS, SET_LEVEL):
-        for hidden in session.all(f"{method} undeclared"):
+        for hidden in transcript.all(f"{method} undeclared"):
             result = hidden.result
             # A list without items offers nothing.
             if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
@@ -153,10 +153,10 @@ def declarations(session: Session) -> Iterator[Fault]:
                 yield fault("served-undeclared", method, message, hidden)
 
 
-def reading(session: Session) -> Iterator[Fault]:
+def reading(transcript: Transcript) -> Iterator[Fault]:
     """Yield listed items that cannot be read."""
     for probe in ("resources/read", "prompts/get", "skills/get"):
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             if exchange.answer and exchange.result is None:
                 params = exchange.request.get("params", {})
                 name = params.get("uri") or params.get("name")
@@ -164,10 +164,10 @@ def reading(session: Session) -> Iterator[Fault]:
                 yield fault("listed-not-readable", probe, message, exchange)
 
 
-def pages(session: Session) -> Iterator[Fault]:
+def pages(transcript: Transcript) -> Iterator[Fault]:
     """Yield lists that do not end."""
     for method in LISTS:
-        found = list(session.all(method))
+        found = list(transcript.all(method))
         cursors = [(page.result or {}).get("nextCursor") for page in found]
         if len(found) >= PAGES and cursors[-1]:
             message = f"there are more than {PAGES} pages"
@@ -177,17 +177,17 @@ def pages(session: Session) -> Iterator[Fault]:
             yield fault("pages-without-end", method, message, found[-1])
 
 
-def cancellation(session: Session) -> Iterator[Fault]:
+def cancellation(transcript: Transcript) -> Iterator[Fault]:
     """Yield an error in answer to a cancelled request."""
-    for exchange in session.all("request cancelled"):
+    for exchange in transcript.all("request cancelled"):
         if is_object(exchange.answer.get("error")):
             message = "a cancelled request is answered with an error"
             yield fault("cancelled-answered", "notifications/cancelled", message, exchange)
 
 
-def batch(session: Session) -> Iterator[Fault]:
+def batch(transcript: Transcript) -> Iterator[Fault]:
     """Yield a batch that is not served completely."""
-    for exchange in session.all("batch"):
+    for exchange in transcript.all("batch"):
         asked = [call["id"] for call in exchange.calls if "id" in call][:_IN_BATCH]
         # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
         served = [
@@ -201,18 +201,18 @@ def batch(session: Session) -> Iterator[Fault]:
             yield fault("batch-not-served", "batch", message, exchange, got=got)
 
 
-def logging(session: Session) -> Iterator[Fault]:
+def logging(transcript: Transcript) -> Iterator[Fault]:
     """Yield log messages below the level that was set, or without a level in the request."""
-    if not session.is_spoken:
+    if not transcript.is_spoken:
         return
     is_set = False
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         if exchange.probe == SET_LEVEL:
             is_set = exchange.result is not None
             continue
         names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
         for notification in exchange.notifications("notifications/message"):
-            if session.is_stateless and not names_level:
+            if transcript.is_stateless and not names_level:
                 message = "the request names no log level"
                 yield fault(
                     "log-unasked", "notifications/message", message, exchange, got=notification
@@ -224,10 +224,10 @@ def logging(session: Session) -> Iterator[Fault]:
                 )
 
 
-def progress(session: Session) -> Iterator[Fault]:
+def progress(transcript: Transcript) -> Iterator[Fault]:
     """Yield reports of progress with an unknown token, or that do not increase."""
     last: dict[str, float] = {}
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         meta = members(exchange.request, "params", "_meta")
         for notification in exchange.notifications("notifications/progress"):
             params = members(notification, "params")

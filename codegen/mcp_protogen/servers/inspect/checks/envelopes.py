@@ -1,4 +1,4 @@
-"""Checks of JSON-RPC and the schema for each message, in every session."""
+"""Checks of JSON-RPC and the schema for each message, in every transcript."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -15,7 +15,7 @@ from mcp_protogen.servers.inspect.transcript import (
     CLOSED,
     TIMEOUT,
     Exchange,
-    Session,
+    Transcript,
     reason_of,
     same_id,
 )
@@ -34,9 +34,9 @@ _UNANSWERED: Final = (
 """The steps with a notification."""
 
 
-def noise(session: Session) -> Iterator[Fault]:
+def noise(transcript: Transcript) -> Iterator[Fault]:
     """Yield text in place of messages, on standard output or in the answer to a request."""
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         media = media_type(exchange.answered.get("content-type"))
         asks = any("id" in call for call in exchange.calls)
         expected = media == EVENTS or ("json" in media and asks)
@@ -47,18 +47,20 @@ def noise(session: Session) -> Iterator[Fault]:
             frames = any(map(is_frame, exchange.noise))
             what = "Content-Length frames, as in LSP," if frames else "something else"
             message = f"the server writes {what} where messages are expected"
-            yield fault("not-a-message", session.transport, message, exchange, got=text)
+            yield fault("not-a-message", transcript.transport, message, exchange, got=text)
 
 
-def strictness(session: Session) -> Iterator[Fault]:
+def strictness(transcript: Transcript) -> Iterator[Fault]:
     """Yield messages that are not strict JSON: those that clients forgive, and all others."""
-    for exchange in session.exchanges:
-        for text in exchange.flawed:
+    for exchange in transcript.exchanges:
+        for text in exchange.flawed_messages:
             for flaw in text.flaws:
-                yield _of_text(session, exchange, text.data, flaw)
+                yield _of_text(transcript, exchange, text.data, flaw)
 
 
-def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | ParseError) -> Fault:
+def _of_text(
+    transcript: Transcript, exchange: Exchange, data: bytes, flaw: Repair | ParseError
+) -> Fault:
     if isinstance(flaw, Repair):
         code, message = _REPAIRED[flaw.kind], f"clients of mcp-gen forgive {flaw}"
     else:
@@ -67,16 +69,16 @@ def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | P
         code = "not-strict-json" if is_utf_8 else "not-utf-8"
         message = f"clients cannot read it: {reason_of(flaw)}"
     # A server writes all its messages in one encoding.
-    item = session.transport if code in _OF_ENCODING else exchange.rpc_method
+    item = transcript.transport if code in _OF_ENCODING else exchange.rpc_method
     return fault(code, item, message, exchange, got=data.decode("utf-8", "backslashreplace"))
 
 
-def answers(session: Session) -> Iterator[Fault]:
+def answers(transcript: Transcript) -> Iterator[Fault]:
     """Yield answers without an open request, and requests without an answer."""
     asked: list[Any] = []
     answered: list[Any] = []
-    for exchange in session.exchanges:
-        asked += exchange.asked
+    for exchange in transcript.exchanges:
+        asked += exchange.asked_ids
         for answer in exchange.received:
             if "method" in answer or answer.get("id") is None:
                 continue
@@ -88,19 +90,19 @@ def answers(session: Session) -> Iterator[Fault]:
                 message = "a request is answered twice"
                 yield fault("answered-twice", exchange.rpc_method, message, exchange, got=answer)
             answered.append(answer["id"])
-    yield from _missing_answers(session)
+    yield from _missing_answers(transcript)
 
 
 def _among(id: object, others: list[Any]) -> bool:
     return any(same_id(id, candidate) for candidate in others)
 
 
-def _missing_answers(session: Session) -> Iterator[Fault]:
-    if not session.is_spoken:
+def _missing_answers(transcript: Transcript) -> Iterator[Fault]:
+    if not transcript.is_spoken:
         return
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         # After broken JSON, only the ping that is sent with it needs an answer.
-        first = next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
+        first = next(filter(is_object, exchange.sent_values[:1]), dict[str, Any]())
         method = first.get("method")
         # A subscription is not answered as long as it is open.
         asked = "id" in first and method not in (None, "subscriptions/listen")
@@ -112,9 +114,9 @@ def _missing_answers(session: Session) -> Iterator[Fault]:
             yield fault("ended-early", exchange.probe, message, exchange)
 
 
-def notifications_answered(session: Session) -> Iterator[Fault]:
+def notifications_answered(transcript: Transcript) -> Iterator[Fault]:
     """Yield answers to notifications: errors without an id and without another cause."""
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         # A refusal over HTTP may have an error as its body.
         if exchange.probe not in _UNANSWERED or exchange.status >= 400:
             continue
@@ -125,24 +127,24 @@ def notifications_answered(session: Session) -> Iterator[Fault]:
                 yield fault("answered-notification", item, message, exchange, got=answer)
 
 
-def messages(session: Session) -> Iterator[Fault]:
+def messages(transcript: Transcript) -> Iterator[Fault]:
     """Yield messages that break the schema of the revision, and calls that are not allowed."""
-    if not session.is_spoken:
+    if not transcript.is_spoken:
         return
-    protocol = protocol_of(session.revision)
-    for exchange in session.exchanges:
+    protocol = protocol_of(transcript.revision)
+    for exchange in transcript.exchanges:
         for incoming in exchange.received:
             if "method" not in incoming:
                 yield from _of_answer(protocol, exchange, incoming)
                 continue
             yield from _of_call(protocol, exchange, incoming)
-            if "id" in incoming and session.is_stateless:
+            if "id" in incoming and transcript.is_stateless:
                 message = "the server sends a request"
                 yield fault(
                     "request-of-server", str(incoming["method"]), message, exchange, got=incoming
                 )
             else:
-                yield from _missing_capabilities(session, protocol, exchange, incoming)
+                yield from _missing_capabilities(transcript, protocol, exchange, incoming)
 
 
 def _of_answer(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
@@ -202,7 +204,7 @@ def _asking_method(exchange: Exchange, id: object) -> str:
 
 
 def _missing_capabilities(
-    session: Session, protocol: Protocol, exchange: Exchange, call: dict[str, Any]
+    transcript: Transcript, protocol: Protocol, exchange: Exchange, call: dict[str, Any]
 ) -> Iterator[Fault]:
     """Yield a call that needs an undeclared capability of either side."""
     method = str(call["method"])
@@ -213,7 +215,7 @@ def _missing_capabilities(
         if role == "client":
             message = f"the client did not declare {'.'.join(path)}"
             yield fault("client-capability-assumed", method, message, exchange, got=call)
-        elif not session.declares(*path):
+        elif not transcript.declares(*path):
             message = f"the server did not declare {'.'.join(path)}"
             code = "log-undeclared" if path == ["logging"] else "notification-undeclared"
             yield fault(code, method, message, exchange, got=call)

@@ -8,7 +8,7 @@ from mcp_protogen.runtime.core.errors import MISSING_CLIENT_CAPABILITY
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
-from mcp_protogen.servers.inspect.transcript import Exchange, Session
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _IDENTIFIER: Final = re.compile(
@@ -17,20 +17,20 @@ _IDENTIFIER: Final = re.compile(
 _KINDS: Final = ("complete", "input_required")
 
 
-def names(session: Session) -> Iterator[Fault]:
+def names(transcript: Transcript) -> Iterator[Fault]:
     """Yield extensions with an invalid identifier."""
-    for name in members(session.capabilities, "extensions"):
+    for name in members(transcript.capabilities, "extensions"):
         if not _IDENTIFIER.fullmatch(name):
             message = f"{name!r:.80} is not a prefix of labels, a slash and a name"
-            yield fault("extension-name", "extensions", message, session.beginning, got=name)
+            yield fault("extension-name", "extensions", message, transcript.beginning, got=name)
 
 
-def kinds(session: Session) -> Iterator[Fault]:
+def kinds(transcript: Transcript) -> Iterator[Fault]:
     """Yield results of a kind that the client did not declare."""
-    if not session.is_stateless or not session.is_spoken:
+    if not transcript.is_stateless or not transcript.is_spoken:
         return
-    claims = protocol_of(session.revision).claims
-    for exchange in session.exchanges:
+    claims = protocol_of(transcript.revision).claims
+    for exchange in transcript.exchanges:
         kind = (exchange.result or {}).get("resultType")
         if not isinstance(kind, str) or kind in _KINDS:
             continue
@@ -44,9 +44,9 @@ def _declared_by_client(exchange: Exchange) -> Any:
     return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
-def missing_extension(session: Session) -> Iterator[Fault]:
+def missing_extension(transcript: Transcript) -> Iterator[Fault]:
     """Yield the use of an extension that the client did not declare."""
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         code = code_of(exchange)
         asked = exchange.probe.endswith(" without the extension") and exchange.received
         if asked and code != MISSING_CLIENT_CAPABILITY:

@@ -8,9 +8,9 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 from mcp_protogen.runtime.http.headers import EVENTS, JSON, LAST_EVENT_ID, SESSION_ID, media_type
-from mcp_protogen.servers.inspect.http_plan import session_id
+from mcp_protogen.servers.inspect.http_probes import session_id
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault
-from mcp_protogen.servers.inspect.transcript import Exchange, Session, same_id
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, same_id
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _MEDIA: Final = (JSON, EVENTS)
@@ -47,12 +47,12 @@ def _fine(exchange: Exchange) -> bool:
     return 200 <= exchange.status < 300
 
 
-def answers(session: Session) -> Iterator[Fault]:
+def answers(transcript: Transcript) -> Iterator[Fault]:
     """Yield answers of another media type or encoding, and statuses of a failing server."""
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         if exchange.replaced:
             message = "clients forgive bytes that are not UTF-8 in a stream, and show U+FFFD"
-            yield fault("not-utf-8", session.transport, message, exchange)
+            yield fault("not-utf-8", transcript.transport, message, exchange)
         if exchange.status >= 500:
             message = f"the status {exchange.status}"
             yield fault("server-error", exchange.probe, message, exchange)
@@ -63,11 +63,11 @@ def answers(session: Session) -> Iterator[Fault]:
             yield fault("content-type", "Content-Type", message, exchange, got=media)
 
 
-def notifications(session: Session) -> Iterator[Fault]:
+def notifications(transcript: Transcript) -> Iterator[Fault]:
     """Yield notifications that are accepted with another status than 202, or with a body."""
-    for exchange in chain.from_iterable(map(session.all, _NOTIFIED)):
+    for exchange in chain.from_iterable(map(transcript.all, _NOTIFIED)):
         item = exchange.rpc_method
-        if not session.is_spoken:
+        if not transcript.is_spoken:
             return
         if _fine(exchange) and exchange.status != 202:
             message = f"a notification gets the status {exchange.status}"
@@ -77,38 +77,38 @@ def notifications(session: Session) -> Iterator[Fault]:
             yield fault("notification-body", item, message, exchange)
 
 
-def statuses(session: Session) -> Iterator[Fault]:
+def statuses(transcript: Transcript) -> Iterator[Fault]:
     """Yield steps with an unexpected status."""
     # A server that speaks earlier revisions, too, may have streams and sessions for those.
-    rows = _STATUSES if session.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
+    rows = _STATUSES if transcript.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
     for probe, wanted, code, item in rows:
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             if exchange.status not in (0, wanted):
                 message = f"{probe}: the status {exchange.status}, not {wanted}"
                 yield fault(code, item or exchange.rpc_method, message, exchange)
 
 
-def sessions(session: Session) -> Iterator[Fault]:
+def sessions(transcript: Transcript) -> Iterator[Fault]:
     """Yield session ids that change or cannot be sent, and fields that a server ignores."""
-    found = session_id(session)
+    found = session_id(transcript)
     if found and not _VISIBLE.fullmatch(found):
         message = "the id has other characters than visible ASCII"
-        first = session.beginning
+        first = transcript.beginning
         yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         other = exchange.answered.get(SESSION_ID, found)
         if exchange.headers.get(SESSION_ID) == found != other:
             message = "a request with the id of the session is answered with another one"
             yield fault("session-id-changed", "Mcp-Session-Id", message, exchange, got=other)
-    for exchange in session.all("no version header"):
+    for exchange in transcript.all("no version header"):
         if exchange.status >= 400:
             message = f"a request without the field gets the status {exchange.status}"
             yield fault("version-header-required", "MCP-Protocol-Version", message, exchange)
 
 
-def origins(session: Session) -> Iterator[Fault]:
+def origins(transcript: Transcript) -> Iterator[Fault]:
     """Yield a server that serves pages of any origin."""
-    for exchange in session.all("foreign Origin"):
+    for exchange in transcript.all("foreign Origin"):
         if _fine(exchange):
             message = "a request from a page of another origin is served"
             yield fault("origin-accepted", "Origin", message, exchange)
@@ -117,9 +117,9 @@ def origins(session: Session) -> Iterator[Fault]:
             yield fault("origin-status", "Origin", message, exchange)
 
 
-def listening(session: Session) -> Iterator[Fault]:
+def listening(transcript: Transcript) -> Iterator[Fault]:
     """Yield answers to GET that are neither a stream nor a refusal."""
-    for exchange in (*session.all("GET"), *session.all(_RESUMED)):
+    for exchange in (*transcript.all("GET"), *transcript.all(_RESUMED)):
         streams = _fine(exchange) and _media(exchange) == EVENTS
         if exchange.status not in (0, 405) and not streams:
             found = f"{exchange.probe} gets the status {exchange.status} {_media(exchange)}"
@@ -127,24 +127,24 @@ def listening(session: Session) -> Iterator[Fault]:
             yield fault("get-status", exchange.probe, message, exchange)
 
 
-def accept_header(session: Session) -> Iterator[Fault]:
+def accept_header(transcript: Transcript) -> Iterator[Fault]:
     """Yield answers of a type that the client does not accept, and refusals of accepted types."""
     for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
-        for exchange in session.all(probe):
+        for exchange in transcript.all(probe):
             if _fine(exchange) and _media(exchange) in _MEDIA and _media(exchange) != wanted:
                 message = f"only {wanted} is accepted, and {_media(exchange)} comes"
                 yield fault("type-not-accepted", "Accept", message, exchange)
-    for exchange in session.all("Accept with weights"):
+    for exchange in transcript.all("Accept with weights"):
         if exchange.status in (400, 406):
             message = f"{exchange.headers.get('accept')} gets the status {exchange.status}"
             yield fault("accept-refused", "Accept", message, exchange)
 
 
-def beginnings(session: Session) -> Iterator[Fault]:
+def beginnings(transcript: Transcript) -> Iterator[Fault]:
     """Yield streams that proxies may hold back, and those that cannot be resumed from the start."""
-    if not session.is_spoken:
+    if not transcript.is_spoken:
         return
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         buffered = exchange.answered.get("x-accel-buffering", "").lower() != "no"
         if exchange.status and _media(exchange) == EVENTS and buffered:
             message = "a stream of events without X-Accel-Buffering: no"
@@ -156,10 +156,10 @@ def beginnings(session: Session) -> Iterator[Fault]:
             yield fault("stream-not-primed", "id", message, exchange, got=exchange.events[0])
 
 
-def streams(session: Session) -> Iterator[Fault]:
+def streams(transcript: Transcript) -> Iterator[Fault]:
     """Yield ids of events that come twice, and events replayed from another stream."""
     known: dict[str, Exchange] = {}
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         if exchange.is_resumed:
             resumed = known.get(exchange.headers[LAST_EVENT_ID])
             yield from _check_replay(exchange, resumed, known) if resumed else ()
@@ -185,15 +185,15 @@ def _check_replay(
         yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
 
 
-def fields(session: Session) -> Iterator[Fault]:
+def fields(transcript: Transcript) -> Iterator[Fault]:
     """Yield missing or wrong header fields of 2026-07-28 that a server accepts."""
     named = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
     for name in named:
         for kind, code in (("no", "header-missing"), ("other", "header-mismatch")):
-            exchange = session.first(f"{kind} {name}")
+            exchange = transcript.first(f"{kind} {name}")
             if exchange is None or not exchange.status:
                 continue
-            if kind == "no" and name == named[0] and session.others:
+            if kind == "no" and name == named[0] and transcript.others:
                 continue  # it may read such a request as one of an earlier revision
             if exchange.status != 400 or code_of(exchange) != HEADER_MISMATCH:
                 what = "missing" if kind == "no" else "not that of the message"
@@ -207,24 +207,24 @@ def _with_code(exchange: Exchange) -> str:
     return "" if code is None else f" and the code {code}"
 
 
-def bad_bodies(session: Session) -> Iterator[Fault]:
+def bad_bodies(transcript: Transcript) -> Iterator[Fault]:
     """Yield an accepted body that is not JSON."""
-    for exchange in session.all("no JSON"):
+    for exchange in transcript.all("no JSON"):
         if _fine(exchange) and code_of(exchange) is None:
             message = f"a body that is not JSON gets the status {exchange.status}"
             yield fault("body-not-refused", "POST", message, exchange)
 
 
-def authorization(session: Session) -> Iterator[Fault]:
+def authorization(transcript: Transcript) -> Iterator[Fault]:
     """Yield a refusal that does not say how to log in."""
-    first = session.beginning
+    first = transcript.beginning
     if first.status != 401:
         return
     challenge = first.answered.get("www-authenticate", "")
     if not challenge:
         message = "the status 401 has no WWW-Authenticate"
         yield fault("challenge-missing", "WWW-Authenticate", message, first)
-    metadata = list(session.all("resource metadata"))
+    metadata = list(transcript.all("resource metadata"))
     if metadata and not any(map(_names_issuers, metadata)):
         message = "there is no metadata of the protected resource with authorization servers"
         yield fault("resource-metadata", "authorization_servers", message, metadata[0])

@@ -6,9 +6,9 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages.envelope import SUBSCRIPTION_ID
-from mcp_protogen.servers.inspect.feature_plan import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
+from mcp_protogen.servers.inspect.feature_probes import ACKNOWLEDGED, CHANGES, LISTEN, LISTENING
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault, members
-from mcp_protogen.servers.inspect.transcript import Exchange, Session, same_id
+from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, same_id
 
 _MEMBERS: Final = {
     "notifications/tools/list_changed": "toolsListChanged",
@@ -30,12 +30,12 @@ class _Subscription:
         self.cancelled_in: Exchange | None = None
 
 
-def subscriptions(session: Session) -> Iterator[Fault]:
+def subscriptions(transcript: Transcript) -> Iterator[Fault]:
     """Yield messages that do not belong on a subscription, or that come too early."""
-    if not session.is_stateless or not session.is_spoken:
+    if not transcript.is_stateless or not transcript.is_spoken:
         return
     opened: list[_Subscription] = []
-    for exchange in session.exchanges:
+    for exchange in transcript.exchanges:
         for call in exchange.calls:
             found = _of(call.get("id"), opened) or _of(_request_id(call), opened)
             if call.get("method") == LISTEN and found is None:
@@ -43,7 +43,7 @@ def subscriptions(session: Session) -> Iterator[Fault]:
             elif call.get("method") == "notifications/cancelled" and found is not None:
                 found.cancelled_in = exchange
         for incoming in exchange.received:
-            yield from _check_incoming(session, exchange, incoming, opened)
+            yield from _check_incoming(transcript, exchange, incoming, opened)
         yield from _silence(exchange, opened)
 
 
@@ -56,7 +56,10 @@ def _of(id: object, opened: list[_Subscription]) -> _Subscription | None:
 
 
 def _check_incoming(
-    session: Session, exchange: Exchange, incoming: dict[str, Any], opened: list[_Subscription]
+    transcript: Transcript,
+    exchange: Exchange,
+    incoming: dict[str, Any],
+    opened: list[_Subscription],
 ) -> Iterator[Fault]:
     method = str(incoming.get("method", ""))
     if method == "notifications/cancelled":
@@ -64,7 +67,7 @@ def _check_incoming(
             message = "the server cancels an unknown subscription"
             yield fault("cancelled-by-server", method, message, exchange, got=incoming)
     elif method in _MEMBERS or method == ACKNOWLEDGED:
-        yield from _notification(session, exchange, incoming, opened)
+        yield from _notification(transcript, exchange, incoming, opened)
     elif not method and (found := _of(incoming.get("id"), opened)):
         if found.cancelled_in is not None:
             message = "a subscription that was cancelled is answered"
@@ -77,7 +80,7 @@ def _check_incoming(
 
 
 def _notification(
-    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
+    transcript: Transcript, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
 ) -> Iterator[Fault]:
     method: str = one["method"]
     id = members(one, "params", "_meta").get(SUBSCRIPTION_ID)
@@ -93,10 +96,10 @@ def _notification(
         found.is_acknowledged = True
         for member, value in members(one, "params", "notifications").items():
             path = CHANGES.get(member, ())
-            if value and not _within(value, found.wanted.get(member)):
+            if value and not _is_within(value, found.wanted.get(member)):
                 message = f"{member} is acknowledged, and was not asked for"
                 yield fault("acknowledged-too-much", member, message, exchange, got=one)
-            elif value and path and not session.declares(*path):
+            elif value and path and not transcript.declares(*path):
                 message = f"{member} is acknowledged, but {'.'.join(path)} is not declared"
                 yield fault("acknowledged-too-much", member, message, exchange, got=one)
     else:
@@ -111,7 +114,7 @@ def _notification(
             yield fault("subscription-unasked", method, message, exchange, got=one)
 
 
-def _within(found: Any, wanted: Any) -> bool:
+def _is_within(found: Any, wanted: Any) -> bool:
     if is_array(found) and is_array(wanted):
         return all(value in wanted for value in found)
     return bool(found == wanted)

@@ -51,8 +51,8 @@ def from_wire(kind: Any, value: Any) -> Any:
 def _reader_of(kind: Any) -> _Read:
     with _LOCK:
         if kind not in _readers:
-            found = _resolve(kind) if isinstance(kind, ForwardRef) else kind
-            _readers[kind] = _compile(arms_of(found))
+            type_ = _resolve(kind) if isinstance(kind, ForwardRef) else kind
+            _readers[kind] = _compile(arms_of(type_))
         return _readers[kind]
 
 
@@ -77,7 +77,7 @@ def _compile(arms: tuple[Any, ...]) -> _Read:
     plain = _PLAIN.intersection(arms)
 
     def read(value: Any) -> Any:
-        return value if type(value) in plain else _first(readers, value)
+        return value if type(value) in plain else _read_first(readers, value)
 
     return read
 
@@ -125,28 +125,28 @@ def _object(cls: type[WireObject]) -> _Read:
     is_open, complete = issubclass(cls, OpenObject), _complete(cls)
 
     def read(value: Any) -> Any:
-        given = _object_of(value)
-        found: dict[str, Any] = {}
-        others: dict[str, Any] = {}
+        document = _object_of(value)
+        fields: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
         key = ""
         try:
-            for key, item in given.items():
+            for key, item in document.items():
                 member = members.get(key)
                 if member is None:
-                    others[key] = item
+                    extra[key] = item
                 else:
                     name, kind, read_item = member
-                    found[name] = item if type(item) is kind else read_item(item)
+                    fields[name] = item if type(item) is kind else read_item(item)
         except WireError as error:
             error.steps.append(key)
             raise
-        if not required <= given.keys():
-            raise _at(min(required - given.keys()), "is required")
+        if not required <= document.keys():
+            raise _at(min(required - document.keys()), "is required")
         if complete is not None:
-            complete(given, others)
-        if others and is_open:
-            found[EXTRA] = others
-        return cls(**found)
+            complete(document, extra)
+        if extra and is_open:
+            fields[EXTRA] = extra
+        return cls(**fields)
 
     return read
 
@@ -166,11 +166,11 @@ def _complete(cls: type[WireObject]) -> Callable[[_Object, _Object], None] | Non
     if not any_of and not closed:
         return None
 
-    def check(given: _Object, others: _Object) -> None:
-        if any_of and given.keys().isdisjoint(any_of):
+    def check(value: _Object, extra: _Object) -> None:
+        if any_of and value.keys().isdisjoint(any_of):
             raise WireError(f"at least one of {', '.join(any_of)} is required")
-        if closed and others:
-            raise _at(next(iter(others)), "is not declared")
+        if closed and extra:
+            raise _at(next(iter(extra)), "is not declared")
 
     return check
 
@@ -179,23 +179,23 @@ def _objects(classes: Sequence[type[WireObject]]) -> _Read:
     """Return a reader of an object as one of some classes: by a constant, or by its members."""
     if len(classes) == 1:
         return _class(classes[0])
-    known = [cls for cls in classes if cls is not UnknownContent]
-    for tag in (member.wire for member in members_of(known[0]) if member.constant is not None):
+    closed = [cls for cls in classes if cls is not UnknownContent]
+    for tag in (member.wire for member in members_of(closed[0]) if member.constant is not None):
         tags = [
-            member.constant for cls in known for member in members_of(cls) if member.wire == tag
+            member.constant for cls in closed for member in members_of(cls) if member.wire == tag
         ]
-        if all(isinstance(value, str) for value in tags) and len(set(tags)) == len(known):
-            readers = {value: _class(cls) for value, cls in zip(tags, known, strict=True)}
-            return _read_by_tag(tag, readers, len(known) < len(classes))
+        if all(isinstance(value, str) for value in tags) and len(set(tags)) == len(closed):
+            readers = {value: _class(cls) for value, cls in zip(tags, closed, strict=True)}
+            return _read_by_tag(tag, readers, len(closed) < len(classes))
     choices = [
         (frozenset(member.wire for member in members_of(cls)), _class(cls)) for cls in classes
     ]
 
     def read(value: Any) -> Any:
-        given = _object_of(value).keys()
+        names = _object_of(value).keys()
         # The class that declares most of the members: others may accept them as undeclared.
-        ranked = sorted(choices, key=lambda choice: -len(choice[0] & given))
-        return _first((reader for _, reader in ranked), value)
+        ranked = sorted(choices, key=lambda choice: -len(choice[0] & names))
+        return _read_first((reader for _, reader in ranked), value)
 
     return read
 
@@ -205,11 +205,11 @@ def _read_by_tag(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _R
     expected = f"one of {', '.join(map(str, readers))} is expected"
 
     def read(value: Any) -> Any:
-        given = _object_of(value)
-        if tag not in given:
+        document = _object_of(value)
+        if tag not in document:
             raise _at(tag, "is required")
-        found = given[tag]
-        read_arm = readers.get(found, unknown) if isinstance(found, str) else None
+        kind = document[tag]
+        read_arm = readers.get(kind, unknown) if isinstance(kind, str) else None
         if read_arm is None:
             raise _at(tag, "a string is expected" if is_open else expected)
         return read_arm(value)
@@ -217,7 +217,7 @@ def _read_by_tag(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _R
     return read
 
 
-def _first(readers: Iterable[_Read], value: Any) -> Any:
+def _read_first(readers: Iterable[_Read], value: Any) -> Any:
     """Return the first successful reading, or raise the error at the deepest place."""
     errors: list[WireError] = []
     for read in readers:
@@ -247,24 +247,24 @@ def _list(read_item: _Read) -> _Read:
 
 def _map(read_item: _Read) -> _Read:
     def read(value: Any) -> Any:
-        found = dict(_object_of(value))
+        result = dict(_object_of(value))
         if read_item is _anything:
-            return found
+            return result
         key = ""
         try:
-            for key, item in found.items():
-                found[key] = read_item(item)
+            for key, item in result.items():
+                result[key] = read_item(item)
         except WireError as error:
             error.steps.append(key)
             raise
-        return found
+        return result
 
     return read
 
 
 def _literal(values: tuple[Any, ...]) -> _Read:
     # In Python, true is 1; in JSON it is not, but 1.0 is.
-    known = {(isinstance(constant, bool), constant): constant for constant in values}
+    by_key = {(isinstance(constant, bool), constant): constant for constant in values}
     texts = frozenset(constant for constant in values if isinstance(constant, str))
     expected = f"{' or '.join(dumps(constant) for constant in values)} is expected"
 
@@ -272,9 +272,9 @@ def _literal(values: tuple[Any, ...]) -> _Read:
         if isinstance(value, str) and value in texts:
             return value
         if isinstance(value, int | float | None):
-            found = known.get((isinstance(value, bool), value), MISSING)
-            if found is not MISSING:
-                return found
+            constant = by_key.get((isinstance(value, bool), value), MISSING)
+            if constant is not MISSING:
+                return constant
         raise WireError(expected)
 
     return read
@@ -282,24 +282,24 @@ def _literal(values: tuple[Any, ...]) -> _Read:
 
 def _with_limits(read_value: _Read, limits: Limits) -> _Read:
     def read(value: Any) -> Any:
-        found: Any = read_value(value)
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            _between(found, limits.minimum, limits.maximum, "a value")
-        elif isinstance(found, str):
-            _between(len(found), limits.min_length, limits.max_length, "a length")
-        elif isinstance(found, list):
-            length = len(cast(Sized, found))
-            _between(length, limits.min_items, limits.max_items, "a number of items")
-        return cast(Any, found)
+        result: Any = read_value(value)
+        if isinstance(result, int | float) and not isinstance(result, bool):
+            _check_range(result, limits.minimum, limits.maximum, "a value")
+        elif isinstance(result, str):
+            _check_range(len(result), limits.min_length, limits.max_length, "a length")
+        elif isinstance(result, list):
+            length = len(cast(Sized, result))
+            _check_range(length, limits.min_items, limits.max_items, "a number of items")
+        return cast(Any, result)
 
     return read
 
 
-def _between(value: float, least: float | None, most: float | None, what: str) -> None:
+def _check_range(value: float, least: float | None, most: float | None, noun: str) -> None:
     if least is not None and value < least:
-        raise WireError(f"{what} of at least {least} is expected")
+        raise WireError(f"{noun} of at least {least} is expected")
     if most is not None and value > most:
-        raise WireError(f"{what} of at most {most} is expected")
+        raise WireError(f"{noun} of at most {most} is expected")
 
 
 def _instance(kind: type, expected: str) -> _Read:

@@ -49,7 +49,7 @@ def _object_to_wire(value: WireObject) -> dict[str, Any]:
     if isinstance(value, OpenObject) and value.extra_members:
         wire = to_wire(value.extra_members)
     for name, key, absent in rows:
-        one = getattr(value, name)
-        if one is not absent:
-            wire[key] = one if type(one) in _UNCHANGED else to_wire(one)
+        item = getattr(value, name)
+        if item is not absent:
+            wire[key] = item if type(item) in _UNCHANGED else to_wire(item)
     return wire

@@ -2,7 +2,7 @@
 
 import { Checker } from "./checker.js";
 import { faultsOf } from "./explain.js";
-import { batch, ofForm } from "./rules.js";
+import { batch, ofMessage } from "./rules.js";
 import { methodOf, schemaOf } from "./subjects.js";
 import { undeclared } from "./undeclared.js";
 
@@ -89,7 +89,7 @@ function verdictOf(spoken, value, asked) {
   const shallow = mended.upTo(2);
   const count = (/** @type {Subject} */ subject) =>
     membersOf(faultsOf(shallow, schemaOf(spoken, subject, shallow), value));
-  const found = ofForm(spoken, value, asked, count);
+  const found = ofMessage(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
   const faults = [...found.faults, ...wrong];

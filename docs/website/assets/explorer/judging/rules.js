@@ -1,6 +1,6 @@
 /** The rules outside of schemas: kinds of messages, directions, batches, capabilities. */
 
-import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
+import { OTHER, messageKind, methodOf, objectOf, resultsOf } from "./subjects.js";
 
 /** @import {Asked, Condition, Fault, Json, JsonObject, Method, NeededGate} from "../types.js" */
 /** @import {Revision, Role, Subject, Verdict} from "../types.js" */
@@ -19,15 +19,15 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
  * @param {(subject: Subject) => number} count how many members are at fault
  * @returns {Found}
  */
-export function ofForm(spoken, value, asked, count) {
-  const form = formOf(value);
-  if (form === null) {
+export function ofMessage(spoken, value, asked, count) {
+  const kind = messageKind(value);
+  if (kind === null) {
     const message = "is not a message: it has no “method”, “result” or “error”";
     return { ...NOTHING, faults: [ruled("", message)] };
   }
   const message = objectOf(value);
-  if (form === "call") return ofCall(spoken, message, asked);
-  return form === "result"
+  if (kind === "call") return ofCall(spoken, message, asked);
+  return kind === "result"
     ? ofResult(spoken, message, asked, count)
     : { ...NOTHING, subject: { kind: "error" }, notes: notesOnError(spoken, message) };
 }
@@ -330,9 +330,9 @@ function distinct(said) {
  * @param {Verdict[]} verdicts
  */
 function wrongBatch(messages, verdicts) {
-  const forms = messages.map(formOf);
+  const kinds = messages.map(messageKind);
   const faults = messages.length ? [] : [ruled("", "is an empty batch")];
-  if (forms.includes("call") && (forms.includes("result") || forms.includes("error"))) {
+  if (kinds.includes("call") && (kinds.includes("result") || kinds.includes("error"))) {
     faults.push(ruled("", "has requests and answers, which need separate batches"));
   }
   for (const [index, one] of verdicts.entries()) {

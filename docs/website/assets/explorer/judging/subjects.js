@@ -66,11 +66,11 @@ function bodyOf(spoken, method) {
 }
 
 /**
- * The form of a message by its members; null for other values.
+ * The kind of a message by its members; null for other values.
  * @param {Json} value
  * @returns {"call" | "result" | "error" | null}
  */
-export function formOf(value) {
+export function messageKind(value) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
   if (Object.hasOwn(value, "method")) return "call";
   if (Object.hasOwn(value, "result")) return "result";

@@ -13,29 +13,25 @@ from .methods import EXTENSION as EXTENSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import client as client
-    from . import server as server
-    from .client import AppsClient as AppsClient
-    from .server import AppsServer as AppsServer
-    from .server import AppsSession as AppsSession
+    from .client import *
+    from .server import *
 
-# Only the stubs load asyncio; reading and writing messages does not need it.
-_STUBS = {
-    "client": "",
+# Loaded on first use: only these load asyncio; reading and writing messages does not need it.
+_MODULES = {
     "AppsClient": "client",
-    "server": "",
     "AppsServer": "server",
     "AppsSession": "server",
 }
 
 # Type checkers only see the names above.
 if not TYPE_CHECKING:
-    __all__ = ["EXTENSION", "capabilities", "methods", "models", *_STUBS]
+    __all__ = ["EXTENSION", "capabilities", "methods", "models", *_MODULES, *{*_MODULES.values()}]
 
     def __getattr__(name: str) -> object:
-        if name in _STUBS:
-            from importlib import import_module
+        from importlib import import_module
 
-            module = import_module(f"{__name__}.{_STUBS[name] or name}")
-            return getattr(module, name) if _STUBS[name] else module
+        if name in _MODULES:
+            return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        if name in _MODULES.values():
+            return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

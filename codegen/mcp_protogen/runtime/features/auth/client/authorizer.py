@@ -142,26 +142,26 @@ class ResourceAuthorizer:
             self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
-        found = await stored.load(self._settings, self._known.url)
+        auth = await stored.load(self._settings, self._known.url)
         # The stored state may be older, if storing failed.
-        if not self._is_loaded or _expires(found) > _expires(self._known):
-            self._known = replace(found, step_ups=self._known.step_ups)
+        if not self._is_loaded or _expires(auth) > _expires(self._known):
+            self._known = replace(auth, step_ups=self._known.step_ups)
         self._is_loaded = True
 
     async def _authorize(self, refusal: Refusal, operation: str, *, may_refresh: bool) -> None:
-        known = self._known
+        auth = self._known
         if not may_refresh and refusal.status == 401:
             # Refreshed tokens were refused, too.
-            known = replace(known, tokens=None)
+            auth = replace(auth, tokens=None)
         async with AsyncExitStack() as stack:
             place: Redirection | None = None
             if isinstance(self._settings.grant, AuthorizationCode):
-                registered = known.client.redirect_uris if known.client else ()
+                registered = auth.client.redirect_uris if auth.client else ()
                 opened = self._settings.user_agent.redirection(registered)
                 place = await stack.enter_async_context(opened)
             flow = authorize(
                 self._settings,
-                known,
+                auth,
                 refusal,
                 operation=operation,
                 redirect_uri=None if place is None else place.redirect_uri,
@@ -173,8 +173,8 @@ class ResourceAuthorizer:
                 await self._save(only_without_tokens=True)
                 raise
 
-    def _keep(self, known: Authorization) -> None:
-        self._known = known
+    def _keep(self, auth: Authorization) -> None:
+        self._known = auth
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await run_flow(flow, self._fetch, place)
@@ -279,8 +279,8 @@ async def _answer(step: Step, fetch: Fetching, place: Redirection | None) -> Ans
             return Assertion(value=await given if isawaitable(given) else given)
 
 
-def _expires(known: Authorization) -> float:
-    expires_at = None if known.tokens is None else known.tokens.expires_at
+def _expires(auth: Authorization) -> float:
+    expires_at = None if auth.tokens is None else auth.tokens.expires_at
     return -inf if expires_at is None else expires_at
 
 

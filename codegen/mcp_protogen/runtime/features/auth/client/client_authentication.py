@@ -68,10 +68,7 @@ def form_post(
 ) -> Fetch:
     """Return a request to the token endpoint; `now` is in seconds since the epoch."""
     shown = Credentials() if client is None else credentials(client, server, now)
-    of_form = {
-        "accept": "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-    }
+    of_form = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
     return Fetch(
         method="POST",
         url=server.token_endpoint,
@@ -114,9 +111,7 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
         raise AuthorizationError(f"The client's private_key is invalid: {invalid}") from None
     accepted = server.token_endpoint_auth_signing_alg_values_supported
     if client.signing_algorithm is None and accepted is not None:
-        algorithm = next(
-            (candidate for candidate in key.public.algorithms if candidate in accepted), None
-        )
+        algorithm = next((name for name in key.public.algorithms if name in accepted), None)
         if algorithm is None:
             raise AuthorizationError("The server accepts no algorithm of the client's private_key")
         return PrivateKey(client.private_key, algorithm)

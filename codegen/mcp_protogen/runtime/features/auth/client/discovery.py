@@ -25,22 +25,20 @@ _HEADERS: Final = {"accept": "application/json"}
 def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
     """Return the metadata of the MCP server at `url`; None if it has none and names none."""
     root, path = _split(url, "URL of the server")
-    named = token_param(refusal.www_authenticate, "resource_metadata") if refusal else None
+    place = token_param(refusal.www_authenticate, "resource_metadata") if refusal else None
     places = [f"{root}{_RESOURCE}{path}", f"{root}{_RESOURCE}"]
-    if named is not None:
-        _split(named, "resource_metadata in WWW-Authenticate")
-        places.insert(0, named)
-    found = yield from _first(places, resource_metadata)
+    if place is not None:
+        _split(place, "resource_metadata in WWW-Authenticate")
+        places.insert(0, place)
+    found = yield from _read_first(places, resource_metadata)
     if isinstance(found, _Missing):
-        if named is None and found.everywhere:
+        if place is None and found.everywhere:
             return None
         raise Unreachable(f"The server's metadata was not found: {found}")
     if not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
         other = redact_url(found.resource)
-        raise InvalidMetadata(
-            f"The metadata of {redact_url(url)} belongs to another resource, {other}"
-        )
+        raise InvalidMetadata(f"The metadata of {redact_url(url)} is for another resource, {other}")
     return found
 
 
@@ -54,7 +52,7 @@ def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMeta
     places = server_metadata_urls(issuer)
     if not places:
         raise InvalidMetadata("An issuer must not have a query or a fragment")
-    found = yield from _first(places, server_metadata)
+    found = yield from _read_first(places, server_metadata)
     if isinstance(found, _Missing):
         raise Unreachable(f"The authorization server's metadata was not found: {found}")
     return _of_issuer(found, issuer, trailing_slash)
@@ -70,7 +68,7 @@ def default_server(
     """
     root, _ = _split(url, "URL of the server")
     headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
-    found = yield from _first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
+    found = yield from _read_first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
     if not isinstance(found, _Missing):
         return _of_issuer(found, root, trailing_slash)
     if not found.everywhere:
@@ -89,13 +87,13 @@ def default_server(
 def choose_issuer(
     listed: Sequence[str], known: Iterable[str | None], *, trailing_slash: bool = False
 ) -> str:
-    found = (
+    matches = (
         issuer
         for wanted in known
         for issuer in listed
         if wanted and same_identifier(issuer, wanted, trailing_slash=trailing_slash)
     )
-    return next(found, listed[0])
+    return next(matches, listed[0])
 
 
 def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> ServerMetadata:
@@ -114,12 +112,10 @@ class _Missing:
         return all(status == 404 for status in self.answers.values())
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{redact_url(url)} answered {status}" for url, status in self.answers.items()
-        )
+        return ", ".join(f"{redact_url(url)} answered {code}" for url, code in self.answers.items())
 
 
-def _first(
+def _read_first(
     places: Iterable[str], read: Callable[[bytes], T], headers: Mapping[str, str] = _HEADERS
 ) -> Flow[T | _Missing]:
     answers: dict[str, int] = {}
@@ -134,9 +130,9 @@ def _first(
     return _Missing(answers)
 
 
-def _split(url: str, what: str) -> tuple[str, str]:
+def _split(url: str, noun: str) -> tuple[str, str]:
     parts = split_url(url)
     if parts is None:
-        raise InvalidMetadata(f"The {what} is not an http(s) URL: {redact_url(url)}")
+        raise InvalidMetadata(f"The {noun} is not an http(s) URL: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

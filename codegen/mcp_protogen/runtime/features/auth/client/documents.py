@@ -58,9 +58,7 @@ def read_registration(body: bytes, issuer: str) -> ClientInformation:
         client_secret=document.text("client_secret"),
         client_secret_expires_at=expires_at,
         issuer=issuer,
-        token_endpoint_auth_method=next(
-            (candidate for candidate in AUTH_METHODS if candidate == method), None
-        ),
+        token_endpoint_auth_method=next((name for name in AUTH_METHODS if name == method), None),
     )
 
 

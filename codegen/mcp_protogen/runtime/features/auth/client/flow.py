@@ -44,7 +44,7 @@ def is_for_scopes(refusal: Refusal) -> bool:
 
 
 def scopes_to_ask_for(
-    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+    settings: OAuthSettings, auth: Authorization, refusal: Refusal | None
 ) -> frozenset[str]:
     """Return the scopes of the next token request; empty to omit the parameter.
 
@@ -53,31 +53,31 @@ def scopes_to_ask_for(
     Selection Strategy").
     """
     challenged = challenged_scopes(refusal)
-    scopes = _before(known) | challenged
+    scopes = _all_scopes(auth) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
-        resource = known.resource_metadata
+        resource = auth.resource_metadata
         supported = resource.scopes_supported if resource else None
         sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
         scopes |= sound if settings.scopes is None else settings.scopes
     if len(scopes) > _MOST_SCOPES:
         raise AuthorizationError("The server asks for more than 1000 scopes")
-    return _with_offline_access(scopes, settings, known)
+    return _with_offline_access(scopes, settings, auth)
 
 
-def _before(known: Authorization) -> frozenset[str]:
-    granted = known.tokens.scopes if known.tokens else None
-    return known.requested_scopes | (granted or frozenset())
+def _all_scopes(auth: Authorization) -> frozenset[str]:
+    granted = auth.tokens.scopes if auth.tokens else None
+    return auth.requested_scopes | (granted or frozenset())
 
 
 def _with_offline_access(
-    scopes: frozenset[str], settings: OAuthSettings, known: Authorization
+    scopes: frozenset[str], settings: OAuthSettings, auth: Authorization
 ) -> frozenset[str]:
     """Add the scope for a refresh token, if the server or the settings list it.
 
     Without other scopes, the authorization server chooses.
     """
     others = scopes - {OFFLINE_ACCESS}
-    listed = known.server.scopes_supported if known.server else None
+    listed = auth.server.scopes_supported if auth.server else None
     is_known = OFFLINE_ACCESS in (*(listed or ()), *(settings.scopes or ()))
     if others and is_known and isinstance(settings.grant, AuthorizationCode):
         return others | {OFFLINE_ACCESS}
@@ -85,30 +85,30 @@ def _with_offline_access(
 
 
 def count_step_up(
-    settings: OAuthSettings, known: Authorization, refusal: Refusal, operation: str
+    settings: OAuthSettings, auth: Authorization, refusal: Refusal, operation: str
 ) -> Authorization:
     """Count one more step-up of an operation.
 
     Raise `AuthorizationError` after `max_step_ups`, or at the second one if all scopes were
     requested before.
     """
-    times = known.step_ups.get(operation, 0)
+    times = auth.step_ups.get(operation, 0)
     challenged = challenged_scopes(refusal)
-    adds = not challenged <= _before(known)
+    adds = not challenged <= _all_scopes(auth)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
         wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
-        what = f"{operation or 'a request'}{wanted}"
-        raise AuthorizationError(f"The granted scopes are not enough for {what}")
-    others = forget_step_ups(known, operation).step_ups.items()
+        reason = f"{operation or 'a request'}{wanted}"
+        raise AuthorizationError(f"The granted scopes are not enough for {reason}")
+    others = forget_step_ups(auth, operation).step_ups.items()
     kept = dict(list(others)[-_MOST_OPERATIONS + 1 :])
-    return replace(known, step_ups={**kept, operation: times + 1})
+    return replace(auth, step_ups={**kept, operation: times + 1})
 
 
-def forget_step_ups(known: Authorization, operation: str) -> Authorization:
-    if operation not in known.step_ups:
-        return known
-    others = {name: count for name, count in known.step_ups.items() if name != operation}
-    return replace(known, step_ups=others)
+def forget_step_ups(auth: Authorization, operation: str) -> Authorization:
+    if operation not in auth.step_ups:
+        return auth
+    others = {name: count for name, count in auth.step_ups.items() if name != operation}
+    return replace(auth, step_ups=others)
 
 
 Keep: TypeAlias = Callable[[Authorization], object]
@@ -152,43 +152,43 @@ def authorize(
 
 
 def refresh(
-    settings: OAuthSettings, known: Authorization, refusal: Refusal | None = None
+    settings: OAuthSettings, auth: Authorization, refusal: Refusal | None = None
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`."""
-    if known.tokens is None:
+    if auth.tokens is None:
         raise AuthorizationError("There are no tokens to refresh")
-    request = _token_request(settings, known, refusal)
-    if known.tokens.refresh_token is not None:
-        tokens = yield from refresh_tokens(request, known.tokens)
+    request = _token_request(settings, auth, refusal)
+    if auth.tokens.refresh_token is not None:
+        tokens = yield from refresh_tokens(request, auth.tokens)
     elif isinstance(settings.grant, AuthorizationCode):
         raise AuthorizationError("There is no refresh token")
     else:
         tokens = yield from settings.grant.tokens(request)
-    return replace(known, tokens=_bound(settings, tokens))
+    return replace(auth, tokens=_check_bound(settings, tokens))
 
 
 def _discover(
-    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+    settings: OAuthSettings, auth: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
     slash = settings.trailing_slash
-    resource = yield from find_resource(known.url, refusal)
+    resource = yield from find_resource(auth.url, refusal)
     if resource is None:
-        spoken = refusal.revision if refusal is not None else ""
-        server = yield from default_server(known.url, spoken, trailing_slash=slash)
+        revision = refusal.revision if refusal is not None else ""
+        server = yield from default_server(auth.url, revision, trailing_slash=slash)
     else:
-        ours = [
+        issuers = [
             source.issuer
-            for source in (settings, settings.client, known.server)
+            for source in (settings, settings.client, auth.server)
             if source is not None
         ]
-        issuer = choose_issuer(resource.authorization_servers, ours, trailing_slash=slash)
+        issuer = choose_issuer(resource.authorization_servers, issuers, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
-    before = known.server
+    before = auth.server
     if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
         # Tokens belong to their issuer. A client names its own issuer.
-        known = Authorization(url=known.url, client=known.client, step_ups=known.step_ups)
+        auth = Authorization(url=auth.url, client=auth.client, step_ups=auth.step_ups)
     return replace(
-        known,
+        auth,
         resource=None if resource is None else resource.resource,
         resource_metadata=resource,
         server=server,
@@ -202,78 +202,74 @@ def _is_of_unknown_client(failure: AuthorizationError) -> bool:
 
 def _get_tokens(
     settings: OAuthSettings,
-    known: Authorization,
+    auth: Authorization,
     refusal: Refusal | None,
     redirect_uri: str | None,
     keep: Keep,
 ) -> Flow[Authorization]:
-    scopes = scopes_to_ask_for(settings, known, refusal)
-    before = known.client
-    known = yield from _identify_client(settings, known, redirect_uri)
-    keep(known)
+    scopes = scopes_to_ask_for(settings, auth, refusal)
+    before = auth.client
+    auth = yield from _identify_client(settings, auth, redirect_uri)
+    keep(auth)
     request = replace(
-        _token_request(settings, known, refusal), scopes=scopes, redirect_uri=redirect_uri
+        _token_request(settings, auth, refusal), scopes=scopes, redirect_uri=redirect_uri
     )
     try:
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
         # An earlier registration may be gone; one from this flow is not.
-        if before is None or before != known.client or settings.client is not None:
+        if before is None or before != auth.client or settings.client is not None:
             raise
         if before.client_id == settings.client_metadata_url or not _is_of_unknown_client(failure):
             raise
-        known = yield from _identify_client(settings, replace(known, client=None), redirect_uri)
-        keep(known)
-        tokens = yield from settings.grant.tokens(replace(request, client=known.client))
+        auth = yield from _identify_client(settings, replace(auth, client=None), redirect_uri)
+        keep(auth)
+        tokens = yield from settings.grant.tokens(replace(request, client=auth.client))
     return replace(
-        known,
-        tokens=_bound(settings, tokens),
-        requested_scopes=known.requested_scopes | scopes,
+        auth, tokens=_check_bound(settings, tokens), requested_scopes=auth.requested_scopes | scopes
     )
 
 
 def _identify_client(
-    settings: OAuthSettings, known: Authorization, redirect_uri: str | None
+    settings: OAuthSettings, auth: Authorization, redirect_uri: str | None
 ) -> Flow[Authorization]:
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
         # Its assertion says who it is.
-        return replace(known, client=None)
+        return replace(auth, client=None)
     redirect_uris: tuple[str, ...] = ()
     if isinstance(settings.grant, AuthorizationCode):
         # Do not register where the server cannot ask users, or without a redirect URI.
-        require_code_grant(_server(settings, known))
+        require_code_grant(_server(settings, auth))
         redirect_uris = () if redirect_uri is None else (redirect_uri,)
-    client = yield from identify(settings, _server(settings, known), redirect_uris, known.client)
-    return replace(known, client=client)
+    client = yield from identify(settings, _server(settings, auth), redirect_uris, auth.client)
+    return replace(auth, client=client)
 
 
-def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
-    server = known.server
+def _server(settings: OAuthSettings, auth: Authorization) -> ServerMetadata:
+    server = auth.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
-    wanted = settings.issuer
-    if wanted and not same_identifier(
-        wanted, server.issuer, trailing_slash=settings.trailing_slash
-    ):
-        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {wanted}")
+    only, slash = settings.issuer, settings.trailing_slash
+    if only and not same_identifier(only, server.issuer, trailing_slash=slash):
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {only}")
     return server
 
 
 def _token_request(
-    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+    settings: OAuthSettings, auth: Authorization, refusal: Refusal | None
 ) -> TokenRequest:
     return TokenRequest(
-        server=_server(settings, known),
-        client=known.client,
-        resource=known.resource,
-        scopes=known.requested_scopes,
-        dpop=_proofs(settings, known, refusal),
+        server=_server(settings, auth),
+        client=auth.client,
+        resource=auth.resource,
+        scopes=auth.requested_scopes,
+        dpop=_proofs(settings, auth, refusal),
         trailing_slash=settings.trailing_slash,
         clock=settings.clock,
     )
 
 
-def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
+def _proofs(settings: OAuthSettings, auth: Authorization, refusal: Refusal | None) -> DPoP | None:
     """Return the DPoP key, if it is required or supported.
 
     It is required if the MCP server takes only bound tokens, or the earlier ones were bound (RFC
@@ -286,13 +282,13 @@ def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | No
         if is_needed:
             raise AuthorizationError("The server requires DPoP: set dpop=DPoP()")
         return None
-    was_bound = known.tokens is not None and known.tokens.token_type == "DPoP"
-    supported = _server(settings, known).dpop_signing_alg_values_supported or ()
+    was_bound = auth.tokens is not None and auth.tokens.token_type == "DPoP"
+    supported = _server(settings, auth).dpop_signing_alg_values_supported or ()
     is_wanted = settings.dpop.algorithm in supported or settings.dpop_required
     return settings.dpop if is_needed or was_bound or is_wanted else None
 
 
-def _bound(settings: OAuthSettings, tokens: Tokens) -> Tokens:
+def _check_bound(settings: OAuthSettings, tokens: Tokens) -> Tokens:
     if settings.dpop_required and tokens.token_type != "DPoP":
         raise AuthorizationError("The authorization server did not bind the token to a key")
     return tokens

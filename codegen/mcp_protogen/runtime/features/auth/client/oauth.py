@@ -77,9 +77,7 @@ class OAuth(OAuthSettings):
         has_secret = client is not None and client.client_secret is not None
         if self.issuer or (client is not None and client.issuer) or not (is_fixed or has_secret):
             return
-        if {origin(urlsplit(server_url)) for server_url in (url, *self._authorizers)} != {
-            origin(urlsplit(url))
-        }:
+        if any(origin(urlsplit(used)) != origin(urlsplit(url)) for used in self._authorizers):
             raise ValueError(_SEVERAL)
 
     def take_redirect(self, url: str) -> bool:
@@ -118,13 +116,10 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
                     fields = authorizer.headers(verb, url) or {}
                 request.headers.update(fields)
                 response = yield request
-                values = response.headers.get_list
                 # A client may follow redirects on its own, also to another origin.
-                final_url = str(response.url)
+                url, get = str(response.url), response.headers.get_list
                 version = request.headers.get(PROTOCOL_VERSION, "")
-                exchange = Exchange(
-                    verb, final_url, fields, response.status_code, values, version=version
-                )
+                exchange = Exchange(verb, url, fields, response.status_code, get, version=version)
                 exchanges.append(exchange)
                 if not authorizer.refuses(exchange) or not await authorizer.again(exchanges):
                     return

@@ -34,7 +34,7 @@ def identify(
     redirect_uris: Sequence[str],
     known: ClientInformation | None,
 ) -> Flow[ClientInformation]:
-    """Return the client at an authorization server; raise `AuthorizationError` if there is none.
+    """Return the client at an authorization server; raise `AuthorizationError` without one.
 
     It is that of the settings, else its metadata document, else `known` from an earlier flow, else
     a new registration, which needs `redirect_uris`.
@@ -117,7 +117,7 @@ def client_metadata_document(
     """Return the document to serve as JSON at `url`, which becomes the client id.
 
     Draft "OAuth Client ID Metadata Document"; 2026-07-28, basic/authorization/client-registration.
-    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` unless
+    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raise `ValueError` unless
     `url` is https with a path, and without redirect URIs.
     """
     if not is_metadata_document(url):
@@ -155,16 +155,14 @@ def _register(
     """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
-    grant_types = [
-        grant_type for grant_type in _GRANT_TYPES if supported is None or grant_type in supported
-    ]
+    grant_types = [name for name in _GRANT_TYPES if supported is None or name in supported]
     request = _describe_client(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
     headers = {"accept": "application/json", "content-type": "application/json"}
     answer = yield from fetch(
         Fetch(method="POST", url=endpoint, headers=headers, body=to_json(request))
     )
     if answer.status not in (200, 201):
-        raise _registration_error(answer, server.issuer, request)
+        raise _failure(answer, server.issuer, request)
     client = read_registration(answer.body, server.issuer)
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method without giving its credentials.
@@ -190,9 +188,7 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
     raise AuthorizationError(f"{server.issuer} supports no method for registered clients")
 
 
-def _registration_error(
-    answer: Fetched, issuer: str, request: Mapping[str, Any]
-) -> AuthorizationError:
+def _failure(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")

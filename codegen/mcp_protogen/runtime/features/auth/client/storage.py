@@ -18,7 +18,7 @@ class TokenStorage(Protocol):
     """A store of texts by key. Texts are secret, keys are not."""
 
     async def get(self, key: str) -> str | None:
-        """Return the text; None if there is none."""
+        """Return the text; None without one."""
         ...
 
     async def set(self, key: str, value: str) -> None:
@@ -71,13 +71,13 @@ class FileStorage:
     def _change(self, key: str, value: str | None) -> None:
         self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with hold_lock(self._path.with_name(f"{self._path.name}.lock")):
-            kept = self._read()
-            if kept.get(key) == value:
+            values = self._read()
+            if values.get(key) == value:
                 return
-            kept.pop(key, None)
+            values.pop(key, None)
             if value is not None:
-                kept[key] = value
-            replace_file(self._path, dumps(kept, indent=1).encode())
+                values[key] = value
+            replace_file(self._path, dumps(values, indent=1).encode())
 
     def _read(self) -> dict[str, str]:
         try:
@@ -89,13 +89,13 @@ class FileStorage:
         except FileNotFoundError:
             return {}
         try:
-            kept: Any = loads(text) if text.strip() else {}
+            values: Any = loads(text) if text.strip() else {}
         except JSONDecodeError:
-            kept = None
-        if not is_object(kept) or not all(isinstance(value, str) for value in kept.values()):
+            values = None
+        if not is_object(values) or not all(isinstance(value, str) for value in values.values()):
             # Do not replace a file of another kind.
             raise ValueError(f"{self._path} is not a token file: choose another path")
-        return kept
+        return values
 
 
 class KeyringStorage:
@@ -110,8 +110,8 @@ class KeyringStorage:
         self._service = service
 
     async def get(self, key: str) -> str | None:
-        found: str | None = await asyncio.to_thread(self._keyring.get_password, self._service, key)
-        return found
+        value: str | None = await asyncio.to_thread(self._keyring.get_password, self._service, key)
+        return value
 
     async def set(self, key: str, value: str) -> None:
         await asyncio.to_thread(self._keyring.set_password, self._service, key, value)

@@ -1,4 +1,4 @@
-"""The stored form of an authorization.
+"""Authorizations as they are stored.
 
 Keys contain the issuer, so that its tokens are never found for another one (2026-07-28,
 basic/authorization/client-registration, "Authorization Server Binding").
@@ -35,7 +35,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _KeptTokens:
+class _StoredTokens:
     tokens: Tokens
     thumbprint: str | None = None
 
@@ -46,7 +46,7 @@ async def load(settings: OAuthSettings, url: str) -> Authorization:
     if place is None:
         return nothing
     issuer = place.server.issuer
-    known = replace(
+    auth = replace(
         nothing,
         resource=place.resource,
         resource_metadata=place.resource_metadata,
@@ -54,27 +54,27 @@ async def load(settings: OAuthSettings, url: str) -> Authorization:
         requested_scopes=place.requested_scopes,
     )
     if place.client_id is not None:
-        kept = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
-        client = _usable(kept, settings)
+        registered = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
+        client = _usable(registered, settings)
         if client is None:
             return nothing
-        known = replace(known, client=client)
-    found = await _get(storage, _tokens_key(known), _KeptTokens)
+        auth = replace(auth, client=client)
+    found = await _get(storage, _tokens_key(auth), _StoredTokens)
     if found is None or (found.thumbprint and found.thumbprint != _thumbprint(settings)):
-        return known
-    return replace(known, tokens=found.tokens)
+        return auth
+    return replace(auth, tokens=found.tokens)
 
 
-async def save(settings: OAuthSettings, known: Authorization) -> None:
-    server, client, tokens, storage = known.server, known.client, known.tokens, settings.storage
+async def save(settings: OAuthSettings, auth: Authorization) -> None:
+    server, client, tokens, storage = auth.server, auth.client, auth.tokens, settings.storage
     if server is None:
         return
     place = _Place(
-        resource=known.resource,
-        resource_metadata=known.resource_metadata,
+        resource=auth.resource,
+        resource_metadata=auth.resource_metadata,
         server=server,
         client_id=None if client is None else client.client_id,
-        requested_scopes=known.requested_scopes,
+        requested_scopes=auth.requested_scopes,
     )
     if client is not None:
         if settings.client is not None:
@@ -83,30 +83,30 @@ async def save(settings: OAuthSettings, known: Authorization) -> None:
         await _set(storage, _key("client", server.issuer, client.client_id), client)
     if tokens is not None:
         bound = tokens.token_type == "DPoP"
-        kept = _KeptTokens(tokens=tokens, thumbprint=_thumbprint(settings) if bound else None)
-        await _set(storage, _tokens_key(known), kept)
-    await _set(storage, _key("server", known.url), place)
+        entry = _StoredTokens(tokens=tokens, thumbprint=_thumbprint(settings) if bound else None)
+        await _set(storage, _tokens_key(auth), entry)
+    await _set(storage, _key("server", auth.url), place)
 
 
-async def forget(storage: TokenStorage, known: Authorization) -> None:
+async def forget(storage: TokenStorage, auth: Authorization) -> None:
     """Delete the tokens and the facts; other servers may use the registration."""
-    await storage.delete(_tokens_key(known))
-    await storage.delete(_key("server", known.url))
+    await storage.delete(_tokens_key(auth))
+    await storage.delete(_key("server", auth.url))
 
 
-def _usable(kept: ClientInformation | None, settings: OAuthSettings) -> ClientInformation | None:
+def _usable(client: ClientInformation | None, settings: OAuthSettings) -> ClientInformation | None:
     given = settings.client
-    if kept is None or given is None:
-        return kept
-    issuer = given.issuer or kept.issuer
-    if kept.client_id != given.client_id or issuer is None or kept.issuer is None:
+    if client is None or given is None:
+        return client
+    issuer = given.issuer or client.issuer
+    if client.client_id != given.client_id or issuer is None or client.issuer is None:
         return None
-    if not same_identifier(issuer, kept.issuer, trailing_slash=settings.trailing_slash):
+    if not same_identifier(issuer, client.issuer, trailing_slash=settings.trailing_slash):
         # Its secret is for the issuer that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None
-    method = given.token_endpoint_auth_method or kept.token_endpoint_auth_method
-    return replace(given, issuer=kept.issuer, token_endpoint_auth_method=method)
+    method = given.token_endpoint_auth_method or client.token_endpoint_auth_method
+    return replace(given, issuer=client.issuer, token_endpoint_auth_method=method)
 
 
 def _thumbprint(settings: OAuthSettings) -> str | None:
@@ -117,10 +117,10 @@ def _key(*parts: str) -> str:
     return dumps(parts)
 
 
-def _tokens_key(known: Authorization) -> str:
-    issuer = "" if known.server is None else known.server.issuer
-    client_id = "" if known.client is None else known.client.client_id
-    return _key("tokens", issuer, known.resource or known.url, client_id)
+def _tokens_key(auth: Authorization) -> str:
+    issuer = "" if auth.server is None else auth.server.issuer
+    client_id = "" if auth.client is None else auth.client.client_id
+    return _key("tokens", issuer, auth.resource or auth.url, client_id)
 
 
 async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
@@ -128,13 +128,13 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
     if text is None:
         return None
     try:
-        found: T = TypeAdapter(type).validate_json(text)
+        value: T = TypeAdapter(type).validate_json(text)
     except ValidationError as error:
         # The text of the error may contain a secret.
         count = error.error_count()
         _log.warning("the stored value of %s is not usable: %d problems", redact_url(key), count)
         return None
-    return found
+    return value
 
 
 async def _set(storage: TokenStorage, key: str, value: object) -> None:

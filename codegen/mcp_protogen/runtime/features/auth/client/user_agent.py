@@ -239,17 +239,13 @@ class _RedirectServer:
         # Some terminal browsers return only when they are closed.
         opening = asyncio.ensure_future(call_function(self._open, request.url))
         try:
-            return await wait_for_response(
-                self._timeout, self._open_and_wait(opening, self._response)
-            )
+            return await wait_for_response(self._timeout, self._wait(opening, self._response))
         finally:
             opening.cancel()
             await asyncio.gather(opening, return_exceptions=True)
 
-    async def _open_and_wait(
-        self,
-        opening: asyncio.Future[object],
-        response: asyncio.Future[AuthorizationResponse],
+    async def _wait(
+        self, opening: asyncio.Future[object], response: asyncio.Future[AuthorizationResponse]
     ) -> AuthorizationResponse:
         await asyncio.wait((opening, response), return_when=asyncio.FIRST_COMPLETED)
         if not response.done() and opening.result() is False:

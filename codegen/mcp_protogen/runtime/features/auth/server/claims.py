@@ -18,7 +18,7 @@ _LONGEST_PART: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClaimRules:
+class ClaimChecks:
     issuer: str
     """The authorization server, exactly as in `iss`."""
     scope_claims: Collection[str] = ("scope", "scp")
@@ -30,7 +30,7 @@ class ClaimRules:
     _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these must be in `aud`, unless empty."""
 
-    def _check_rules(self) -> None:
+    def _check_options(self) -> None:
         # Issuers have no fragment (RFC 8414, section 2), and URLs no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")

@@ -11,14 +11,7 @@ from ....core.errors import InvalidParams
 from ....core.json import is_object
 from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
-from ..signing import (
-    ALGORITHMS,
-    InvalidJwt,
-    InvalidKey,
-    check_installed,
-    public_key,
-    read_header,
-)
+from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, check_installed, public_key, read_header
 from ..urls import origin, split_url
 from .claims import numeric_date
 from .replays import Replays

@@ -20,10 +20,10 @@ class ExpiringCache(Generic[V]):
         return len(self._entries)
 
     def get(self, key: Hashable, now: float) -> V | None:
-        found = self._entries.get(key)
-        if found is None:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        value, until = found
+        value, until = entry
         if now >= until:
             del self._entries[key]
             return None

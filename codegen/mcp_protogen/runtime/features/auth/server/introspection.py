@@ -18,7 +18,7 @@ from ..fetching import Fetcher
 from ..steps import Fetching
 from ..urls import server_metadata_urls
 from .cache import TokenCache
-from .claims import ClaimRules, refuse
+from .claims import ClaimChecks, refuse
 from .expiring import ExpiringCache
 from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
@@ -37,7 +37,7 @@ _LONGEST: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Introspection(ClaimRules):
+class Introspection(ClaimChecks):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
     The server asks as `client`, once for all requests with the same token. Answers are kept in
@@ -78,7 +78,7 @@ class Introspection(ClaimRules):
             raise ValueError("max_requests and timeout must be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: set endpoint")
-        self._check_rules()
+        self._check_options()
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
             "_audiences": frozenset(given or ()),
@@ -112,7 +112,7 @@ class Introspection(ClaimRules):
 
     async def _server(self) -> ServerMetadata:
         if self.endpoint is not None:
-            return _endpoint_metadata(self.issuer, self.endpoint)
+            return _metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
         return found or await self._discoveries.join(_ENDPOINT, self._discover)
 
@@ -120,7 +120,7 @@ class Introspection(ClaimRules):
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _endpoint_metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found
@@ -134,9 +134,7 @@ class Introspection(ClaimRules):
         return self._principal(answer, self._check_times(answer))
 
 
-def _endpoint_metadata(
-    issuer: str, endpoint: str, methods: tuple[str, ...] | None = None
-) -> ServerMetadata:
+def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
         authorization_endpoint=None,

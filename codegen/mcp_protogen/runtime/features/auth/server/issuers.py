@@ -44,7 +44,7 @@ class Issuers:
         if verifier is None:
             raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
         principal, issuer = await verifier(token), verifier.issuer
-        # The prefixes of users and of clients, see `ClaimRules`.
+        # The prefixes of users and of clients, see `ClaimChecks`.
         if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):
             return principal
         return replace(principal, id=f"{issuer}|{principal.id}")

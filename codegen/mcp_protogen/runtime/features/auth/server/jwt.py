@@ -8,14 +8,14 @@ from ....core.http_request import Principal
 from ..signing import ALGORITHMS, InvalidJwt, Jwt, check_installed, read_header
 from ..steps import Fetching
 from .cache import TokenCache
-from .claims import ClaimRules, refuse
+from .claims import ClaimChecks, refuse
 from .keys import JwksUri, Keys
 
 _TYPE: Final = "application/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JwtVerifier(ClaimRules):
+class JwtVerifier(ClaimChecks):
     """The `verify` of an `Authentication` for JWTs of one issuer.
 
     A token must be signed with a key of the issuer by one of `algorithms`, be for `audience`, be
@@ -53,7 +53,7 @@ class JwtVerifier(ClaimRules):
                 raise ValueError(f"{name} must be a list of names, not a string")
         if not self.algorithms or not ALGORITHMS.issuperset(self.algorithms):
             raise ValueError(f"algorithms must be a list of {', '.join(sorted(ALGORITHMS))}")
-        self._check_rules()
+        self._check_options()
         if self.keys is not None and self.fetch is not None:
             raise ValueError("fetch and keys exclude each other: give fetch to keys")
         object.__setattr__(self, "_audiences", frozenset(audiences))

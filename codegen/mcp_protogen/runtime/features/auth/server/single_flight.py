@@ -43,10 +43,7 @@ class SingleFlight(Generic[T]):
         return await shield(self.begin(key, work))
 
     async def _run(
-        self,
-        running: dict[bytes, Task[T]],
-        key: bytes,
-        work: Callable[[], Coroutine[Any, Any, T]],
+        self, running: dict[bytes, Task[T]], key: bytes, work: Callable[[], Coroutine[Any, Any, T]]
     ) -> T:
         try:
             async with timeout(self._patience), self._room:

@@ -79,9 +79,9 @@ class Calls:
     async def _next(self) -> _Call | None:
         if not self._most:
             return None
-        turn: Future[_Call | None] = get_running_loop().create_future()
-        self._idle.append(turn)
-        return await turn
+        waiter: Future[_Call | None] = get_running_loop().create_future()
+        self._idle.append(waiter)
+        return await waiter
 
     async def _make(self, call: _Call, connection: Any) -> Any:
         try:

@@ -9,7 +9,7 @@ from socket import MSG_PEEK, SHUT_RDWR, socket
 from typing import Any, Final, TypeAlias
 
 from ....storage.engine import EngineUnavailable
-from .statements import BEGIN, LAYOUT, MISSING_TABLES, PREPARE, TABLES, Schema
+from .statements import BEGIN, LAYOUT, NO_SCHEMA, NO_TABLES, PREPARE, TABLES, Schema
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -50,13 +50,12 @@ class Database:
         return connection
 
     async def _prepare(self, connection: Any) -> None:
-        schema, path = self._schema.name, self._schema.quoted
+        schema, path = self._schema.name, self._schema.quoted_name
         values = {"path": path, "timeout": str(max(int(self.timeout * 1000), 1))}
         try:
             rows = await self.ask(connection, PREPARE, values)
-            *_, has_tasks, layout = rows[0]
-            # Tables without tasks lack nothing else.
-            if layout is None or (layout == LAYOUT and not has_tasks):
+            *_, layout = rows[0]
+            if layout is None:
                 await self._make_tables(connection)
         except self._psycopg.errors.InsufficientPrivilege:
             raise EngineUnavailable(
@@ -68,14 +67,14 @@ class Database:
             raise EngineUnavailable(message)
 
     async def _make_tables(self, connection: Any) -> None:
-        values = {"path": self._schema.quoted, "names": list(TABLES)}
+        path = {"path": self._schema.quoted_name}
         await self._execute(connection, BEGIN, None)
         # The role may create tables here, but perhaps no schemas.
-        if await self.ask(connection, "select where to_regnamespace(%(path)s) is null", values):
+        if await self.ask(connection, NO_SCHEMA, path):
             await self._execute(connection, self._schema.creation, None)
         # "create ... if not exists" would lock tables in use, and so end in deadlocks.
-        for (name,) in await self.ask(connection, MISSING_TABLES, values):
-            await self._execute(connection, TABLES[name], None)
+        if await self.ask(connection, NO_TABLES, path):
+            await self._execute(connection, TABLES, None)
         await self._execute(connection, "commit", None)
 
     async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:

@@ -92,7 +92,7 @@ class PostgresConnection:
         self._worker: Final = worker
         self._lease: Final = lease
         self._listener: Final = PostgresListener(self._database, worker, lease, receive)
-        self._letters: Final = BatchSender(self._send, engine.timeout)
+        self._messages: Final = BatchSender(self._send, engine.timeout)
         self._changes: Final = BatchSender(self._publish, engine.timeout)
         self.sessions: Final = PostgresSessions(self._calls.run)
         self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
@@ -118,7 +118,7 @@ class PostgresConnection:
             try:
                 # Do not renew the lease that is given back here.
                 self._database.abort()
-                sending = (self._letters.sending, self._changes.sending)
+                sending = (self._messages.sending, self._changes.sending)
                 await end_tasks([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
                     await self._calls.run(statements.DELETE_WORKER, worker=self._worker)
@@ -144,19 +144,19 @@ class PostgresConnection:
         rows = await self._calls.run(statements.CLEAN, limit=limit, max_changes=_MAX_CHANGES)
         return bool(rows[0][0] == limit)
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        good = [letter for letter in letters if is_text(letter[0])]
-        there = await self._letters.add(good) if good else frozenset[str]()
-        return frozenset(name for name, _ in letters) - there
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        good = [message for message in messages if is_text(message[0])]
+        there = await self._messages.add(good) if good else frozenset[str]()
+        return frozenset(name for name, _ in messages) - there
 
-    async def _send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        names = list(dict.fromkeys(name for name, _ in letters))
+    async def _send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        names = list(dict.fromkeys(name for name, _ in messages))
         rows = await self._calls.run(
             statements.SEND,
             names=names,
             channels=[self._database.channel(name) for name in names],
-            to=[name for name, _ in letters],
-            contents=[content for _, content in letters],
+            to=[name for name, _ in messages],
+            contents=[content for _, content in messages],
         )
         return frozenset(row[0] for row in rows)
 

@@ -7,7 +7,7 @@ from logging import getLogger
 from random import uniform
 from typing import Any, Final
 
-from ....storage.engine import GAP, Change, Letter, Receive
+from ....storage.engine import GAP, Change, DirectMessage, Receive
 from ..lease import Lease, now
 from . import statements
 from .database import Database, Row
@@ -21,8 +21,6 @@ _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
 class PostgresListener:
-    """Keeps a worker's lease and receives its messages and changes, on its own connection."""
-
     def __init__(self, database: Database, worker: str, lease: Lease, receive: Receive) -> None:
         self.tried: Final = asyncio.Event()
         self._database = database
@@ -88,7 +86,7 @@ class PostgresListener:
             self._seen = None
             began = now()
             rows = await self._query(connection)
-        letters = [row for row in rows if row[0] == 2]
+        messages = [row for row in rows if row[0] == 2]
         changes = [row for row in rows if row[0] == 3]
         last = next((row[1] for row in rows if row[0] == 1), 0)
         if self._has_gap(last, changes):
@@ -97,16 +95,16 @@ class PostgresListener:
                 self._receive(GAP)
             self._seen = last
             changes = []
-        self._read = [number for _, number, _ in letters]
+        self._read = [number for _, number, _ in messages]
         # Changes first: a message may end the session that they are for.
         for _, number, content in changes:
             self._seen = number
             self._receive(Change(content))
-        for _, _, content in letters:
-            self._receive(Letter(content))
+        for _, _, content in messages:
+            self._receive(DirectMessage(content))
         self._lease.renew(began)
         self.tried.set()
-        return max(len(letters), len(changes)) == _CHUNK
+        return max(len(messages), len(changes)) == _CHUNK
 
     def _has_gap(self, last: int, changes: Sequence[Row]) -> bool:
         if self._seen is None or last < self._seen:

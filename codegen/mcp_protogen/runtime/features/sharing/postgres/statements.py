@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-LAYOUT: Final = "mcp tables, layout 1"
+LAYOUT: Final = "mcp tables, layout 2"
 """The comment on the first table; it changes with the tables."""
 
-TABLES: Final = {
-    "sessions": f"""\
+TABLES: Final = f"""\
 create table if not exists sessions (
     key text primary key,
     record bytea not null,
@@ -21,8 +20,6 @@ create table if not exists sessions (
 );
 create index if not exists sessions_lapses_at on sessions (lapses_at);
 comment on table sessions is '{LAYOUT}';
-""",
-    "streams": """\
 create table if not exists streams (
     session text not null references sessions on delete cascade,
     name text not null,
@@ -34,8 +31,6 @@ create table if not exists streams (
 );
 create index if not exists streams_lapses_at on streams (lapses_at)
     where lapses_at is not null;
-""",
-    "events": """\
 create table if not exists events (
     session text not null,
     stream text not null,
@@ -44,35 +39,25 @@ create table if not exists events (
     primary key (session, stream, number),
     foreign key (session, stream) references streams on delete cascade
 );
-""",
-    "workers": """\
 create unlogged table if not exists workers (
     name text primary key,
     lapses_at timestamptz not null
 );
-""",
-    "letters": """\
-create unlogged table if not exists letters (
+create unlogged table if not exists messages (
     id bigint generated always as identity primary key,
     worker text not null references workers on delete cascade,
     content bytea not null
 );
-create index if not exists letters_worker on letters (worker, id);
-""",
-    "bus": """\
+create index if not exists messages_worker on messages (worker, id);
 create unlogged table if not exists bus (
     one boolean primary key check (one),
     last bigint not null
 );
-""",
-    "changes": """\
 create unlogged table if not exists changes (
     id bigint primary key,
     content bytea not null,
     published_at timestamptz not null
 );
-""",
-    "tasks": """\
 create table if not exists tasks (
     key text collate "C" primary key,
     owner text not null,
@@ -84,8 +69,7 @@ create table if not exists tasks (
 create index if not exists tasks_owner on tasks (owner, key);
 create index if not exists tasks_due on tasks (due) where due is not null;
 create index if not exists tasks_ends_at on tasks (ends_at) where ends_at is not null;
-""",
-}
+"""
 BEGIN: Final = "begin;\nselect pg_advisory_xact_lock(7168880);\n"
 """Workers that start at once wait here for the first one."""
 
@@ -97,28 +81,26 @@ class Schema:
     name: str
 
     @property
-    def quoted(self) -> str:
+    def quoted_name(self) -> str:
         return '"' + self.name.replace('"', '""') + '"'
 
     @property
     def script(self) -> str:
-        path = f"set local search_path to {self.quoted};\n"
-        return "".join([BEGIN, self.creation, path, *TABLES.values(), "commit;\n"])
+        path = f"set local search_path to {self.quoted_name};\n"
+        return "".join([BEGIN, self.creation, path, TABLES, "commit;\n"])
 
     @property
     def creation(self) -> str:
-        return f"create schema if not exists {self.quoted};\n"
+        return f"create schema if not exists {self.quoted_name};\n"
 
 
 PREPARE: Final = """
 select set_config('search_path', %(path)s, false),
     set_config('statement_timeout', %(timeout)s, false),
     set_config('default_transaction_isolation', 'read committed', false),
-    to_regclass(%(path)s || '.tasks') is not null,
     obj_description(to_regclass(%(path)s || '.sessions'), 'pg_class')"""
-MISSING_TABLES: Final = """
-select name from unnest(%(names)s::text[]) as given (name)
-where to_regclass(%(path)s || '.' || name) is null"""
+NO_SCHEMA: Final = "select where to_regnamespace(%(path)s) is null"
+NO_TABLES: Final = "select where to_regclass(%(path)s || '.sessions') is null"
 
 # Sessions. An expired one counts as deleted.
 
@@ -231,7 +213,7 @@ with boxes as materialized (
     from unnest(%(names)s::text[], %(channels)s::text[]) as given (name, channel)
     join workers using (name) where lapses_at > clock_timestamp() for key share of workers
 ), sent as (
-    insert into letters (worker, content) select name, content
+    insert into messages (worker, content) select name, content
     from unnest(%(to)s::text[], %(contents)b::bytea[])
         with ordinality as given (name, content, place)
     join boxes using (name) order by place
@@ -309,11 +291,11 @@ with renewed as (
     update workers set lapses_at = {_LEASED}
     where name = %(worker)s and lapses_at > clock_timestamp() returning name
 ), forgotten as (
-    delete from letters where worker = %(worker)s and id = any(%(read)s::bigint[])
+    delete from messages where worker = %(worker)s and id = any(%(read)s::bigint[])
 )
 select 0 as kind, 0 as id, null::bytea from renewed
 union all select 1, last, null from bus
-union all (select 2, id, content from letters
+union all (select 2, id, content from messages
     where worker = %(worker)s and id <> all(%(read)s::bigint[]) order by id limit %(limit)s)
 union all (select 3, id, content from changes
     where id > %(seen)s::bigint order by id limit %(limit)s)

@@ -1,8 +1,8 @@
 """An engine in Redis, version 6.2 or later, or in Valkey.
 
-A worker has two connections: one for calls, sent together per turn of the event loop, and one on
-which a task waits for messages and changes, and renews the lease. So a valid lease means that this
-worker receives.
+A worker has two connections: one for calls, sent together per iteration of the event loop, and one
+on which a task waits for messages and changes, and renews the lease. So a valid lease means that
+this worker receives.
 
 All keys of one session share a hash tag; so do all keys of workers, and of tasks:
 

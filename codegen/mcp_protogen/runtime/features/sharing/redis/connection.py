@@ -36,7 +36,7 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
 
     @property
-    def sent(self) -> tuple[Argument, ...]:
+    def words(self) -> tuple[Argument, ...]:
         script, arguments = self
         return arguments if script is None else ("EVALSHA", script.digest, *arguments)
 
@@ -53,7 +53,7 @@ class CommandConnection:
         self.pause = 0.0
         """The seconds after a failure without a new attempt."""
         self.run_id: bytes | None = None
-        """The id of the server process connected last."""
+        """The id of the connected server process."""
 
     @property
     def is_open(self) -> bool:
@@ -103,11 +103,11 @@ class CommandConnection:
         self.run_id = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[Command]) -> list[Any]:
-        sent = [command.sent for command in commands]
-        replies = await self._exchange(sent)
+        encoded = [command.words for command in commands]
+        replies = await self._exchange(encoded)
         unknown = [i for i, reply in enumerate(replies) if self._is(reply, "NoScriptError")]
         if unknown:
-            again = await self._exchange([*LOAD, *(sent[i] for i in unknown)])
+            again = await self._exchange([*LOAD, *(encoded[i] for i in unknown)])
             for i, reply in zip(unknown, again[len(LOAD) :], strict=True):
                 replies[i] = reply
         return replies
@@ -144,7 +144,7 @@ class CommandConnection:
         """Close it; `for_good` forbids opening it again."""
         if for_good:
             self._closed_until = inf
-        connection, self._connection = self._connection, None
+        connection, self._connection, self.run_id = self._connection, None, None
         if connection is not None:
             with suppress(self._errors.RedisError, OSError):
                 await connection.disconnect(nowait=True)
@@ -163,7 +163,7 @@ def _pack(command: tuple[Argument, ...]) -> bytes:
 
 
 class RedisCalls:
-    """Calls to the server: those of one turn of the event loop are sent together, up to a limit.
+    """Calls to the server: those of one iteration of the event loop go together, up to a limit.
 
     Other calls wait for the answers of these, or fail with them; waiting does not count as late.
     """
@@ -181,7 +181,7 @@ class RedisCalls:
         return await self.put(script, *arguments)
 
     def put(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
-        """Add a call to this turn; return its future reply."""
+        """Queue a call; return its future reply."""
         reply = get_running_loop().create_future()
         self._waiting.append((Command(script, arguments), reply))
         if self._task is None:
@@ -195,12 +195,12 @@ class RedisCalls:
                 some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
                 # Skip cancelled calls.
                 if calls := [call for call in some if not call[1].done()]:
-                    self._set_replies(calls, await self._replies([command for command, _ in calls]))
+                    self._answer(calls, await self._replies([command for command, _ in calls]))
         finally:
             # An ending event loop also cancels this task: fail what is left.
-            self._task, left = None, [*calls, *self._waiting]
+            self._task, queue = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._set_replies(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
+            self._answer(queue, [EngineUnavailable("calls to Redis have ended") for _ in queue])
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:
@@ -210,9 +210,7 @@ class RedisCalls:
             return [EngineUnavailable(*error.args) for _ in commands]
         return replies
 
-    def _set_replies(
-        self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]
-    ) -> None:
+    def _answer(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
         for (_, waiter), reply in zip(calls, replies, strict=True):
             if waiter.done():
                 continue

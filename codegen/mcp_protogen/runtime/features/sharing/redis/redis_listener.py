@@ -4,11 +4,11 @@ import asyncio
 from logging import getLogger
 from typing import Any, Final
 
-from ....storage.engine import GAP, Change, EngineUnavailable, Letter, Receive
+from ....storage.engine import GAP, Change, DirectMessage, EngineUnavailable, Receive
 from ..lease import Lease, now
 from . import scripts
 from .connection import LONGEST_PAUSE, Command, CommandConnection, RedisCalls
-from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, milliseconds
 
 _log: Final = getLogger(__name__)
 
@@ -17,8 +17,6 @@ _LAST: Final = 2**64 - 1
 
 
 class RedisListener:
-    """Receives messages and changes and keeps the lease, on its own connection."""
-
     def __init__(
         self,
         connection: CommandConnection,
@@ -31,6 +29,7 @@ class RedisListener:
         self._bus = f"{workers}:bus".encode()
         self._box = f"{workers}:box:{worker}".encode()
         self._held = f"{workers}:lease:{worker}".encode()
+        self.own_keys: Final = self._held, self._box
         self._lease = lease
         self._receive = receive
         self.connection: Final = connection
@@ -43,10 +42,6 @@ class RedisListener:
         self._run_id: bytes | None = None
         self._at_once = MOST_AT_ONCE
         self._away = False
-
-    @property
-    def own_keys(self) -> tuple[bytes, bytes]:
-        return self._held, self._box
 
     async def listen(self, calls: RedisCalls) -> None:
         try:
@@ -75,13 +70,14 @@ class RedisListener:
         await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
 
     async def compare(self, connection: CommandConnection) -> None:
-        """Reconnect if calls go to another server process."""
-        if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
+        """Reconnect if calls go to another server process, unless that is under way."""
+        ids = connection.run_id, self.connection.run_id
+        if None not in ids and ids[0] != ids[1]:
             await self.connection.close()
 
     async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
-        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_LETTERS
+        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_MESSAGES
         arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
         reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
         had, *newest = map(int, reply)
@@ -115,7 +111,7 @@ class RedisListener:
         found = await self._run(command, patience=wait, opening=False)
         self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
         for key, entries in found or ():
-            kind = Change if key == self._bus else Letter
+            kind = Change if key == self._bus else DirectMessage
             for entry, (field, content, *_) in entries:
                 number = int(entry.partition(b"-")[0])
                 if number != self._read[key] + 1:

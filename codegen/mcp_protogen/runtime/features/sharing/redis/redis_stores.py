@@ -7,7 +7,7 @@ from typing import Any, Final
 from ....storage.engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
 from .connection import Argument, RedisCalls
-from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, RedisScript, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, RedisScript, milliseconds
 
 # About the most bytes of events in one read, which delays other calls.
 _MOST_BYTES: Final = 1024 * 1024
@@ -24,17 +24,16 @@ class RedisWorkers:
         self._calls = calls
         self._prefix = f"{namespace}:{{workers}}"
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        if not letters:
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        if not messages:
             return frozenset()
         keys = [
-            f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
+            f"{self._prefix}:{what}:{worker}" for worker, _ in messages for what in ("lease", "box")
         ]
-        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (
-            content for _, content in letters
-        )
-        gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
-        return frozenset(letters[i][0] for i in gone)
+        limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
+        contents = (content for _, content in messages)
+        flags: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
+        return frozenset(messages[i][0] for i in flags)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
         # Copied: the caller's set may change meanwhile.
@@ -42,12 +41,12 @@ class RedisWorkers:
         if not names:
             return frozenset()
         keys = (f"{self._prefix}:lease:{worker}" for worker in names)
-        found = await self._calls.run(None, "MGET", *keys)
-        return frozenset(worker for worker, held in zip(names, found, strict=True) if held)
+        leases = await self._calls.run(None, "MGET", *keys)
+        return frozenset(worker for worker, held in zip(names, leases, strict=True) if held)
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            limits = MOST_LETTERS, milliseconds(BOX_LIFETIME)
+            limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
             await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
 
 
@@ -60,16 +59,16 @@ class RedisSessions:
         self._namespace = namespace
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        found = await self._run(scripts.OPEN, key, worker, _COPIES)
-        if found is None:
+        reply = await self._run(scripts.OPEN, key, worker, _COPIES)
+        if reply is None:
             return None
-        *known, copies, opened = found
+        *fields, copies, opened = reply
         if copies:
             # Workers leave when they end in order; others may be gone.
             names = _names(copies)
-            gone = names - await self._workers.alive(names)
-            await self._run(scripts.GONE, key, opened, *gone - {worker})
-        return _read_session(known)
+            lost = names - await self._workers.alive(names)
+            await self._run(scripts.GONE, key, opened, *lost - {worker})
+        return _read_session(fields)
 
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
@@ -93,8 +92,8 @@ class RedisSessions:
         return None if copies is None else _names(copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
-        found = await self._run(scripts.CLAIM, key, worker)
-        return None if found is None else _read_session(found)
+        reply = await self._run(scripts.CLAIM, key, worker)
+        return None if reply is None else _read_session(reply)
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
         return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
@@ -103,15 +102,13 @@ class RedisSessions:
         return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
 
 
-def _read_session(found: Sequence[Any]) -> StoredSession:
-    record, version, owner, epoch, delivered = found
+def _read_session(reply: Sequence[Any]) -> StoredSession:
+    record, version, owner, epoch, delivered = reply
     return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
 
 
 def _names(workers: Iterable[Any]) -> frozenset[str]:
-    return frozenset(
-        worker.decode(errors="replace") for worker in workers if isinstance(worker, bytes)
-    )
+    return frozenset(name.decode(errors="replace") for name in workers if isinstance(name, bytes))
 
 
 class RedisEvents:
@@ -140,10 +137,10 @@ class RedisEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         events = list[Event]()
         while True:
-            found = await self._run(scripts.READ, key, stream, after, MOST_AT_ONCE, _MOST_BYTES)
-            if found is None:
+            reply = await self._run(scripts.READ, key, stream, after, MOST_AT_ONCE, _MOST_BYTES)
+            if reply is None:
                 return None
-            ended, first, messages, last = found
+            ended, first, messages, last = reply
             events += [Event(first + i, message) for i, message in enumerate(messages)]
             if not messages or events[-1].number >= last:
                 return Events(events, bool(ended))

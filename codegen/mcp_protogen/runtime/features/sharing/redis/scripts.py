@@ -4,7 +4,7 @@ from hashlib import sha1
 from math import ceil
 from typing import Final, NamedTuple
 
-MOST_LETTERS: Final = 10_000
+MOST_MESSAGES: Final = 10_000
 """The most entries of a box and of the bus; slower readers miss some."""
 MOST_AT_ONCE: Final = 200
 """The most entries per read."""
@@ -26,6 +26,10 @@ _scripts: Final = list[RedisScript]()
 _COMMON: Final = """
 local function place(list, one)
   for i, other in ipairs(list) do if other == one then return i end end
+end
+local function drop(list, one)
+  local at = place(list, one)
+  return at and table.remove(list, at)
 end
 local function add(list, one)
   if place(list, one) then return false end
@@ -66,6 +70,12 @@ local function stream(name)
 end
 local function list_of_streams()
   return sound(KEYS[1] .. ':s', 'zset')
+end
+local function extend(lifetime)
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
+    redis.call('PEXPIRE', stream(name), lifetime)
+  end
+  redis.call('PEXPIRE', list_of_streams(), lifetime)
 end
 local function now()
   local time = redis.call('TIME')
@@ -120,10 +130,7 @@ end
 s.record, s.version = ARGV[2], version + 1
 copied(s, ARGV[1])
 redis.call('SET', KEYS[1], cmsgpack.pack(s), 'PX', ARGV[4])
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
-  redis.call('PEXPIRE', stream(name), ARGV[4])
-end
-redis.call('PEXPIRE', list_of_streams(), ARGV[4])
+extend(ARGV[4])
 return {s.version, s.copies}
 """)
 
@@ -131,10 +138,7 @@ return {s.version, s.copies}
 REFRESH: Final = _script("""
 if not session() then return false end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
-  redis.call('PEXPIRE', stream(name), ARGV[1])
-end
-redis.call('PEXPIRE', list_of_streams(), ARGV[1])
+extend(ARGV[1])
 return true
 """)
 
@@ -142,8 +146,7 @@ return true
 LEAVE: Final = _script("""
 local s = session()
 if not s then return false end
-local at = place(s.copies, ARGV[1])
-if at then table.remove(s.copies, at) end
+drop(s.copies, ARGV[1])
 if s.owner == ARGV[1] then s.owner = '' end
 keep(s)
 return true
@@ -154,10 +157,7 @@ GONE: Final = _script("""
 local s = session()
 -- A worker may have come back and opened it.
 if not s or s.opened ~= tonumber(ARGV[1]) then return false end
-for i = 2, #ARGV do
-  local at = place(s.copies, ARGV[i])
-  if at then table.remove(s.copies, at) end
-end
+for i = 2, #ARGV do drop(s.copies, ARGV[i]) end
 keep(s)
 return true
 """)
@@ -280,9 +280,7 @@ return true
 
 # ARGV: stream, worker
 UNFOLLOW: Final = _script(_EVENTS + """
-local at = kept and place(known.followers, ARGV[2])
-if not at then return false end
-table.remove(known.followers, at)
+if not kept or not drop(known.followers, ARGV[2]) then return false end
 if known.last < 0 and #known.followers == 0 then
   redis.call('UNLINK', KEYS[2])
   redis.call('ZREM', list_of_streams(), ARGV[1])
@@ -292,7 +290,7 @@ end
 return true
 """)
 
-# KEYS: a lease and a box for each letter; ARGV: the most letters, milliseconds, letters
+# KEYS: a lease and a box for each message; ARGV: the most messages, milliseconds, messages
 SEND: Final = _script("""
 local gone = {}
 for i = 1, #KEYS, 2 do
@@ -311,8 +309,8 @@ for i = 3, #ARGV do put(KEYS[1], 'c', ARGV[i], ARGV[1], ARGV[2]) end
 return true
 """)
 
-# KEYS: a lease, a box, the bus; ARGV: milliseconds of the lease and of others, the most letters,
-# the number of the last letter that was read
+# KEYS: a lease, a box, the bus; ARGV: milliseconds of the lease and of others, the most messages,
+# the number of the last message that was read
 RENEW: Final = _script("""
 local had = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])

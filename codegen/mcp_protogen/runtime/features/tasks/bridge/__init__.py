@@ -1,1 +1,1 @@
-"""Task calls between a client and a server with different forms of tasks."""
+"""Task calls between a client and a server with tasks of different kinds."""

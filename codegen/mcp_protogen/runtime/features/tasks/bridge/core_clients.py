@@ -19,15 +19,15 @@ from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
-from ....rules.task_forms import TASKS_EXTENSION, tasks_declared
+from ....rules.task_kinds import TASKS_EXTENSION, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
-from .. import core_form
-from ..board import TaskBoard, TaskOptions, UnknownTask
+from .. import core_wire
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
 from ..on_wire import to_core, wire_task
+from ..registry import TaskOptions, TaskRegistry, UnknownTask
 from ..remote_tasks import TaskCancelled, state_of
 from ..task import Task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
@@ -41,7 +41,7 @@ class CoreClients(PlainClients):
         super().__init__(client, server)
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
-        self._answered_at_once = TaskBoard(MemoryTaskStore(), options)
+        self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if EXTENSION.declared_in(client.peer_capabilities()):
             self.handlers = {
@@ -79,18 +79,18 @@ class CoreClients(PlainClients):
         else:
             task = await self._keep_result(metadata, result)
         created: type[WireModel] = spec.results[1]
-        return created.from_wire({"task": task, "_meta": core_form.related_meta(task["taskId"])})
+        return created.from_wire({"task": task, "_meta": core_wire.related_meta(task["taskId"])})
 
     async def _keep_result(self, metadata: WireModel, result: WireModel) -> JSONObject:
         """Return a new task that has ended with a result, for a call that asked for a task.
 
         It is first reported as working ("Task Status Lifecycle").
         """
-        board, revision = self._answered_at_once, self.server.owner.TABLE.revision
-        ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
-        task = await board.create(board.new("core", revision, methods.CALL, ttl, params={}))
+        registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
+        task = await registry.create(registry.new("core", revision, methods.CALL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
-        await board.change(task.id, ended)
+        await registry.change(task.id, ended)
         return wire_task(task)
 
     async def _find(self, id: str) -> Task | None:
@@ -111,7 +111,7 @@ class CoreClients(PlainClients):
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
         if await self._find(id) is not None or state_of(await self._state(id)).has_ended:
-            raise core_form.already_ended()
+            raise core_wire.already_ended()
         await self.ask_server(methods.CANCEL, taskId=id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
@@ -123,26 +123,26 @@ class CoreClients(PlainClients):
         id = params.task_id
         kept = await self._find(id)
         if kept is not None:
-            return self.answer(methods.RESULT, core_form.outcome(kept))
+            return self.answer(methods.RESULT, core_wire.outcome(kept))
         handle = self.wire.handles.get(id)
         if handle is None:
             began = self.caller.timing.epoch()
-            handle = _CarriedTask(self.wire, "", id=id, began=began, task=None)
+            handle = _BridgedTask(self.wire, "", id=id, began=began, task=None)
             handle.relating = self.server.relating
         result = None
         with suppress(TaskCancelled):
             result = await self.client.awaited(handle.outcome(inf, inf))
         if result is None or id in self._cancelled:
             raise McpError(INVALID_PARAMS, "The task has no result: it was cancelled")
-        return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
+        return self.answer(methods.RESULT, core_wire.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         wire: JSONObject = {} if params is None else params.to_wire()
-        related = validator_of(spec.params)(core_form.with_related(wire, id))
+        related = validator_of(spec.params)(core_wire.with_related(wire, id))
         return await super().ask(id, spec, related)
 
 
-class _CarriedTask(TaskHandle):
+class _BridgedTask(TaskHandle):
     relating: Callable[[str | None], AbstractContextManager[None]]
 
     def _prepare_question(self, key: str, asked: JSONObject) -> Work:

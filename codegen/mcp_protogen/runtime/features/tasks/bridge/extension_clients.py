@@ -23,18 +23,18 @@ from ....core.tasks import Signal
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, members
 from ....rules import task_methods as methods
-from ....rules.task_forms import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
+from ....rules.task_kinds import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
 from ....rules.task_methods import CHANGED
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
-from .. import core_form
+from .. import core_wire
 from ..client.calls import CORE_CALLS, as_task
 from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
 from ..remote_tasks import state_of
-from ..server.extension_form import read_answers
+from ..server.extension_wire import read_answers
 from ..task import Status
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
@@ -56,7 +56,7 @@ async def follow(
 ) -> None:
     """Send the state of a task, and each change of it, until its end.
 
-    It is polled, and looked at when `news` rings, because servers notify as they like.
+    It is polled, also when `news` is set, because servers notify as they like.
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
@@ -118,8 +118,8 @@ class ExtensionClients(PlainClients):
         task = declared_member(result, "task")
         if task is None:
             return result
-        if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
-            at = f"/result/_meta/{escape_step(core_form.IMMEDIATE_RESPONSE)}"
+        if core_wire.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
+            at = f"/result/_meta/{escape_step(core_wire.IMMEDIATE_RESPONSE)}"
             why = "the extension has no immediate response for the model"
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})

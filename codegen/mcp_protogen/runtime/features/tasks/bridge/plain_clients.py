@@ -12,7 +12,7 @@ from ....core.spec import AnyRequest, Capability
 from ....messages.method_table import EXTENSIONS, MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
+from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..client.calls import TaskCaller
@@ -61,7 +61,7 @@ class PlainClients(Layer):
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         try:
-            if self.wire.form == "extension":
+            if self.wire.kind == "extension":
                 try:
                     return await self.client.call(
                         spec, params, options, self.client.extension_members({})

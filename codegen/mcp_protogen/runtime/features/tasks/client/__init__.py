@@ -1,1 +1,1 @@
-"""Tasks for clients, in both forms: tool calls that are answered before they end."""
+"""Tasks of both kinds for clients: tool calls that are answered before they end."""

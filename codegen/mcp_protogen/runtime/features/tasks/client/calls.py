@@ -13,7 +13,7 @@ from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
 from ....rpc.peer import all_items
-from ....rules.task_forms import TASK_IDS
+from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
@@ -80,7 +80,7 @@ class TaskCaller:
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
     ) -> TaskHandle:
         wire, name = self.wire, params.name
-        if wire.form == "core":
+        if wire.kind == "core":
             if self._supports_tasks and not await self.may_be_task(name):
                 raise LocalError(f"the tool {name} cannot be called as a task")
             params = as_task(spec, params, ttl)
@@ -109,7 +109,7 @@ class TaskCaller:
 
     @property
     def _supports_tasks(self) -> bool:
-        return self.wire.form == "core" and CORE_CALLS.declared_in(
+        return self.wire.kind == "core" and CORE_CALLS.declared_in(
             self._runtime.peer_capabilities()
         )
 
@@ -130,10 +130,8 @@ class TaskCaller:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
         for tool in listed.tools:
-            support = (
-                declared_member(declared_member(tool, "execution"), "task_support") or "forbidden"
-            )
-            self._supports.learn(tool.name, support, None)
+            support = declared_member(declared_member(tool, "execution"), "task_support")
+            self._supports.learn(tool.name, support or "forbidden", None)
 
     async def may_be_task(self, name: str) -> bool:
         support = self._support(name) or await self._find_support(name)
@@ -209,7 +207,7 @@ class TaskCalls(ClientBase):
         servers of 2025-11-25 notify without being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
-        if spec is None or caller.wire.form != "extension":
+        if spec is None or caller.wire.kind != "extension":
             raise LocalError("tasks have no listen streams in this revision")
         ids = {handle.id for handle in handles if handle.id is not None}
         wanted = spec.params(notifications={TASK_IDS: sorted(ids)})

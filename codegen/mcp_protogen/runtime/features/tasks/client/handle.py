@@ -26,7 +26,7 @@ from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
-from ....rules.task_forms import task_form
+from ....rules.task_kinds import task_kind
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
@@ -64,14 +64,12 @@ async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
 
 
 class TaskWire:
-    def __init__(
-        self, client: ClientBase, connection: ClientConnection, timing: PollTiming
-    ) -> None:
+    def __init__(self, client: ClientBase, connection: ClientConnection, clock: PollTiming) -> None:
         self.client: Final = client
         self.connection: Final = connection
-        self.timing: Final = timing
+        self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
-        self.form: Final = task_form(self.table.wire)
+        self.kind: Final = task_kind(self.table.wire)
         self.spec: Final = client.TABLE.requests[CALL]
         self.handles: Final = WeakValueDictionary[str, Any]()
         """The handles in use, by task id."""
@@ -175,22 +173,22 @@ class TaskHandle:
         if self.id is None:
             yield await self.status()
             return
-        seen: TaskState | None = None
+        last: TaskState | None = None
         fetching: Running[Any] | None = None
         try:
             while True:
                 task = await self._next()
                 state = state_of(task)
-                if seen is None or (state.status, state.message) != (seen.status, seen.message):
+                if last is None or (state.status, state.message) != (last.status, last.message):
                     yield state
                 if state.has_ended:
                     return
                 if state.status is Status.INPUT_REQUIRED:
-                    if self._wire.form == "extension":
+                    if self._wire.kind == "extension":
                         await self._answer(task["inputRequests"])
                     elif fetching is None or fetching.done():
                         fetching = self._fetching()
-                seen = state
+                last = state
                 await self._pause(state, inf)
         finally:
             if fetching is not None:
@@ -205,10 +203,10 @@ class TaskHandle:
 
     def to_json(self) -> JSONObject:
         """Return a JSON object for `task` of a client; its only secret is the id."""
-        kept: JSONObject = {"tool": self.tool, "began": self._began, "form": self._wire.form}
+        value: JSONObject = {"tool": self.tool, "began": self._began, "form": self._wire.kind}
         if self.id is None:
-            return {**kept, "result": self._plain}
-        return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
+            return {**value, "result": self._plain}
+        return {**value, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
     def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
@@ -217,18 +215,18 @@ class TaskHandle:
         return handle
 
     @classmethod
-    def restore(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
-        tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
-        answered, result = kept.get("answered", []), kept.get("result")
+    def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
+        tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
+        answered, result = value.get("answered", []), value.get("result")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
             raise LocalError("expected a value of TaskHandle.to_json")
         if id is None and is_object(result):
             return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
             raise LocalError("expected a value of TaskHandle.to_json")
-        if kept.get("form") != wire.form:
-            form = f"another form of tasks than {wire.table.revision}"
-            raise LocalError(f"the task comes from a revision with {form}")
+        if value.get("form") != wire.kind:
+            reason = f"another kind of tasks than {wire.table.revision}"
+            raise LocalError(f"the task comes from a revision with {reason}")
         handle = cls(wire, tool, id=id, began=began, task=None)
         handle._answered.update(map(str, answered))
         return handle
@@ -241,7 +239,7 @@ class TaskHandle:
         """Return the result; give up at `due`, and report `seconds` then."""
         if self.id is None:
             return self._wire.read(self._plain)
-        if self._wire.form == "core":
+        if self._wire.kind == "core":
             return await self._fetch_result(self.id, due, seconds)
         task = await self._wait_for_end(due, seconds)
         if task["status"] == Status.CANCELLED:
@@ -339,12 +337,12 @@ class TaskHandle:
             ttl = state_of(self._task).ttl
         return inf if ttl is None else self._began_at + ttl
 
-    async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
+    async def _answer(self, questions: Mapping[str, JSONObject]) -> None:
         async with self._answering:
-            new = [key for key in asked if key not in self._answered]
+            new = [key for key in questions if key not in self._answered]
             # Check all questions before answering any.
             prepared = [
-                (key, self._prepare_question(key, asked[key]))
+                (key, self._prepare_question(key, questions[key]))
                 for key in new
                 if key not in self._answers
             ]

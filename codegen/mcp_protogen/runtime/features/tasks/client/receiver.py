@@ -1,4 +1,4 @@
-"""A client that runs servers' requests as tasks, in the form of 2025-11-25."""
+"""A client that runs servers' requests as tasks of 2025-11-25."""
 
 from asyncio import CancelledError, timeout
 from asyncio import Task as Running
@@ -19,10 +19,10 @@ from ....rpc.jobs import Job, Serve
 from ....rules.handlers import made_once, merge_objects
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
-from .. import core_form, lifecycle
-from ..board import TaskBoard, TaskOptions, UnknownTask, new_task_id
+from .. import core_wire, lifecycle
 from ..lifecycle import Outcome, error_object
 from ..on_wire import wire_task
+from ..registry import TaskOptions, TaskRegistry, UnknownTask, new_task_id
 from ..task import Task
 
 P = TypeVar("P")
@@ -70,12 +70,12 @@ class TaskReceiverRuntime(ClientRuntime):
     def __init__(self, owner: TaskReceiver) -> None:
         super().__init__(owner)
         options = owner.TASKS
-        self._board: Final = TaskBoard(options.store or MemoryTaskStore(), options)
+        self._registry: Final = TaskRegistry(options.store or MemoryTaskStore(), options)
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
         has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
-        return methods | core_form.ANSWERS.keys() if has_tasks else methods
+        return methods | core_wire.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
@@ -87,12 +87,12 @@ class TaskReceiverRuntime(ClientRuntime):
 
     def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         methods = self.answered_methods(connection.negotiated.revision)
-        if not methods >= core_form.ANSWERS.keys():
+        if not methods >= core_wire.ANSWERS.keys():
             return {}
-        tasks = _ConnectionTasks(connection, self._board)
+        tasks = _ConnectionTasks(connection, self._registry)
         return {
             **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
-            **dict.fromkeys(core_form.ANSWERS, tasks.answer),
+            **dict.fromkeys(core_wire.ANSWERS, tasks.answer),
             CANCEL: tasks.cancel,
         }
 
@@ -101,14 +101,14 @@ class TaskReceiverRuntime(ClientRuntime):
         if id is not None:
             given: Any = params
             wire: JSONObject = {} if given is None else given.to_wire()
-            params = validator_of(spec.params)(core_form.with_related(wire, id))
+            params = validator_of(spec.params)(core_wire.with_related(wire, id))
         await super().notify(spec, params)
 
 
 class _ConnectionTasks:
-    def __init__(self, connection: ClientConnection, board: TaskBoard) -> None:
+    def __init__(self, connection: ClientConnection, registry: TaskRegistry) -> None:
         self._connection = connection
-        self._board = board
+        self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
         self._owner: Final = new_task_id()
         self._running: dict[str, Running[None]] = {}
@@ -118,36 +118,36 @@ class _ConnectionTasks:
         metadata = request.raw.get("task")
         if not is_object(metadata):
             return await self._connection.handle(job)
-        new = self._board.new(
+        new = self._registry.new(
             "core",
             self._connection.negotiated.revision,
             request.spec.method,
-            core_form.ttl_asked(metadata, self._board.options),
+            core_wire.ttl_asked(metadata, self._registry.options),
             params=dict(request.raw),
             principal_id=self._owner,
         )
-        task = await self._board.create(new)
+        task = await self._registry.create(new)
         running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_form.creation_result(task))
+        return accepted.from_wire(core_wire.creation_result(task))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has expired
-            async with self._board.holding(task.id, self._owner) as holding:
+            async with self._registry.hold(task.id, self._owner) as lease:
                 try:
-                    # Nobody can fetch the result later.
+                    # The result cannot be fetched later.
                     async with timeout(task.ttl):
                         outcome = await self._outcome(job)
                 except TimeoutError:
                     return
                 except CancelledError:
-                    now = self._board.clock()
-                    await holding.change(partial(lifecycle.cancel, now=now, message=_GONE))
+                    now = self._registry.clock()
+                    await lease.change(partial(lifecycle.cancel, now=now, message=_GONE))
                     raise
-                task = await holding.change(partial(outcome.of, now=self._board.clock()))
+                task = await lease.change(partial(outcome.of, now=self._registry.clock()))
             await self._report(task)
 
     async def _outcome(self, job: Job) -> Outcome:
@@ -171,9 +171,9 @@ class _ConnectionTasks:
 
     async def answer(self, job: Job) -> Any:
         request = job.request
-        answer = core_form.ANSWERS[request.spec.method]
+        answer = core_wire.ANSWERS[request.spec.method]
         result: type[WireModel] = request.spec.results[0]
-        return result.from_wire(await answer(self._board, request.raw, self._owner))
+        return result.from_wire(await answer(self._registry, request.raw, self._owner))
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)

@@ -18,19 +18,19 @@ from ....rules.task_methods import CORE_CHANGED, RESULT
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.engine import EngineUnavailable
-from .. import core_form
-from ..board import TaskBoard, UnknownTask
+from .. import core_wire
 from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
-from .hosting import board_of, find_task
+from .hosting import find_task, registry_of
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 _SESSION: Final = "mcp-session-id"
 
 
-async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
+async def until_ended(registry: TaskRegistry, task: Task, session: str, ask: Ask) -> Task:
     """Put a task's questions to its client until it has ended; return it.
 
     A client may wait for the task on several streams and workers: one of them asks. Several
@@ -41,12 +41,12 @@ async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> T
         while not has_ended(task):
             # In the order of the questions.
             for key in [question for question in task.questions if question not in asking]:
-                asking[key] = create_task(_put(board, task, key, session, ask))
+                asking[key] = create_task(_ask_one(registry, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
                 # Keys are never reused.
                 asking[key].cancel()
             task = await _wait_for_change(
-                board, task, [running for running in asking.values() if not running.done()]
+                registry, task, [running for running in asking.values() if not running.done()]
             )
     finally:
         for running in asking.values():
@@ -56,8 +56,8 @@ async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> T
     return task
 
 
-async def _wait_for_change(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
-    changed = create_task(board.wait_for_change(task))
+async def _wait_for_change(registry: TaskRegistry, task: Task, asking: list[Running[None]]) -> Task:
+    changed = create_task(registry.wait_for_change(task))
     try:
         left = {changed, *asking}
         while not changed.done():
@@ -70,33 +70,35 @@ async def _wait_for_change(board: TaskBoard, task: Task, asking: list[Running[No
         changed.cancel()
 
 
-async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
+async def _ask_one(registry: TaskRegistry, task: Task, key: str, session: str, ask: Ask) -> None:
     # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
-        async with board.exclusive(task, f"{key} {session}"):
-            question = (await board.find(task.id)).questions.get(key)
+        async with registry.exclusive(task, f"{key} {session}"):
+            question = (await registry.find(task.id)).questions.get(key)
             if question is not None:
                 answers = {key: await ask(question)}
-                await board.change(task.id, lambda one: add_answers(one, answers, board.clock()))
+                await registry.change(
+                    task.id, lambda one: add_answers(one, answers, registry.clock())
+                )
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
     context = session.__mcp_runtime__
-    answer = core_form.ANSWERS[method]
+    answer = core_wire.ANSWERS[method]
     return _model(
-        context, method, await answer(board_of(session), context.raw, context.principal_id)
+        context, method, await answer(registry_of(session), context.raw, context.principal_id)
     )
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and put its questions."""
-    context, board = session.__mcp_runtime__, board_of(session)
+    context, registry = session.__mcp_runtime__, registry_of(session)
     task = await find_task(session, "core")
     request = context.http_request
     # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
-    task = await until_ended(board, task, session_id, partial(ask, context, task.id))
-    return _model(context, RESULT, core_form.outcome(task))
+    task = await until_ended(registry, task, session_id, partial(ask, context, task.id))
+    return _model(context, RESULT, core_wire.outcome(task))
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -109,7 +111,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
-    meta = members(core_form.related_meta(id))
+    meta = members(core_wire.related_meta(id))
     try:
         # No timeout: it waits as long as its task, even if the stream ends before.
         answer: WireModel = await context.endpoint.request(
@@ -118,24 +120,21 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     except (LocalError, Disconnected):
         raise
     except ProtocolError as error:
-        return core_form.refusal(error)
+        return core_wire.refusal(error)
     return answer.to_wire()
 
 
-async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
+async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> None:
     """Notify the client of each task status, while its session lives."""
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
-            before, task = task, await board.wait_for_change(task)
+            before, task = task, await registry.wait_for_change(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
                 await endpoint.notify(spec, params.from_wire(wire_task(task)))
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
-    {
-        **{method: partial(_answer, method) for method in core_form.ANSWERS},
-        RESULT: result,
-    }
+    {**{method: partial(_answer, method) for method in core_wire.ANSWERS}, RESULT: result}
 )

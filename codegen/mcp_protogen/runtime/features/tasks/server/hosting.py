@@ -13,14 +13,14 @@ from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_forms import TaskForm, task_form
+from ....rules.task_kinds import TaskKind, task_kind
 from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.serve import enter_lifespans
 from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
-from ..board import TaskBoard, TaskOptions
 from ..lifecycle import Outcome
+from ..registry import TaskOptions, TaskRegistry
 from ..task import Task
 from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
@@ -74,39 +74,39 @@ def begin(state: ServerState) -> TaskRunner:
     store = options.store
     if store is None and state.host.engine is not None:
         store = state.host.engine().tasks
-    board = TaskBoard(MemoryTaskStore() if store is None else store, options)
+    registry = TaskRegistry(MemoryTaskStore() if store is None else store, options)
 
     async def again(task: Task) -> Outcome:
-        return await run_again(state, board, task)
+        return await run_again(state, registry, task)
 
-    runner = state.host.runner = TaskRunner(board, state.tasks, again)
+    runner = state.host.runner = TaskRunner(registry, state.tasks, again)
     if store is not None:
         # Tasks in memory end with this process.
         runner.sweep()
     return runner
 
 
-def board_of(session: SessionBase) -> TaskBoard:
+def registry_of(session: SessionBase) -> TaskRegistry:
     connection: Any = session.__mcp_runtime__.connection
-    return begin(connection.state).board
+    return begin(connection.state).registry
 
 
-async def find_task(session: SessionBase, form: TaskForm) -> Task:
+async def find_task(session: SessionBase, kind: TaskKind) -> Task:
     """Return the task that a request names; raise `UnknownTask`, also for another principal."""
     context = session.__mcp_runtime__
-    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
+    return await registry_of(session).get(context.raw["taskId"], kind, context.principal_id)
 
 
-def check_form(server: Handlers) -> None:
+def check_tasks(server: Handlers) -> None:
     """Raise `TypeError` if the server lacks the extension that its revision needs for tasks."""
     made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])
-    if task_form(server.TABLE) is None and made.__mcp_part__("tasks") is not None:
+    if task_kind(server.TABLE) is None and made.__mcp_part__("tasks") is not None:
         name = type(server).__name__
         advice = f"write TasksServer before the other bases of {name}"
         raise TypeError(f"{name}: tools with task=… need the extension for tasks: {advice}")
 
 
-async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:
+async def run_again(state: ServerState, registry: TaskRegistry, task: Task) -> Outcome:
     """Run a task's request again from its beginning; earlier questions are answered."""
     bound_server = state.bound_server(task.revision)
     connection = TaskConnection(bound_server, state, declared=dict(task.declared))
@@ -115,7 +115,7 @@ async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome
     if task.principal_id is not None:
         principal = Principal(task.principal_id, frozenset(task.scopes))
     request, reply = _request(connection, task), TaskReply(principal)
-    connection.for_request(request, reply, board).began(task)
+    connection.for_request(request, reply, registry).began(task)
     return await outcome_of(connection, Job(request, reply))
 
 

@@ -25,7 +25,7 @@ from ....core.json import JSONObject, is_object, json_text
 from ....messages.codec import Request
 from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
-from ....rules.task_forms import TASK_IDS, TaskForm, declares_tasks, needs_extension, task_form
+from ....rules.task_kinds import TASK_IDS, TaskKind, declares_tasks, needs_extension, task_kind
 from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
@@ -35,20 +35,20 @@ from ....storage.engine import EngineUnavailable
 from ....toolkit.request_items import find_items
 from ....toolkit.task_options import TaskMode
 from ....toolkit.toolkit_runtime import ToolkitRuntime
-from ..board import UnknownTask
-from ..core_form import creation_result, ttl_asked
+from ..core_wire import creation_result, ttl_asked
 from ..lifecycle import Outcome
 from ..on_wire import ServersTasks, wire_task
+from ..registry import UnknownTask
 from ..task import Task
-from . import core_handlers, extension_form
-from .hosting import answer_request, begin, check_form, outcome_of
+from . import core_handlers, extension_wire
+from .hosting import answer_request, begin, check_tasks, outcome_of
 from .task_context import TaskConnection, TaskReply
 
 _log: Final = getLogger(__name__)
 
-_HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
+_HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
     "core": core_handlers.HANDLERS,
-    "extension": extension_form.HANDLERS,
+    "extension": extension_wire.HANDLERS,
     None: {},
 }
 
@@ -59,9 +59,9 @@ class TaskRequests(Layer):
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
-        self._form: Final = task_form(table.wire)
+        self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
-        above = _HANDLERS[self._form].items()
+        above = _HANDLERS[self._kind].items()
         self.handlers = {name: handler for name, handler in above if name not in handled}
 
     def extend_capabilities(self, declared: JSONObject) -> JSONObject:
@@ -85,16 +85,16 @@ class TaskRequests(Layer):
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        named = find_items(self._runtime.catalogue, CALL, request.raw, context.session())
-        tool = await anext(named, None)
-        mode, wanted = None if tool is None else tool.task, self._form_of(request)
+        tools = find_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tool = await anext(tools, None)
+        mode, form = None if tool is None else tool.task, self._kind_of(request)
         if tool is not None:
-            self._check(mode, wanted, request)
-        if mode is None or wanted is None:
+            self._check(mode, form, request)
+        if mode is None or form is None:
             return await connection.answer_to(job)
-        call = TaskCall(connection, context, request, wanted, mode)
+        call = TaskCall(connection, context, request, form, mode)
         with _report_unavailable(request):
-            if mode.choice == "deferred" and wanted == "extension":
+            if mode.choice == "deferred" and form == "extension":
                 return await call.begin()
             return write_task(await call.start(), mode)
 
@@ -102,33 +102,33 @@ class TaskRequests(Layer):
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()
-        if self._form != "extension":
+        if self._kind != "extension":
             return found
-        if self._form_of(request) is None:
+        if self._kind_of(request) is None:
             raise needs_extension("Tasks need the extension")
-        board = begin(connection.state).board
+        registry = begin(connection.state).registry
         principal = RequestContext(connection, request).principal_id
         for id in sorted(ids):
             with suppress(UnknownTask):
-                task = await board.get(id, "extension", principal)
-                found[id] = partial(extension_form.follow, connection, request, board, task)
+                task = await registry.get(id, "extension", principal)
+                found[id] = partial(extension_wire.follow, connection, request, registry, task)
         return found
 
-    def _form_of(self, request: Request[Any]) -> TaskForm | None:
-        if self._form == "core":
-            return self._form if is_object(request.raw.get("task")) else None
-        return self._form if declares_tasks(request.meta) else None
+    def _kind_of(self, request: Request[Any]) -> TaskKind | None:
+        if self._kind == "core":
+            return self._kind if is_object(request.raw.get("task")) else None
+        return self._kind if declares_tasks(request.meta) else None
 
-    def _check(self, mode: TaskMode | None, wanted: TaskForm | None, request: Request[Any]) -> None:
+    def _check(self, mode: TaskMode | None, wanted: TaskKind | None, request: Request[Any]) -> None:
         name = request.raw.get("name")
         if wanted == "core" and mode is None:
             # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
             raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
         if wanted or mode is None or mode.choice != "required":
             return
-        if self._form == "extension":
+        if self._kind == "extension":
             raise needs_extension(f"{name} can only be run as a task")
-        why = "" if self._form == "core" else ", and this revision has none"
+        why = "" if self._kind == "core" else ", and this revision has none"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
 
 
@@ -155,36 +155,36 @@ class TaskCall:
         origin: ServerConnection,
         context: RequestContext,
         request: Request[Any],
-        form: TaskForm,
+        kind: TaskKind,
         mode: TaskMode,
     ) -> None:
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request
-        self._form: Final = form
+        self._kind: Final = kind
         self._mode = mode
         self._connection = TaskConnection(origin.bound_server, origin.state, context)
         reply = TaskReply(context.principal, context.http_request)
-        self._context = self._connection.for_request(request, reply, self._runner.board)
+        self._context = self._connection.for_request(request, reply, self._runner.registry)
         self._context.origin = context
         self._job = Job(request, reply)
 
     async def start(self) -> Task:
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
-        if self._form == "core":
-            tell = core_handlers.tell(self._origin, self._runner.board, task)
+        if self._kind == "core":
+            tell = core_handlers.tell(self._origin, self._runner.registry, task)
             self._origin.endpoint.tasks.start(tell)
         return task
 
     def _new_task(self) -> Task:
-        board, request, origin = self._runner.board, self._request, self._origin
+        registry, request, origin = self._runner.registry, self._request, self._origin
         asked, principal = request.raw.get("task"), origin.principal
-        ttl = board.options.ttl
-        if self._form == "core" and is_object(asked):
-            ttl = ttl_asked(asked, board.options)
-        return board.new(
-            self._form,
+        ttl = registry.options.ttl
+        if self._kind == "core" and is_object(asked):
+            ttl = ttl_asked(asked, registry.options)
+        return registry.new(
+            self._kind,
             origin.spoken.revision,
             request.spec.method,
             ttl,
@@ -199,10 +199,10 @@ class TaskCall:
         self._context.began(task)
         return await outcome_of(self._connection, self._job)
 
-    def _so_far(self) -> Task:
+    def _task_so_far(self) -> Task:
         questions = self._context.questions
-        done, begun = dict(questions.once.done), questions.begun
-        answers = {} if begun is None else dict(begun.answers)
+        done, rounds = dict(questions.once.done), questions.begun
+        answers = {} if rounds is None else dict(rounds.answers)
         return replace(self._new_task(), answers=answers, done=done)
 
     async def begin(self) -> Any:
@@ -218,9 +218,8 @@ class TaskCall:
             # Several calls of a handler may want a task at once.
             async with becoming:
                 if not became.done():
-                    became.set_result(
-                        await self._runner.start(self._so_far(), rest, handling.cancel)
-                    )
+                    task = self._task_so_far()
+                    became.set_result(await self._runner.start(task, rest, handling.cancel))
             return became.result()
 
         self._context.become = become
@@ -244,7 +243,7 @@ class ToolTasks(ServersTasks):
     def begin(self, state: ServerState) -> None:
         """Start running tasks; raise `TypeError` for an unfit server or options."""
         if self._runtime.catalogue.makes_tasks():
-            check_form(self._runtime.owner)
+            check_tasks(self._runtime.owner)
         begin(state)
 
     def declaration(self) -> JSONObject:

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 from ....core.tasks import Tasks
 from ....storage.engine import EngineUnavailable
 from .. import lifecycle
-from ..board import TaskBoard, UnknownTask
-from ..leases import Holding, LeaseLost
+from ..leases import LeaseLost, TaskLease
 from ..lifecycle import Outcome, TaskEnded
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
@@ -38,8 +38,8 @@ _PAUSE: Final = 0.5
 class TaskRunner:
     """Runs tasks of one application in one worker; `again` runs those of other workers."""
 
-    def __init__(self, board: TaskBoard, tasks: Tasks, again: Work) -> None:
-        self.board: Final = board
+    def __init__(self, registry: TaskRegistry, tasks: Tasks, again: Work) -> None:
+        self.registry: Final = registry
         self.worker: Final = token_urlsafe(9)
         self._tasks = tasks
         self._again = again
@@ -48,7 +48,7 @@ class TaskRunner:
 
     async def start(self, task: Task, work: Work, stop: Stop | None = None) -> Task:
         """Store a new task and begin its work; call `stop` if it cannot begin."""
-        created = await self.board.create(task)
+        created = await self.registry.create(task)
         self._begin(created, work, stop)
         return created
 
@@ -59,9 +59,9 @@ class TaskRunner:
 
     async def _run(self, task: Task, work: Work, stop: Stop | None) -> None:
         try:
-            async with self.board.holding(task.id, self.worker) as holding:
+            async with self.registry.hold(task.id, self.worker) as lease:
                 stop = None
-                await self._work(holding, work)
+                await self._work(lease, work)
         except (TaskEnded, UnknownTask):
             return
         except EngineUnavailable as error:
@@ -70,9 +70,9 @@ class TaskRunner:
             if stop is not None:
                 stop()
 
-    async def _work(self, holding: Holding, work: Work) -> None:
-        working = create_task(_outcome(work, holding.task))
-        over = create_task(holding.over.wait())
+    async def _work(self, lease: TaskLease, work: Work) -> None:
+        working = create_task(_outcome(work, lease.task))
+        over = create_task(lease.over.wait())
         try:
             await wait([working, over], return_when=FIRST_COMPLETED)
             if not working.done():
@@ -82,15 +82,15 @@ class TaskRunner:
             working.cancel()
             await wait([working], timeout=_GRACE)
             if not working.done() or working.cancelled():
-                await self._let_go(holding)
+                await self._let_go(lease)
                 raise
         finally:
             over.cancel()
-        await self._end(holding, None if working.cancelled() else working.result())
+        await self._end(lease, None if working.cancelled() else working.result())
 
-    async def _end(self, holding: Holding, outcome: Outcome | None) -> None:
+    async def _end(self, lease: TaskLease, outcome: Outcome | None) -> None:
         """Take the last step of a task; without an outcome, it was cancelled."""
-        now = self.board.clock()
+        now = self.registry.clock()
 
         def step(task: Task) -> Task:
             return lifecycle.cancel(task, now) if outcome is None else outcome.of(task, now)
@@ -99,18 +99,18 @@ class TaskRunner:
         with suppress(TaskEnded, UnknownTask, LeaseLost):
             while True:
                 try:
-                    await holding.change(step)
+                    await lease.change(step)
                     return
                 except EngineUnavailable as error:
                     # If that takes too long, the lease is lost.
                     _log.warning("the end of a task could not be stored yet: %s", error)
                     await sleep(_PAUSE)
 
-    async def _let_go(self, holding: Holding) -> None:
-        if holding.task.cancel_asked:
-            await self._end(holding, None)
-        elif not holding.task.again:
-            await self._end(holding, _SHUT_DOWN)
+    async def _let_go(self, lease: TaskLease) -> None:
+        if lease.task.cancel_asked:
+            await self._end(lease, None)
+        elif not lease.task.again:
+            await self._end(lease, _SHUT_DOWN)
 
     def sweep(self) -> None:
         if self._sweeping is None:
@@ -119,22 +119,22 @@ class TaskRunner:
     async def _sweep(self) -> None:
         while True:
             try:
-                async for task in self.board.orphans():
+                async for task in self.registry.orphans():
                     await self.adopt(task)
             except EngineUnavailable as error:
                 _log.warning("tasks without a worker cannot be resumed now: %s", error)
             except Exception:
                 # An error of one task must not affect the others.
                 _log.exception("resuming tasks without a worker failed")
-            await sleep(self.board.options.lease / 2)
+            await sleep(self.registry.options.lease / 2)
 
     async def adopt(self, task: Task) -> None:
         if task.again and not task.cancel_asked:
             self._begin(task, self._again)
             return
         with suppress(TaskEnded, UnknownTask):
-            async with self.board.holding(task.id, self.worker) as holding:
-                await self._end(holding, None if task.cancel_asked else _GONE)
+            async with self.registry.hold(task.id, self.worker) as lease:
+                await self._end(lease, None if task.cancel_asked else _GONE)
 
     async def close(self, within: float) -> None:
         if self._sweeping is not None:

@@ -1,7 +1,7 @@
 """The context of a request that runs as a task, and its connection.
 
 The client may be gone, and polls the task. So questions are stored with the task until answered,
-and reports are sent only in the form that has them, while the session lives.
+and reports are sent only for core tasks, while the session lives.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,14 +23,14 @@ from ....rpc.jobs import Reply, Serve, Work
 from ....rpc.null_sink import NullSink
 from ....rpc.send_queue import MessageSink
 from ....rules.lifecycle import check
-from ....rules.task_forms import TaskForm
+from ....rules.task_kinds import TaskKind
 from ....server.connection import BoundServer, ServerConnection, ServerState
 from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
-from .. import core_form, lifecycle
-from ..board import TaskBoard, UnknownTask
+from .. import core_wire, lifecycle
 from ..leases import Step
 from ..lifecycle import TaskEnded, has_ended
+from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
 
 P = TypeVar("P")
@@ -59,7 +59,7 @@ class TaskReply:
 
 
 class TaskConnection(ServerConnection):
-    """A connection for one task, without a peer; it ends with the work."""
+    """A connection of one task, without a peer; it ends with the work."""
 
     __slots__ = ("_switched", "_task_context")
 
@@ -96,8 +96,10 @@ class TaskConnection(ServerConnection):
     def outermost(self) -> Serve:
         return self.answer_to
 
-    def for_request(self, request: Request[Any], reply: Reply, board: TaskBoard) -> "TaskContext":
-        self._task_context = TaskContext(self, request, reply, board)
+    def for_request(
+        self, request: Request[Any], reply: Reply, registry: TaskRegistry
+    ) -> "TaskContext":
+        self._task_context = TaskContext(self, request, reply, registry)
         return self._task_context
 
     def context(self, request: Request[Any], reply: Reply) -> RequestContext:
@@ -116,16 +118,20 @@ class _TaskReports(Reports):
 class TaskContext(RequestContext):
     """A request that runs as a task, or will if its handler asks for it."""
 
-    __slots__ = ("_board", "_keys", "become", "form", "id", "origin", "worker")
+    __slots__ = ("_keys", "_registry", "become", "form", "id", "origin", "worker")
 
     def __init__(
-        self, connection: TaskConnection, request: Request[Any], reply: Reply, board: TaskBoard
+        self,
+        connection: TaskConnection,
+        request: Request[Any],
+        reply: Reply,
+        registry: TaskRegistry,
     ) -> None:
         super().__init__(connection, request, reply)
-        self._board = board
+        self._registry = registry
         self._keys = QuestionKeys()
         self.id: str | None = None
-        self.form: TaskForm = "extension"
+        self.form: TaskKind = "extension"
         self.origin: RequestContext | None = None
         """The original request, while its client can be reached."""
         self.become: Callable[[], Awaitable[Task]] | None = None
@@ -165,7 +171,7 @@ class TaskContext(RequestContext):
         if self.id is None:
             await origin.notify(spec, params)
         else:
-            meta = members(core_form.related_meta(self.id))
+            meta = members(core_wire.related_meta(self.id))
             await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
 
     async def close_stream(self) -> None:
@@ -212,18 +218,18 @@ class TaskContext(RequestContext):
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
         assert self.id is not None
-        board, key = self._board, self._keys.key(question)
+        registry, key = self._registry, self._keys.key(question)
 
         def ask(task: Task) -> Task:
             if key in task.questions or key in task.answers:
                 # From an earlier run.
                 return task
-            return lifecycle.add_questions(task, {key: question}, board.clock())
+            return lifecycle.add_questions(task, {key: question}, registry.clock())
 
         task = await self._change(ask)
         while key not in task.answers:
-            task = await board.wait_for_change(task)
-        return core_form.answer_of(task.answers[key])
+            task = await registry.wait_for_change(task)
+        return core_wire.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
         # Ended tasks do not run again.
@@ -239,4 +245,4 @@ class TaskContext(RequestContext):
             return step(task)
 
         assert self.id is not None
-        return await self._board.change(self.id, ours)
+        return await self._registry.change(self.id, ours)

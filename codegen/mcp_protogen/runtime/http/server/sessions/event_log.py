@@ -17,7 +17,7 @@ from ....core.throttle import Throttle
 from ....storage.engine import Appended, EngineUnavailable, Event, Events
 from ...sse import write_event
 from ..event_stream import EventResponse
-from .peers import Peers
+from .worker import Worker
 
 _log: Final = getLogger(__name__)
 
@@ -29,7 +29,7 @@ _PAUSE: Final = 0.25
 class StreamContext:
     """The common state of all sessions' streams."""
 
-    peers: Peers
+    worker: Worker
     tasks: Tasks
     resumable: bool
     """Whether events have ids, and request streams are stored."""
@@ -39,7 +39,7 @@ class StreamContext:
 
     async def pause(self) -> None:
         self.log.warning("the engine is unavailable: streams wait")
-        await sleep(min(_PAUSE, self.peers.lease / 10))
+        await sleep(min(_PAUSE, self.worker.lease / 10))
 
 
 @dataclass(eq=False, slots=True)
@@ -61,28 +61,28 @@ class EventLog:
 
         Raise `Disconnected` once the log is closed.
         """
-        peers, tried = self.context.peers, False
+        worker, tried = self.context.worker, False
         while not self.closed:
             try:
-                appended = await peers.append(self.key, self.name, number, messages, end=end)
-                if tried and not appended.accepted and await self._holds(number, messages):
-                    appended = appended._replace(accepted=True)
-                self.last = max(self.last, appended.last)
-                return appended
+                result = await worker.append(self.key, self.name, number, messages, end=end)
+                if tried and not result.accepted and await self._has(number, messages):
+                    result = result._replace(accepted=True)
+                self.last = max(self.last, result.last)
+                return result
             except EngineUnavailable:
                 tried = True
                 await self.context.pause()
         raise Disconnected("the stream was closed")
 
-    async def _holds(self, number: int, messages: Sequence[bytes]) -> bool:
-        stored = await self.read(number - 1)
-        return stored is not None and list(messages) == [
-            event.message for event in stored.events[: len(messages)]
+    async def _has(self, number: int, messages: Sequence[bytes]) -> bool:
+        events = await self.read(number - 1)
+        return events is not None and list(messages) == [
+            event.message for event in events.events[: len(messages)]
         ]
 
     def read(self, after: int) -> Awaitable[Events | None]:
         """Return the reading of events after a number; it raises `EngineUnavailable`."""
-        return self.context.peers.engine.events.read(self.key, self.name, after)
+        return self.context.worker.engine.events.read(self.key, self.name, after)
 
 
 @dataclass(eq=False, slots=True)
@@ -152,8 +152,10 @@ class Delivery:
         Raise `EngineUnavailable`.
         """
         async with self._lock:
+            last = self.log.last
             events = await self.log.read(self.sent)
-            if events is not None:
+            # An engine that has lost a whole stream takes it for a future one.
+            if events is not None and (events.events or self.sent >= last):
                 await self._deliver(events.events)
                 return events.ended
         self.log.context.log.warning("events of a stream were lost before they were sent")

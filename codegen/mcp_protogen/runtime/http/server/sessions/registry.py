@@ -22,9 +22,9 @@ from ....server.lifespan import LifespanError
 from ....storage.memory import MemoryEvents
 from ..options import quota_of
 from .event_log import StreamContext
-from .peers import key_of
 from .servers import HttpServers
 from .streams import SessionStreams, StandaloneStream
+from .worker import key_of
 
 _log: Final = getLogger(__name__)
 
@@ -86,8 +86,6 @@ _S = TypeVar("_S", bound=HttpSession)
 
 
 class NewSession(NamedTuple):
-    """The data of a new session."""
-
     id: str
     principal: Principal | None
     bound_server: BoundServer
@@ -103,7 +101,7 @@ class SessionRegistry(Generic[_S]):
         self._time = get_running_loop().time
         self._http = http = servers.http
         retry = round(http.retry * 1000)
-        self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
+        self._streams = StreamContext(servers.worker, servers.tasks, http.resumable, retry)
         self._sessions: OrderedDict[str, _S] = OrderedDict()
         self._quota = quota_of(http, "max_sessions")
         # Looked up by a keyed hash of the whole, so timing reveals no id.
@@ -153,9 +151,9 @@ class SessionRegistry(Generic[_S]):
         owner = id_of(principal)
         self._quota.require(owner, free=self._drop_idle)
         shared, table, now = self._servers.shared, connection.table, self._time()
-        events = self._servers.peers.engine.events
+        events = self._servers.worker.engine.events
         if owner is not None and isinstance(events, MemoryEvents):
-            events.own(key_of(id), owner)
+            events.set_owner(key_of(id), owner)
         standalone = StandaloneStream(self._streams, id, table.rules.polling)
         server_connection = ServerConnection(bound_server, connection, shared, standalone)
         server_connection.endpoint.principal = principal
@@ -177,10 +175,9 @@ class SessionRegistry(Generic[_S]):
         self._timer = None
         latest = self._time() - self._http.session_lifetime
         # Sessions in use, whose time stands still, may precede expired ones.
-        for session in [
-            candidate for candidate in self if candidate.used <= latest and not candidate.under_way
-        ]:
-            self._drop(session)
+        for session in [*self]:
+            if session.used <= latest and not session.under_way:
+                self._drop(session)
         if self._sessions:
             self._schedule_expiry()
 

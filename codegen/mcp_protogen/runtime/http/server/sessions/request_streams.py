@@ -26,7 +26,7 @@ from ....storage.engine import Event as StoredEvent
 from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .peers import StreamTaken, faults_in
+from .worker import StreamTaken, faults_in
 
 WAITING: Final = 1000
 """The most messages waiting for one stream."""
@@ -72,7 +72,7 @@ class LoggedStream:
     _ended: bool = False
     """Whether appending is over."""
     _closed: bool = False
-    _taker: str | None = None
+    _reader: str | None = None
     """The worker where the client reads it, if known."""
     # Held while appending, which the engine may delay; not while a client reconnects.
     _lock: Lock = field(default_factory=Lock)
@@ -104,33 +104,33 @@ class LoggedStream:
 
         Return False, without a change, if later events are lost. Raise `EngineUnavailable`.
         """
-        missed = await self.log.read(after)
-        if missed is None:
+        events = await self.log.read(after)
+        if events is None:
             return False
         self.let_go()
         delivery = self._delivery = Delivery(self.log, response, after)
-        await delivery.deliver(missed.events)
-        taker, self._taker = self._taker, None
-        if taker is not None:
-            await self._take_from(taker, self.log.context.peers.name)
+        await delivery.deliver(events.events)
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            await self._take_from(reader, self.log.context.worker.name)
         # Events may have been appended meanwhile.
         await delivery.reach(self.log.last)
-        if self._closed or missed.ended:
+        if self._closed or events.ended:
             # Nothing more will come; another worker may have ended it.
             await delivery.complete()
         return True
 
-    async def hand_over(self, taker: str) -> None:
+    async def hand_over(self, reader: str) -> None:
         """Release the response: the client continues at another worker."""
         self.let_go()
-        before, self._taker = self._taker, taker
-        if before is not None and before != taker:
-            await self._take_from(before, taker)
+        old, self._reader = self._reader, reader
+        if old is not None and old != reader:
+            await self._take_from(old, reader)
 
-    async def _take_from(self, before: str, taker: str) -> None:
-        message = StreamTaken(session=self.log.key, stream=self.log.name, taker=taker)
+    async def _take_from(self, before: str, reader: str) -> None:
+        message = StreamTaken(session=self.log.key, stream=self.log.name, taker=reader)
         try:
-            await self.log.context.peers.tell([before], message)
+            await self.log.context.worker.tell([before], message)
         except EngineUnavailable:
             self.log.context.log.info("a worker was not notified that a stream is read elsewhere")
 
@@ -177,10 +177,10 @@ class LoggedStream:
         answers = _error_answers(self._ids, "The request was not completed")
         with suppress(Disconnected):
             async with self._lock:
-                appended = await self.log.append(self.log.last + 1, answers, end=True)
-                if not appended.accepted and not appended.ended:
+                result = await self.log.append(self.log.last + 1, answers, end=True)
+                if not result.accepted and not result.ended:
                     # An earlier append has succeeded after all.
-                    await self.log.append(appended.last + 1, answers, end=True)
+                    await self.log.append(result.last + 1, answers, end=True)
 
 
 @dataclass(eq=False, slots=True)
@@ -210,15 +210,15 @@ class FollowedStream:
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
         worker, _, _ = log.name.rpartition("-")
-        message = StreamTaken(session=log.key, stream=log.name, taker=log.context.peers.name)
+        message = StreamTaken(session=log.key, stream=log.name, taker=log.context.worker.name)
         told = False
         try:
             while delivery.live:
                 try:
                     if not told:
-                        await log.context.peers.tell([worker], message)
+                        await log.context.worker.tell([worker], message)
                         told = True
-                    async with log.context.peers.following(log.key, log.name) as self._woken:
+                    async with log.context.worker.following(log.key, log.name) as self._woken:
                         while delivery.live:
                             self._woken.clear()
                             await self._go_on(worker, self._woken)
@@ -231,13 +231,13 @@ class FollowedStream:
 
     async def _go_on(self, worker: str, woken: Event) -> None:
         delivery = self._delivery
-        sent, peers = delivery.sent, delivery.log.context.peers
+        sent, own = delivery.sent, delivery.log.context.worker
         if await delivery.catch_up():
             await delivery.complete()
         elif sent != delivery.sent or not delivery.live:
             return
         # A stream that this worker still writes is not followed.
-        elif worker == peers.name or await peers.is_gone(worker):
+        elif worker == own.name or await own.is_gone(worker):
             await self._take_over()
         else:
             await woken.wait()

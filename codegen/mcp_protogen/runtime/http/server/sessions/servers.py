@@ -20,7 +20,7 @@ from ....translation.revision_view import RevisionViews
 from ....transports.base import Transport
 from ..asgi import HttpExchange, HttpRefusal
 from ..options import HttpOptions
-from .peers import Peers
+from .worker import Worker
 
 _log: Final = getLogger(__name__)
 
@@ -50,7 +50,7 @@ class HttpServers:
         self.offer = views.offer
         self.tasks = Tasks()
         worker = f"s{token_urlsafe(6)}"
-        self.peers = Peers(worker, http.session_lifetime)
+        self.worker = Worker(worker, http.session_lifetime)
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids(worker)
         self.shared.network = OVER_HTTP
@@ -82,36 +82,34 @@ class HttpServers:
         self,
         views: RevisionViews[ServerBase[Any]],
         transport: Transport,
-        begun: Callable[[Router], None],
+        on_begin: Callable[[Router], None],
     ) -> None:
         """Serve one client on its own transport; see `serve_views`."""
-        await serve_views(views, transport, self.options, begun)
+        await serve_views(views, transport, self.options, on_begin)
 
     async def enter_lifespan(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of a session's own server; raise `HttpRefusal`."""
         if not self.per_session:
             # A stack would take most of a session's memory.
             return None
-        held = AsyncExitStack()
+        stack = AsyncExitStack()
         try:
-            await held.enter_async_context(enter_lifespans([bound_server.server]))
+            await stack.enter_async_context(enter_lifespans([bound_server.server]))
         except LifespanError as error:
             raise cannot_begin(error) from None
-        return held
+        return stack
 
     def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
         """Return the servers of handshake revisions; raise `HttpRefusal` without any."""
-        known = self.offer.handshake
-        if not known:
+        versions = self.offer.handshake
+        if not versions:
             raise HttpRefusal(404, "This transport needs a handshake revision, and none is served")
-        servers, spoken = by_revision(self._servers), self._revisions
-        if spoken is None:
-            servers = {
-                revision: server for revision, server in servers.items() if revision in known
-            }
+        servers, revisions = by_revision(self._servers), self._revisions
+        if revisions is None:
+            servers = {id: server for id, server in servers.items() if id in versions}
         else:
-            spoken = tuple(revision for revision in spoken if revision.id in known)
-        return RevisionViews(servers, spoken, self.options.on_loss)
+            revisions = tuple(revision for revision in revisions if revision.id in versions)
+        return RevisionViews(servers, revisions, self.options.on_loss)
 
 
 def own_ids(worker: str) -> Iterator[str]:

@@ -22,8 +22,8 @@ from ....storage.engine import EngineUnavailable, StoredSession
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
-from .peers import StreamClaimed, StreamTaken, key_of
 from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
+from .worker import StreamClaimed, StreamTaken, key_of
 
 NO_SESSION: Final = "There is no such session; begin anew with initialize"
 
@@ -43,7 +43,7 @@ class StreamSink:
     flooded = False
 
     async def room(self) -> None:
-        """Return at once: one response must not hold up reading."""
+        """Return at once: one response must not delay reading."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +63,7 @@ class _Listening:
     noted_at: float = 0.0
 
     def is_owner(self, context: StreamContext) -> bool:
-        return context.peers.current and context.peers.gaps == self.gaps
+        return context.worker.current and context.worker.gaps == self.gaps
 
     def end(self) -> None:
         if self.delivery is not None:
@@ -155,12 +155,12 @@ class StandaloneStream(StreamSink):
         """
         number = self.log.last + 1
         while True:
-            appended = await self.log.append(number, messages)
-            if appended.accepted:
+            result = await self.log.append(number, messages)
+            if result.accepted:
                 return number
-            if appended.ended or appended.last + 1 == number:
+            if result.ended or result.last + 1 == number:
                 return None
-            number = appended.last + 1
+            number = result.last + 1
 
     # Listening.
 
@@ -174,8 +174,8 @@ class StandaloneStream(StreamSink):
         context = self._context
         if after is not None and (not context.resumable or await self.log.read(after) is None):
             return False
-        gaps, before = context.peers.gaps, await self._claim()
-        epoch = self._epoch if before is None else before.epoch + 1
+        gaps, stored = context.worker.gaps, await self._claim()
+        epoch = self._epoch if stored is None else stored.epoch + 1
         listening = _Listening(response, after, epoch, gaps)
         try:
             if self._closed or epoch < self._epoch:
@@ -189,10 +189,10 @@ class StandaloneStream(StreamSink):
             await self.detach(response)
             raise
         finally:
-            if before is not None:
+            if stored is not None:
                 # Even after a later claim: its worker knows no owner before this one.
-                context.tasks.start(self._listen(listening, before))
-        if before is None and self._listening is listening:
+                context.tasks.start(self._listen(listening, stored))
+        if stored is None and self._listening is listening:
             # The session and the response may end meanwhile.
             with suppress(Disconnected):
                 await self._begin(listening)
@@ -200,28 +200,28 @@ class StandaloneStream(StreamSink):
 
     async def _claim(self) -> StoredSession | None:
         """Claim the stream; return the session as it was, if it is shared."""
-        peers = self._context.peers
-        if not peers.shared:
+        worker = self._context.worker
+        if not worker.shared:
             return None
-        before = await peers.engine.sessions.claim(self.log.key, peers.name)
-        if before is None:
+        stored = await worker.engine.sessions.claim(self.log.key, worker.name)
+        if stored is None:
             raise HttpRefusal(404, NO_SESSION)
-        if before.epoch >= self._epoch and not self._closed:
-            self._epoch = before.epoch + 1
-            self._own(True)
-        return before
+        if stored.epoch >= self._epoch and not self._closed:
+            self._epoch = stored.epoch + 1
+            self._report_owned(True)
+        return stored
 
-    def _own(self, owned: bool) -> None:
+    def _report_owned(self, owned: bool) -> None:
         if self.on_owned is not None:
             self.on_owned(owned)
 
-    async def _listen(self, listening: _Listening, before: StoredSession) -> None:
+    async def _listen(self, listening: _Listening, stored: StoredSession) -> None:
         handed_over = False
         try:
             while self._listening is listening or not (handed_over or self._closed):
                 try:
                     if not handed_over:
-                        await self._hand_over(before)
+                        await self._hand_over(stored)
                         handed_over = True
                     if self._listening is listening:
                         await self._follow(listening)
@@ -234,7 +234,7 @@ class StandaloneStream(StreamSink):
                 self._let_go()
 
     async def _follow(self, listening: _Listening) -> None:
-        async with self._context.peers.following(self.log.key, _NAME) as woken:
+        async with self._context.worker.following(self.log.key, _NAME) as woken:
             listening.woken = woken
             if listening.delivery is None:
                 await self._begin(listening)
@@ -243,16 +243,16 @@ class StandaloneStream(StreamSink):
                 await self._go_on(listening)
                 await woken.wait()
 
-    async def _hand_over(self, before: StoredSession) -> None:
+    async def _hand_over(self, stored: StoredSession) -> None:
         """Make the earlier owner let go, and learn how much it has sent."""
-        delivered = before.delivered
-        owners = [] if before.owner is None else [before.owner]
+        delivered = stored.delivered
+        owners = [] if stored.owner is None else [stored.owner]
         message = StreamClaimed(session=self.log.key, epoch=self._epoch)
-        answers = await self._context.peers.tell(owners, message)
+        answers = await self._context.worker.tell(owners, message)
         for answer in answers.values():
             if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
-        was_ours = before.owner == self._context.peers.name
+        was_ours = stored.owner == self._context.worker.name
         if not (answers or was_ours) and self.on_missed is not None:
             self.on_missed()
         self._delivered = max(self._delivered, delivered)
@@ -269,7 +269,8 @@ class StandaloneStream(StreamSink):
                 start = priming - 1
         if self._listening is not listening:
             return
-        allowed = partial(listening.is_owner, self._context) if self._context.peers.shared else None
+        context = self._context
+        allowed = partial(listening.is_owner, context) if context.worker.shared else None
         delivery = Delivery(log, listening.response, start, None, allowed)
         listening.delivery, listening.noted = delivery, start
         if priming is None:
@@ -280,11 +281,11 @@ class StandaloneStream(StreamSink):
 
     async def _go_on(self, listening: _Listening) -> None:
         context, delivery = self._context, listening.delivery
-        if delivery is None or not context.peers.current:
+        if delivery is None or not context.worker.current:
             # Without a lease, this worker may count as gone.
             return
-        gaps, now = context.peers.gaps, get_running_loop().time()
-        is_due = now - listening.noted_at >= context.peers.lease / 3
+        gaps, now = context.worker.gaps, get_running_loop().time()
+        is_due = now - listening.noted_at >= context.worker.lease / 3
         if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
             is_owner = await self._note(listening)
             if self._listening is not listening:
@@ -293,7 +294,7 @@ class StandaloneStream(StreamSink):
                 self._let_go()
                 # Unless this worker has another claim, which is about to begin.
                 if listening.epoch == self._epoch:
-                    self._own(False)
+                    self._report_owned(False)
                 return
             listening.gaps, listening.noted_at = gaps, now
         if await delivery.catch_up() and self._listening is listening:
@@ -301,10 +302,11 @@ class StandaloneStream(StreamSink):
 
     async def _note(self, listening: _Listening) -> bool:
         assert listening.delivery is not None
-        peers, sent = self._context.peers, listening.delivery.sent
-        known = await peers.engine.sessions.deliver(self.log.key, peers.name, listening.epoch, sent)
+        worker, sent = self._context.worker, listening.delivery.sent
+        key, epoch = self.log.key, listening.epoch
+        is_owner = await worker.engine.sessions.deliver(key, worker.name, epoch, sent)
         listening.noted = sent
-        return known
+        return is_owner
 
     async def detach(self, response: EventResponse) -> None:
         if self._listening is not None and self._listening.response is response:
@@ -314,7 +316,7 @@ class StandaloneStream(StreamSink):
         delivery = None if listening is None else listening.delivery
         if listening is None or delivery is None or delivery.sent == listening.noted:
             return
-        if self._context.peers.shared:
+        if self._context.worker.shared:
             try:
                 await self._note(listening)
             except EngineUnavailable:
@@ -333,7 +335,7 @@ class StandaloneStream(StreamSink):
             if not owned:
                 self._let_go()
         if epoch == self._epoch:
-            self._own(owned)
+            self._report_owned(owned)
 
     def _let_go(self) -> _Listening | None:
         listening, self._listening = self._listening, None
@@ -370,7 +372,7 @@ class SessionStreams:
         context, standalone = self._context, self.standalone
         if not context.resumable:
             return Stream(response)
-        name = f"{context.peers.name}-{token_hex(8)}"
+        name = f"{context.worker.name}-{token_hex(8)}"
         log = EventLog(context, standalone.log.key, name, -1)
         delivery = Delivery(log, response, -1, 0 if standalone.primes else None)
         stream = self._streams[name] = LoggedStream(log, ids, delivery)
@@ -409,14 +411,14 @@ class SessionStreams:
         if isinstance(stream, LoggedStream):
             return stream if await stream.attach(response, number) else None
         log = EventLog(self._context, self.standalone.log.key, name, -1)
-        followed = FollowedStream(Delivery(log, response, number))
-        if not await followed.attach():
+        source = FollowedStream(Delivery(log, response, number))
+        if not await source.attach():
             return None
-        before = self._streams.get(name)
-        if before is not None:
-            before.let_go()
-        self._streams[name] = followed
-        return followed
+        old = self._streams.get(name)
+        if old is not None:
+            old.let_go()
+        self._streams[name] = source
+        return source
 
     async def detach(
         self, stream: StandaloneStream | LoggedStream | FollowedStream, response: EventResponse
@@ -425,8 +427,8 @@ class SessionStreams:
             await stream.detach(response)
             return
         stream.detach(response)
-        for name, known in list(self._streams.items()):
-            if known is stream and isinstance(stream, FollowedStream):
+        for name, entry in list(self._streams.items()):
+            if entry is stream and isinstance(stream, FollowedStream):
                 del self._streams[name]
 
     async def hand_over(self, message: StreamTaken) -> None:
@@ -445,4 +447,4 @@ class SessionStreams:
     async def forget(self) -> None:
         """Delete the stored events of a session that is not shared."""
         log = self.standalone.log
-        await self._context.peers.engine.sessions.end(log.key, 0)
+        await self._context.worker.engine.sessions.end(log.key, 0)

@@ -1,0 +1,183 @@
+"""The translation rules between adjacent revisions, each with its reason, as actions.
+
+The `translation.json` of a revision has the rules of the step from the one before it. A rule has
+places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
+arm of a union (`Type[tag]`) of the newer revision.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.todo import CHOICES
+
+Json = dict[str, Any]
+StepDirection = Literal["up", "down"]
+Verb = Literal["keep", "drop", "move", "add", "apply", "finish"]
+
+DIRECTIONS: tuple[StepDirection, ...] = get_args(StepDirection)
+_VERBS: tuple[Verb, ...] = get_args(Verb)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationAction:
+    """The action at one place in one direction.
+
+    `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
+    new path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
+    after all other steps). `settles` are members whose differences the function handles; `whole`
+    means all.
+    """
+
+    at: str
+    direction: StepDirection
+    do: Verb
+    value: Any
+    settles: tuple[str, ...]
+    whole: bool
+    reason: str
+    place: str
+    """The place of the translation rule: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """The translation of an error code of a method, or of all methods if `method` is empty."""
+
+    method: str
+    direction: StepDirection
+    was: int
+    becomes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedAction:
+    """A place without a chosen action in one direction."""
+
+    at: str
+    direction: StepDirection
+    place: str
+    """The place of the choices: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The actions of one step, from `older` to `newer`; `became` are the renamed types."""
+
+    older: str
+    newer: str
+    became: Mapping[str, str]
+    actions: tuple[TranslationAction, ...]
+    errors: tuple[CodeChange, ...]
+    choices: tuple[UndecidedAction, ...] = ()
+
+
+def place_of(revision: str) -> str:
+    """Return the file of translation rules of a revision, as problems name it."""
+    return f"schema/{revision}/translation.json"
+
+
+def load(folder: Path, revision: str) -> Translation | None:
+    """Return the translation of the step to `revision`; None without a file."""
+    file = folder / revision / "translation.json"
+    if not file.is_file():
+        return None
+    place = place_of(revision)
+    return translation_of(parse_json(file.read_bytes(), place), revision, place)
+
+
+def translation_of(document: Json, revision: str, place: str) -> Translation:
+    """Return the translation in a document with the format of `translation.json`."""
+    actions = tuple(
+        action
+        for number, entry in enumerate(document["rules"])
+        for action in _read_actions(entry, f"{place}#/rules/{number}")
+    )
+    errors = tuple(
+        CodeChange(
+            entry["method"],
+            direction,
+            entry[direction]["was"],
+            entry[direction]["becomes"],
+            entry["reason"],
+        )
+        for entry in document["errors"]
+        for direction in DIRECTIONS
+        if direction in entry
+    )
+    choices = tuple(
+        UndecidedAction(at, direction, f"{place}#/rules/{number}/{direction}")
+        for number, entry in enumerate(document["rules"])
+        for direction in DIRECTIONS
+        if CHOICES in entry.get(direction, ())
+        for at in entry["at"]
+    )
+    return Translation(document["older"], revision, document["became"], actions, errors, choices)
+
+
+def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
+    for direction in DIRECTIONS:
+        action: Json | None = entry.get(direction)
+        if action is None or CHOICES in action:
+            continue
+        do: Verb = next(verb for verb in _VERBS if verb in action)
+        settles = tuple(action.get("settles", ()))
+        is_whole: bool = action.get("whole", False)
+        for at in entry["at"]:
+            yield TranslationAction(
+                at, direction, do, action[do], settles, is_whole, entry["reason"], place
+            )
+
+
+def rules_between(
+    folder: Path, older: str, newer: str, options: GenerationOptions
+) -> tuple[Translation, ...]:
+    """Return the translations of all steps from `older` to `newer`, oldest first.
+
+    Raise `ProblemError` for malformed translation rules of the user.
+    """
+    translations: list[Translation] = []
+    revisions, at = sorted(load_pins(folder)), newer
+    while at > older:
+        file = options.rules.get(at)
+        step = load(folder, at) if file is None else _user_translation(file, at, folder)
+        translations += [] if step is None else [step]
+        # A revision without translation rules follows the one before it.
+        before = max((revision for revision in revisions if revision < at), default="")
+        at = step.older if step is not None and step.older < at else before
+    return tuple(reversed(translations))
+
+
+def _user_translation(file: GivenFile, revision: str, folder: Path) -> Translation:
+    from jsonschema import Draft202012Validator
+
+    document = parse_json(file.content, file.name)
+    schema = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
+    validator: Any = Draft202012Validator(schema)
+    problems = [
+        Problem("bad-rule", error.message, file.name, jsonpointer.join(*error.absolute_path))
+        for error in validator.iter_errors(document)
+    ]
+    raise_errors(problems)
+    translation = translation_of(document, revision, file.name)
+    _refuse_unknown_functions(translation)
+    return translation
+
+
+@raising
+def _refuse_unknown_functions(translation: Translation) -> Iterator[Problem]:
+    from mcp_protogen.runtime.translation.conversions import CONVERSIONS
+
+    for action in translation.actions:
+        if action.do in ("apply", "finish") and action.value not in CONVERSIONS:
+            hint = did_you_mean(action.value, CONVERSIONS)
+            message = f"the runtime has no function {action.value!r:.60}"
+            place, _, pointer = action.place.partition("#")
+            yield Problem("bad-rule", message, place, pointer, hint)

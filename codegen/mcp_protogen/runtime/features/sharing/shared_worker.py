@@ -1,0 +1,351 @@
+"""The other workers of an endpoint: messages to them, and streams shared with them.
+
+Important messages are acknowledged after handling. A worker that does not acknowledge within its
+lease counts as gone: by then it has noticed, and trusts none of its copies.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    Event,
+    Future,
+    Task,
+    TimerHandle,
+    get_running_loop,
+    shield,
+    wait,
+)
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from logging import getLogger
+from typing import Any, Final, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from ...core.json import JSONObject
+from ...core.tasks import Tasks
+from ...core.throttle import Throttle
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in
+from ...storage.engine import (
+    GAP,
+    Appended,
+    Change,
+    Delivery,
+    DirectMessage,
+    Engine,
+    EngineUnavailable,
+)
+from ...storage.engine import Event as StoredEvent
+from .worker_messages import (
+    Acknowledged,
+    ClientAnswered,
+    ClientNotified,
+    Envelope,
+    SessionChanged,
+    SessionEnded,
+    Wake,
+    WorkerMessage,
+    envelopes,
+)
+
+_log: Final = getLogger(__name__)
+
+# How many answers are kept for repeated messages.
+_KEPT: Final = 4096
+
+_M = TypeVar(
+    "_M", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
+)
+_Handle: TypeAlias = Callable[[_M], Awaitable[JSONObject | None]]
+"""Handles a message; the result goes back with the acknowledgement."""
+
+
+def _stream_for(worker: str) -> str:
+    return f"{worker}?"
+
+
+@dataclass(eq=False, slots=True)
+class _Sent:
+    waiting: set[str]
+    done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
+
+    def confirm(self, worker: str, answer: JSONObject | None = None) -> None:
+        if worker in self.waiting:
+            self.waiting.discard(worker)
+            if answer is not None:
+                self.answers[worker] = answer
+        if not self.waiting and not self.done.done():
+            self.done.set_result(None)
+
+
+class SharedWorker(Worker):
+    shared = True
+    before_message: Callable[[str], Awaitable[object]]
+    """Called with a session's key before each message of its client.
+
+    Messages stored for this worker were acknowledged before, so they must come first.
+    """
+
+    def __init__(
+        self, engine: Engine, lease: float, name: str, lifetime: float, tasks: Tasks
+    ) -> None:
+        super().__init__(name, lifetime)
+        self.lease = lease
+        self._engine = engine
+        self._tasks = tasks
+        self._connection = None
+        self._log = Throttle(_log)
+        self._handlers: dict[type, Callable[[Any], Awaitable[JSONObject | None]]] = {}
+        self.on_change: list[Callable[[bytes], None]] = []
+        """Called with each change on the bus; must not wait."""
+        self.on_gap: list[Callable[[], None]] = []
+        """Called when messages and changes may be lost."""
+        self._numbers = count(1)
+        self._sent: dict[int, _Sent] = {}
+        self._answers: dict[tuple[str, int], Future[JSONObject | None]] = {}
+        """The answers to messages, by sender and number."""
+        self._followed: dict[tuple[str, str], set[Event]] = {}
+        self._timer: TimerHandle | None = None
+        self._connecting: Task[None] | None = None
+        self._end: Event = Event()
+
+    # The connection.
+
+    async def begin(self) -> None:
+        """Connect to the engine; raise the error of an unusable one."""
+        ready: Future[None] = get_running_loop().create_future()
+        # A connection must be exited in the task that entered it.
+        self._connecting = get_running_loop().create_task(self._connect(ready))
+        await wait([ready, self._connecting], return_when=FIRST_COMPLETED)
+        if not ready.done():
+            task, self._connecting = self._connecting, None
+            await task
+
+    async def _connect(self, ready: Future[None]) -> None:
+        engine = self._engine
+        async with engine.connect(self.name, self.lease, self._receive) as connection:
+            self._connection = connection
+            ready.set_result(None)
+            await self._end.wait()
+
+    async def close(self) -> None:
+        """Leave the engine, which tells other workers that this one is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._connecting is not None:
+            self._end.set()
+            await wait([self._connecting])
+            if (error := self._connecting.exception()) is not None:
+                _log.error("leaving the engine failed", exc_info=error)
+
+    # Incoming.
+
+    def on(self, kind: type[_M], handle: _Handle[_M]) -> None:
+        """Set the handler of a kind; its messages are acknowledged afterwards."""
+        self._handlers[kind] = handle
+
+    def _receive(self, delivery: Delivery) -> None:
+        if isinstance(delivery, DirectMessage):
+            if (envelope := self._envelope_in(delivery.content)) is not None:
+                self._dispatch(envelope)
+        elif isinstance(delivery, Change):
+            for callback in self.on_change:
+                callback(delivery.content)
+        else:
+            assert delivery is GAP
+            self.gaps += 1
+            for callback in self.on_gap:
+                callback()
+            self._wake_followers()
+
+    def _envelope_in(self, content: bytes) -> Envelope | None:
+        try:
+            return envelopes().validate_json(content, strict=True)
+        except ValidationError as error:
+            self._log.warning("an invalid worker message was dropped: %s", faults_in(error))
+            return None
+
+    def _dispatch(self, envelope: Envelope) -> None:
+        message = envelope.message
+        if isinstance(message, Acknowledged):
+            if (sent := self._sent.get(message.number)) is not None:
+                sent.confirm(envelope.sender, message.answer or {})
+        elif isinstance(message, Wake):
+            for woken in self._followed.get((message.session, message.stream), ()):
+                woken.set()
+        elif envelope.number is not None:
+            self._tasks.start(self._acknowledge(message, envelope.sender, envelope.number))
+
+    async def _acknowledge(self, message: object, sender: str, number: int) -> None:
+        try:
+            if isinstance(message, ClientAnswered | ClientNotified):
+                await self.before_message(message.session)
+            answer = await self._answer_to(message, (sender, number))
+            await self._mail([sender], Acknowledged(number=number, answer=answer))
+        except EngineUnavailable:
+            self._log.info("a message between workers could not be acknowledged")
+
+    async def _answer_to(self, message: object, origin: tuple[str, int]) -> JSONObject | None:
+        """Handle a message once, even if it comes twice."""
+        answers = self._answers
+        if (before := answers.get(origin)) is not None:
+            return await shield(before)
+        answer: Future[JSONObject | None] = get_running_loop().create_future()
+        answers[origin] = answer
+        if len(answers) > _KEPT:
+            del answers[next(iter(answers))]
+        try:
+            answer.set_result(await self._handlers[type(message)](message))
+        finally:
+            if not answer.done():
+                # A repetition may succeed.
+                answers.pop(origin, None)
+                answer.cancel()
+        return answer.result()
+
+    # Outgoing.
+
+    async def tell(
+        self, workers: Collection[str], message: WorkerMessage, number: int | None = None
+    ) -> Mapping[str, JSONObject]:
+        waiting = set(workers) - {self.name}
+        if not waiting:
+            return {}
+        number, sent = number or next(self._numbers), _Sent(waiting)
+        self._sent[number] = sent
+        try:
+            # Sent again after half a lease.
+            for _ in range(2):
+                for gone in await self._mail(sorted(sent.waiting), message, number):
+                    sent.confirm(gone)
+                await wait([sent.done], timeout=self.lease / 2)
+                if sent.done.done():
+                    break
+                alive = await self.engine.mail.alive(frozenset(sent.waiting))
+                for gone in sent.waiting - alive:
+                    sent.confirm(gone)
+            for worker in sent.waiting:
+                self._log.warning("worker %s does not acknowledge messages", worker)
+        finally:
+            del self._sent[number]
+        return sent.answers
+
+    async def tell_or_store(
+        self, workers: Collection[str], message: ClientAnswered | ClientNotified
+    ) -> Collection[str]:
+        """Do as `tell`, and store the message for workers that seem gone but may only be late.
+
+        Return live workers that do not acknowledge it. Raise `EngineUnavailable`.
+        """
+        number = next(self._numbers)
+        late = set(workers) - {self.name} - (await self.tell(workers, message, number)).keys()
+        for worker in sorted(late):
+            await self._store(worker, message.session, self._pack(message, number))
+        # A worker that is back may have looked too early.
+        back = [worker for worker in late if not await self.is_gone(worker)]
+        return set(back) - (await self.tell(back, message, number)).keys()
+
+    async def _store(self, worker: str, key: str, content: bytes) -> None:
+        number, refused = 1, True
+        while refused:
+            appended = await self.append(key, _stream_for(worker), number, [content])
+            refused = not (appended.accepted or appended.ended)
+            number = appended.last + 1
+
+    async def read_stored(self, key: str, after: int) -> Sequence[StoredEvent]:
+        """Return the messages stored for this worker about a session, after a number.
+
+        Raise `EngineUnavailable`.
+        """
+        read, stream = self.engine.events.read, _stream_for(self.name)
+        stored = await read(key, stream, after)
+        if stored is None:
+            self._log.warning("some messages stored for this worker are lost")
+            high = (await self.append(key, stream, 0, [])).last
+            low = after if after < high else -1
+            while high - low > 1:
+                middle = (high + low) // 2
+                if (more := await read(key, stream, middle)) is None:
+                    low = middle
+                else:
+                    high, stored = middle, more
+        return () if stored is None else stored.events
+
+    async def take_in_stored(self, event: StoredEvent) -> None:
+        """Handle a stored message, unless it has come meanwhile."""
+        envelope = self._envelope_in(event.message)
+        if envelope is None or envelope.number is None:
+            return
+        if isinstance(envelope.message, ClientAnswered | ClientNotified):
+            await self._answer_to(envelope.message, (envelope.sender, envelope.number))
+
+    async def _mail(
+        self, workers: Sequence[str], message: WorkerMessage, number: int | None = None
+    ) -> frozenset[str]:
+        content = self._pack(message, number)
+        return await self.engine.mail.send([(worker, content) for worker in workers])
+
+    def _pack(self, message: WorkerMessage, number: int | None) -> bytes:
+        return envelopes().dump_json(Envelope(sender=self.name, message=message, number=number))
+
+    async def is_gone(self, worker: str) -> bool:
+        return worker != self.name and worker not in await self.engine.mail.alive([worker])
+
+    # Streams.
+
+    async def append(
+        self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False
+    ) -> Appended:
+        appended = await super().append(key, stream, number, messages, end=end)
+        if appended.accepted and (others := appended.followers - {self.name}):
+            self._tasks.start(self._wake(others, key, stream))
+        return appended
+
+    async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:
+        try:
+            for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
+                await self.engine.events.unfollow(key, stream, gone)
+        except EngineUnavailable:
+            # They also look by themselves.
+            self._log.info("workers that follow a stream could not be notified")
+
+    @asynccontextmanager
+    async def following(self, key: str, stream: str) -> AsyncGenerator[Event, None]:
+        woken, followers = Event(), self._followed.setdefault((key, stream), set())
+        followers.add(woken)
+        if self._timer is None:
+            self._look_later()
+        try:
+            await self.engine.events.follow(key, stream, self.name)
+            yield woken
+        finally:
+            followers.discard(woken)
+            if not followers and self._followed.get((key, stream)) is followers:
+                del self._followed[key, stream]
+                self._tasks.start(self._unfollow(key, stream))
+
+    async def _unfollow(self, key: str, stream: str) -> None:
+        try:
+            await self.engine.events.unfollow(key, stream, self.name)
+            if (key, stream) in self._followed:
+                # A new follower came meanwhile.
+                await self.engine.events.follow(key, stream, self.name)
+        except EngineUnavailable:
+            self._log.info("a stream could not be unfollowed")
+
+    def _look_later(self) -> None:
+        self._timer = get_running_loop().call_later(self.lease / 2, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._followed:
+            self._wake_followers()
+            self._look_later()
+
+    def _wake_followers(self) -> None:
+        for followers in self._followed.values():
+            for woken in followers:
+                woken.set()

@@ -1,0 +1,106 @@
+"""Tasks of the extension `io.modelcontextprotocol/tasks` on a server: its handlers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from ....core.errors import InvalidParams, Problem, escape_step
+from ....core.json import JSONObject
+from ....core.models.base import validator_of
+from ....core.spec import AnyRequest
+from ....messages.codec import Request
+from ....messages.envelope import SUBSCRIPTION_ID, members
+from ....rules.task_methods import CANCEL, CHANGED, GET, UPDATE
+from ....server.base import SessionBase
+from ....server.connection import ServerConnection
+from ....server.rounds import read_answer
+from .. import lifecycle
+from ..lifecycle import TaskEnded, has_ended
+from ..on_wire import wire_task
+from ..registry import TaskRegistry, UnknownTask
+from ..task import Status, Task
+from .hosting import find_task, registry_of
+
+
+async def follow(
+    connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
+) -> None:
+    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
+    spec = endpoint.connection.table.notifications[CHANGED]
+    with suppress(UnknownTask):  # It has expired.
+        while True:
+            # Its class depends on its status.
+            params = validator_of(spec.params)(with_details(task))
+            await endpoint.notify(spec, params, meta=meta, about=request)
+            if has_ended(task):
+                return
+            task = await registry.wait_for_change(task)
+
+
+def with_details(task: Task) -> JSONObject:
+    wire = wire_task(task)
+    if task.status is Status.INPUT_REQUIRED:
+        wire["inputRequests"] = dict(task.questions)
+    elif task.status is Status.COMPLETED:
+        wire["result"] = task.result
+    elif task.status is Status.FAILED:
+        wire["error"] = task.error
+    return wire
+
+
+def read_answers(
+    asked: Mapping[str, tuple[JSONObject, AnyRequest]], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the answers by question key; raise `InvalidParams` if one is invalid."""
+    faults, answers = list[Problem](), dict[str, Any]()
+    for key, (question, spec) in asked.items():
+        if key in given:
+            at = f"/params/inputResponses/{escape_step(key)}"
+            answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
+    if faults:
+        raise InvalidParams("Invalid answers", faults)
+    return answers
+
+
+async def get(session: SessionBase, params: Any) -> Any:
+    task = await find_task(session, "extension")
+    return _result(session, GET, with_details(task))
+
+
+async def update(session: SessionBase, params: Any) -> Any:
+    """Take answers to the task's questions; ignore others ("Task Update Requests")."""
+    context = session.__mcp_runtime__
+    task = await find_task(session, "extension")
+    given: JSONObject = context.raw.get("inputResponses", {})
+    specs, registry = context.spoken.wire.input_requests, registry_of(session)
+    questions = task.questions.items()
+    asked = {
+        key: (question, specs[question["method"]]) for key, question in questions if key in given
+    }
+    answers = {key: answer.to_wire() for key, answer in read_answers(asked, given).items()}
+    # An ended task has no questions.
+    with suppress(TaskEnded):
+        await registry.change(
+            task.id, lambda one: lifecycle.add_answers(one, answers, registry.clock())
+        )
+    return _result(session, UPDATE, {})
+
+
+async def cancel(session: SessionBase, params: Any) -> Any:
+    """Ask the work to end; it may have ended already ("Task Cancellation")."""
+    task, registry = await find_task(session, "extension"), registry_of(session)
+    with suppress(TaskEnded):
+        await registry.change(task.id, lambda one: lifecycle.cancel_asked(one, registry.clock()))
+    return _result(session, CANCEL, {})
+
+
+def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
+    wire = session.__mcp_runtime__.spoken.wire
+    return wire.read_result(wire.requests[method], {"resultType": "complete", **details})
+
+
+HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
+    CANCEL: cancel,
+    GET: get,
+    UPDATE: update,
+}
