@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("vectors_made_once")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit-examples.md"
 _TABLE = re.compile(
     r"^(?P<summary>\d+ of \d+ types matched[^.]*)\. (?P<counts>[^.]*)\.\n\n"
-    r"<!-- audit: (?P<packages>\S+) (?P<target>\S+) (?P<revision>\S+) -->\n"
+    r"<!-- audit: (?P<packages>\S+) (?P<sdk>\S+) (?P<revision>\S+) -->\n"
     r"(?P<rows>.*?)^<!-- end -->$",
     re.MULTILINE | re.DOTALL,
 )
