@@ -152,13 +152,13 @@ class SharedWorker(Worker):
             if (envelope := self._envelope_in(delivery.content)) is not None:
                 self._dispatch(envelope)
         elif isinstance(delivery, Change):
-            for callback in self.on_change:
-                callback(delivery.content)
+            for on_change in self.on_change:
+                on_change(delivery.content)
         else:
             assert delivery is GAP
             self.gaps += 1
-            for callback in self.on_gap:
-                callback()
+            for on_gap in self.on_gap:
+                on_gap()
             self._wake_followers()
 
     def _envelope_in(self, content: bytes) -> Envelope | None:
