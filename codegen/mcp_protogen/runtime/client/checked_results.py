@@ -150,8 +150,10 @@ def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
     try:
         if is_too_large(schema):
             raise ValueError(f"the output schema of {name[:100]} is too large")
-        noun = f"the output schema of {name}"
-        return checker(schema, noun, of_objects=False, report=partial(_log.warning, "%s: %s", noun))
+        label = f"the output schema of {name}"
+        return checker(
+            schema, label, of_objects=False, report=partial(_log.warning, "%s: %s", label)
+        )
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None

@@ -401,9 +401,9 @@ def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
 def read_commented(text: str) -> Any:
     """Read JSON that may have comments and trailing commas; raise `ValueError`."""
 
-    def blank(found: re.Match[str]) -> str:
+    def blank(match: re.Match[str]) -> str:
         # Blanks keep the places of later errors.
-        return found["text"] or re.sub(r"[^\n]", " ", found[0])
+        return match["text"] or re.sub(r"[^\n]", " ", match[0])
 
     return read_json(_LAST_COMMA.sub(blank, _COMMENT.sub(blank, text)))
 
@@ -415,11 +415,11 @@ def read_variables(text: str) -> dict[str, str]:
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
-        found = _VARIABLE.fullmatch(stripped)
-        if found is None:
+        match = _VARIABLE.fullmatch(stripped)
+        if match is None:
             raise ValueError(f"line {number} is not NAME=value")
-        value = found["plain"] if found["bare"] is None else found["bare"]
-        if found["quoted"] is not None:
-            value = _ESCAPE.sub(lambda one: _ESCAPED.get(one[1], one[0]), found["quoted"])
-        variables[found["name"]] = value
+        value = match["plain"] if match["bare"] is None else match["bare"]
+        if match["quoted"] is not None:
+            value = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[0]), match["quoted"])
+        variables[match["name"]] = value
     return variables

@@ -40,25 +40,25 @@ _FOLLOWED: Final = 100_000
 
 
 def checker(
-    schema: Mapping[str, Any], noun: str, *, of_objects: bool, report: Report | None = None
+    schema: Mapping[str, Any], label: str, *, of_objects: bool, report: Report | None = None
 ) -> Check:
-    """Return a function that validates values against a schema; `noun` names it in messages.
+    """Return a function that validates values against a schema; `label` names it in messages.
 
     With `of_objects`, the root must have the type object. Raise `ValueError` for an unusable
     schema, and `ImportError` without the package jsonschema. `report` is for schemas from
     elsewhere: it is called with what is not checked. A check that would not end is a problem.
     """
-    validators = library("jsonschema", noun)
-    dialect = _dialect(schema, noun)
+    validators = library("jsonschema", label)
+    dialect = _dialect(schema, label)
     if of_objects and schema.get("type") != "object":
-        raise ValueError(f'{noun} must have "type": "object" at its root')
+        raise ValueError(f'{label} must have "type": "object" at its root')
     cls: Any = getattr(validators, _DIALECTS[dialect])
     own: JSONObject = dict(schema)
-    registry = library("jsonschema_specifications", noun).REGISTRY
+    registry = library("jsonschema_specifications", label).REGISTRY
     patterns = Patterns(report)
-    _check_meta(cls, own, noun, patterns)
-    for part in _parts_aside(own, dialect, registry, noun):
-        _check_meta(cls, part, noun, patterns)
+    _check_meta(cls, own, label, patterns)
+    for part in _parts_aside(own, dialect, registry, label):
+        _check_meta(cls, part, label, patterns)
     room = [0]
     validator = _bounded_class(validators, cls, room, patterns, own)(own, registry=registry)
 
@@ -80,11 +80,11 @@ def checker(
     return check
 
 
-def _dialect(schema: Mapping[str, Any], noun: str) -> str:
+def _dialect(schema: Mapping[str, Any], label: str) -> str:
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
     if dialect not in _DIALECTS:
         names = ", ".join(_DIALECTS)
-        raise ValueError(f"{noun} uses the unsupported dialect {dialect}; supported: {names}")
+        raise ValueError(f"{label} uses the unsupported dialect {dialect}; supported: {names}")
     return dialect
 
 
@@ -94,25 +94,25 @@ def _problem(error: Any) -> Problem:
     return Problem(pointer_to(error.absolute_path), brief)
 
 
-def _check_meta(cls: Any, schema: JSONObject, noun: str, patterns: Patterns) -> None:
+def _check_meta(cls: Any, schema: JSONObject, label: str, patterns: Patterns) -> None:
     formats: Any = type(cls.FORMAT_CHECKER)(())
     formats.checks("regex")(patterns.is_readable)
     meta = cls(cls.META_SCHEMA, format_checker=formats)
     try:
         for error in meta.iter_errors(schema):
             pointer, brief = _problem(error)
-            raise ValueError(f"{noun} is not a valid schema: {pointer or '/'}: {brief}")
+            raise ValueError(f"{label} is not a valid schema: {pointer or '/'}: {brief}")
     except RecursionError:
-        raise ValueError(f"{noun} is nested too deeply") from None
+        raise ValueError(f"{label} is nested too deeply") from None
 
 
-def _parts_aside(schema: JSONObject, dialect: str, registry: Any, noun: str) -> list[JSONObject]:
+def _parts_aside(schema: JSONObject, dialect: str, registry: Any, label: str) -> list[JSONObject]:
     """Return subschemas that only references reach, in places where keywords have no schema.
 
     Raise `ValueError` for a reference outside the schema, and for a dialect named below the root,
     which would have other rules.
     """
-    specification = library("referencing.jsonschema", noun).specification_with(dialect)
+    specification = library("referencing.jsonschema", label).specification_with(dialect)
     root = specification.create_resource(schema)
     stack, lookups = [(root, registry.resolver_with_root(root))], list[Any]()
     own, seen, aside = {id(part) for part in _objects_in(schema)}, set[int](), list[JSONObject]()
@@ -129,16 +129,16 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, noun: str) -> 
             continue
         seen.add(id(contents))
         if len(seen) > _SCHEMAS:
-            raise ValueError(f"{noun} contains more than {_SCHEMAS:,} schemas")
+            raise ValueError(f"{label} contains more than {_SCHEMAS:,} schemas")
         if "$schema" in contents and contents is not schema:
-            raise ValueError(f"{noun} has $schema below its root, which is not supported")
-        lookups += _lookups(contents, resolver, noun)
+            raise ValueError(f"{label} has $schema below its root, which is not supported")
+        lookups += _lookups(contents, resolver, label)
         stack += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
     return aside
 
 
-def _lookups(contents: JSONObject, resolver: Any, noun: str) -> Iterator[Any]:
-    unresolvable: Any = library("referencing.exceptions", noun).Unresolvable
+def _lookups(contents: JSONObject, resolver: Any, label: str) -> Iterator[Any]:
+    unresolvable: Any = library("referencing.exceptions", label).Unresolvable
     for reference in map(contents.get, _REFERENCES):
         if not isinstance(reference, str):
             continue
@@ -146,9 +146,9 @@ def _lookups(contents: JSONObject, resolver: Any, noun: str) -> Iterator[Any]:
             lookup = resolver.lookup(reference)
         except (unresolvable, ValueError):
             reason = "is not in the schema; references are never fetched"
-            raise ValueError(f"{noun} refers to {reference!r}, which {reason}") from None
+            raise ValueError(f"{label} refers to {reference!r}, which {reason}") from None
         if not isinstance(lookup.contents, dict | bool):
-            raise ValueError(f"{noun} refers to {reference!r}, which is not a schema")
+            raise ValueError(f"{label} refers to {reference!r}, which is not a schema")
         yield lookup
 
 

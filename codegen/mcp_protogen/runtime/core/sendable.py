@@ -37,15 +37,15 @@ class Unsendable(ValueError):
         self.why: Final = why
 
 
-def sendable_text(value: Any, noun: str) -> bytes:
-    """Return a value as JSON text; `noun` names it in the log.
+def sendable_text(value: Any, label: str) -> bytes:
+    """Return a value as JSON text; `label` names it in the log.
 
     Raise `Unsendable` and `PydanticSerializationError`.
     """
     try:
         text = open_text(value)
     except PydanticSerializationError as error:
-        text = open_text(without_surrogates(as_python(value, by_alias=True), noun, error))
+        text = open_text(without_surrogates(as_python(value, by_alias=True), label, error))
     if b"NaN" in text or b"Infinity" in text or b"null" in text:
         # These may be words of a text. Models may write null for such a number.
         check_finite(as_python(value, by_alias=True))
@@ -78,14 +78,14 @@ def _has_odd_number(value: Any) -> bool:
     return False
 
 
-def without_surrogates(value: Any, noun: str, error: PydanticSerializationError) -> Any:
+def without_surrogates(value: Any, label: str, error: PydanticSerializationError) -> Any:
     """Return a value with U+FFFD in place of lone surrogates; raise `error` if it has none."""
     places: list[str] = []
     replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
     # A separate throttle entry for each method and tool.
-    named = noun[:100].replace("%", "%%")
+    named = label[:100].replace("%", "%%")
     _log.warning(f"{named} has a lone surrogate at %.200s, sent as U+FFFD", places[0])
     return replaced
 

@@ -323,15 +323,15 @@ def parameter_adapter(label: str, parameter: Parameter) -> TypeAdapter[Any]:
     return adapter_of(annotation, f"{label}: the parameter {parameter.name}")
 
 
-def adapter_of(annotation: Any, noun: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise a `TypeError` that names `noun`."""
+def adapter_of(annotation: Any, label: str) -> TypeAdapter[Any]:
+    """Return an adapter for a type; raise a `TypeError` that names `label`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)
             adapter.rebuild()
             return adapter
     except _NO_JSON as error:
-        raise TypeError(f"{noun} cannot be JSON: {_reason(error)}") from error
+        raise TypeError(f"{label} cannot be JSON: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -37,12 +37,12 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     if given is not None:
         from ..core.schema_validation import checker
 
-        noun = f"{signature.label}: the output schema"
-        schema = dict(given)
-        check = checker(schema, noun, of_objects=not models.has_any_structured)
+        schema, label = dict(given), signature.label
+        of_objects = not models.has_any_structured
+        check = checker(schema, f"{label}: the output schema", of_objects=of_objects)
 
         def write(value: Any) -> bytes:
-            text = _write_json(value, signature.label)
+            text = _write_json(value, label)
             _refuse(check(read_json(text)))
             return text
 

@@ -38,14 +38,14 @@ _MOST_WAITS: Final = 3
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
-async def parts_of_body(response: Response, noun: str) -> AsyncGenerator[bytes, None]:
+async def parts_of_body(response: Response, label: str) -> AsyncGenerator[bytes, None]:
     """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, about `noun`, for a body compressed more than once: it may grow a
+    Raise `RemoteError`, about `label`, for a body compressed more than once: it may grow a
     thousandfold each time.
     """
     if "," in response.headers.get("content-encoding", ""):
-        raise RemoteError(f"{noun}: the body is compressed more than once")
+        raise RemoteError(f"{label}: the body is compressed more than once")
     async for part in response.aiter_bytes():
         yield part
         # A few compressed bytes may become endless comments.
@@ -53,9 +53,9 @@ async def parts_of_body(response: Response, noun: str) -> AsyncGenerator[bytes, 
 
 
 class HttpReply:
-    def __init__(self, response: Response, noun: str, limit: int) -> None:
+    def __init__(self, response: Response, label: str, limit: int) -> None:
         self._response = response
-        self._what = noun
+        self._label = label
         self._limit = limit
         self.status: Final[int] = response.status_code
         self.succeeded: Final = 200 <= self.status < 300
@@ -83,12 +83,12 @@ class HttpReply:
     ) -> None:
         """Pass on the body's events, as fast as there is `room`."""
         parser = sse.Parser(self._limit)
-        with _disconnecting(self._what):
-            async for chunk in parts_of_body(self._response, self._what):
+        with _disconnecting(self._label):
+            async for chunk in parts_of_body(self._response, self._label):
                 try:
                     events = parser.feed(chunk)
                 except ValueError as error:
-                    raise RemoteError(f"{self._what}: {error}") from None
+                    raise RemoteError(f"{self._label}: {error}") from None
                 for event in events:
                     take(event)
                     await room()
@@ -100,11 +100,11 @@ class HttpReply:
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
-        with _disconnecting(self._what):
-            async for chunk in parts_of_body(self._response, self._what):
+        with _disconnecting(self._label):
+            async for chunk in parts_of_body(self._response, self._label):
                 body += chunk
                 if len(body) > limit and success:
-                    raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
+                    raise RemoteError(f"{self._label}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
         self.body = bytes(body)
@@ -130,11 +130,11 @@ class HttpWire:
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
         actual = self.url if url is None else url
-        noun = f"{method} {self._named if url is None else _redact_url(actual)}"
-        with _disconnecting(noun):
+        label = f"{method} {self._named if url is None else _redact_url(actual)}"
+        with _disconnecting(label):
             response = await self._send(method, {**self._headers, **headers}, body, actual)
         try:
-            yield HttpReply(response, noun, self._limit)
+            yield HttpReply(response, label, self._limit)
         finally:
             await response.aclose()
 
@@ -182,11 +182,11 @@ def _redact_url(url: URL) -> str:
 
 
 @contextmanager
-def _disconnecting(noun: str) -> Generator[None, None, None]:
+def _disconnecting(label: str) -> Generator[None, None, None]:
     package = httpx2()
     try:
         yield
     except (package.RequestError, package.InvalidURL) as error:
         reason = str(error)
-        text = f"{noun}: {type(error).__name__}{f': {reason}' if reason else ''}"
+        text = f"{label}: {type(error).__name__}{f': {reason}' if reason else ''}"
         raise Disconnected(text) from None

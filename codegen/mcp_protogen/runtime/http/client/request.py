@@ -97,13 +97,13 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
     return value if isinstance(message, Response) else None
 
 
-def http_error(noun: str, reply: HttpReply) -> HttpError:
+def http_error(label: str, reply: HttpReply) -> HttpError:
     readable = reply.media in (fields.JSON, "text/plain")
     excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
-    message = f"HTTP {reply.status} to {noun}{f': {text}' if text else ''}"
+    message = f"HTTP {reply.status} to {label}{f': {text}' if text else ''}"
     return HttpError(reply.status, message, reply.retry_after)
 
 
@@ -164,8 +164,8 @@ class PostedRequest:
         data, name = reply.body, self.message.name
         try:
             if reply.media != fields.JSON or not data.strip():
-                noun = f"HTTP {reply.status} does not answer {name}"
-                raise HttpError(reply.status, f"{noun} ({reply.media or 'no content type'})")
+                label = f"HTTP {reply.status} does not answer {name}"
+                raise HttpError(reply.status, f"{label} ({reply.media or 'no content type'})")
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:

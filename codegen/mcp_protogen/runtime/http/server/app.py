@@ -37,7 +37,7 @@ from .cors import CrossOrigin
 from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
 from .options import USUAL_HTTP, HttpOptions
-from .resource_metadata import tell_anybody
+from .resource_metadata import send_document
 from .routes import Route, RouteResponse, Routes
 from .scope_check import check_known
 from .sessions.servers import cannot_begin
@@ -133,7 +133,7 @@ class HttpApp:
         self._unchecked: dict[str, _Handler] = {}
         """Handlers without checks, by path: where to get a token, and health."""
         if http.authentication is not None and (resource := http.authentication.resource):
-            metadata = partial(tell_anybody, resource.to_json())
+            metadata = partial(send_document, resource.to_json())
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:

@@ -23,7 +23,7 @@ _FIELDS: Final = {
 }
 
 
-async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
+async def send_document(document: bytes, exchange: HttpExchange) -> None:
     """Answer with a document for pages of any origin; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
@@ -54,7 +54,7 @@ class MetadataApp:
                 page = self._documents.get(scope.get("root_path", "") + path)
             if page is None:
                 raise HttpRefusal(404, "Not found: no resource has its metadata here")
-            await tell_anybody(page, exchange)
+            await send_document(page, exchange)
         except HttpRefusal as refused:
             await exchange.respond(refused.status, refused.body, refused.fields)
 

@@ -130,9 +130,9 @@ def _read_first(
     return _Missing(answers)
 
 
-def _split(url: str, noun: str) -> tuple[str, str]:
+def _split(url: str, label: str) -> tuple[str, str]:
     parts = split_url(url)
     if parts is None:
-        raise InvalidMetadata(f"The {noun} is not an http(s) URL: {redact_url(url)}")
+        raise InvalidMetadata(f"The {label} is not an http(s) URL: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path
