@@ -72,6 +72,7 @@ class Calls:
     async def _serve(self, call: _Call | None) -> None:
         connection: Any = None
         while call is not None:
+            # Others were cancelled, or timed out.
             if not call.rows.done():
                 connection = await self._make(call, connection)
             call = self._calls.popleft() if self._calls else await self._next()
