@@ -298,7 +298,7 @@ async def test_a_crash_loses_messages_which_is_a_gap_but_no_session(
         await begin_session(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         await a.connection.bus.publish([b"1", b"2"])
-        await until(lambda: len(b.changes) == 2)
+        await until(lambda: len(a.changes) == len(b.changes) == 2)
         postgres_server.crash()
         postgres_server.start()
         await until(lambda: a.gaps and b.gaps and a.connection.current and b.connection.current)
