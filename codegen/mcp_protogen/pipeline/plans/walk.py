@@ -10,6 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_protogen.pipeline.derive.expressions import (
+    ByKind,
+    accepts,
+    alternatives,
+    arms_of,
+    by_kind,
+    by_name,
+    constants,
+    describe,
+    flat,
+    goes_when_empty,
+    object_fields,
+    resolve_alias,
+    usual,
+)
 from mcp_protogen.pipeline.inputs.translations import StepDirection, TranslationAction
 from mcp_protogen.pipeline.ir import (
     Anything,
@@ -24,21 +39,6 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
     UnionIR,
-)
-from mcp_protogen.pipeline.plans.expressions import (
-    ByKind,
-    accepts,
-    alternatives,
-    arms_of,
-    by_kind,
-    by_name,
-    constants,
-    describe,
-    flat,
-    goes_when_empty,
-    object_fields,
-    resolve_alias,
-    usual,
 )
 from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
