@@ -382,7 +382,7 @@ def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_ou
 
 def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tuple[str, str]]:
     irs = [derive_revision(sources.load_pinned(name, schema)).ir for name in (older, newer)]
-    return set(find_unsettled(irs[0], irs[1], (translation_of(document, newer, ""),)))
+    return set(find_unsettled(irs[0], irs[1], translation_of(document, newer, "")))
 
 
 def test_each_choice_decides_its_difference(

@@ -38,7 +38,7 @@ class RevisionPair:
 
     def open(self, translation: Translation) -> _Open:
         """Return the undecided differences, by direction and place."""
-        return find_unsettled(self.older.ir, self.newer.ir, (translation,))
+        return find_unsettled(self.older.ir, self.newer.ir, translation)
 
 
 def translation_file(own: Json | None, step: RevisionPair) -> Json:

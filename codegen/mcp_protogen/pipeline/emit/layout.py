@@ -2,9 +2,8 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TypedDict
 
@@ -206,7 +205,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
 def shared_modules(
     pairs: Iterable[PairTables], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the tables of each pair of revisions, their package, and the bridge."""
+    """Yield the tables of each step between revisions, their package, and the bridge."""
     client = "client" in selection.modules
     for module, path, template in (
         ("bridge", "bridge.py", templates.BRIDGE),
@@ -222,15 +221,21 @@ def shared_modules(
             }
             yield _render_module(path, template, context, renderer)
     for pair in pairs:
-        path = f"translate/{pair.older.module}__{pair.newer.module}.py"
+        path = f"translate/{pair.newer.module}.py"
         tables = views.pair_context(pair, renderer.runtime_in(path))
         yield _render_module(path, templates.TRANSLATION, tables, renderer)
 
 
 def package_modules(
-    revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
+    revisions: tuple[ListedRevision, ...],
+    steps: Iterable[str],
+    selection: PartSelection,
+    renderer: Renderer,
 ) -> Iterator[Module]:
-    """Yield the package's `__init__`, which lists its revisions, and `app.py`."""
+    """Yield the package's `__init__`, which lists its revisions, and `app.py`.
+
+    `steps` are the modules of tables between revisions.
+    """
     modules = [str(revision.module) for revision in revisions]
     exported = (name for _, names in selection.exports for name in names)
     exports = [name for name in exported if not name.startswith("__")]
@@ -246,7 +251,7 @@ def package_modules(
         "runtime_exports": selection.exports,
         "package_exported": sorted(["REVISIONS", "load", *present, *exports, *instances]) + modules,
         "instances": instances,
-        "parts": _parts(modules, selection),
+        "parts": _parts(steps, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
@@ -259,11 +264,11 @@ def package_modules(
         yield _render_module("app.py", templates.APPS, apps, renderer)
 
 
-def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
+def _parts(steps: Iterable[str], selection: PartSelection) -> dict[str, str]:
     """Return the packages of the modules that the runtime asks for, by their places."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
-        modules += map("__".join, combinations(revisions, 2))
+        modules += steps
     return {f"translate.{module}": ".translate" for module in modules}
 
 

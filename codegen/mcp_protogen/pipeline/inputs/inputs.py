@@ -100,11 +100,7 @@ class _SchemaFolder:
             patches=_patches_digest(patches, options.patches_of(revision)),
             facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
-            rules=(
-                digest(translation)
-                if (translation := self._translation(revision, options)) is not None
-                else ""
-            ),
+            rules=self._rules_digest(revision, options),
             era=facts["lifecycle"]["era"] if facts is not None else "",
         )
 
@@ -148,6 +144,19 @@ class _SchemaFolder:
         facts = facts_for(self._folder, revision, structure)
         patches = document if document is not None else self._json(facts.origin, "patches.json")
         return facts.document, patches
+
+    def _rules_digest(self, revision: str, options: GenerationOptions) -> str:
+        """Return the digest of all that decides the steps to a revision from the one before."""
+        rules = self._translation(revision, options)
+        before = max((name for name in options.revisions if name < revision), default=revision)
+        between: list[Any] = []
+        for name in sorted(name for name in self._pins if before < name < revision):
+            snapshot = self._pinned_schema(name)[-1]
+            sources = self._facts_and_patches(name, snapshot)
+            between.append([sha256(snapshot), *sources, self._translation(name, options)])
+        if between:
+            return digest([rules, *between])
+        return "" if rules is None else digest(rules)
 
     def _translation(self, revision: str, options: GenerationOptions) -> Any:
         file = options.rules.get(revision)

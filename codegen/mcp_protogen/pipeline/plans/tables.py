@@ -1,20 +1,21 @@
-"""The translation tables of a pair of revisions, in both directions, with only the changes."""
+"""The translation tables between adjacent revisions, in both directions, with only the changes."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
     Translation,
     TranslationAction,
+    all_steps,
     place_of,
-    rules_between,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
 from mcp_protogen.pipeline.plans.step_actions import StepActions
@@ -53,27 +54,30 @@ class PairTables:
 def all_tables(
     revisions: Mapping[str, RevisionIR], options: GenerationOptions
 ) -> tuple[PairTables, ...]:
-    """Return the tables of each pair of revisions, adjacent or not.
+    """Return the tables of each step from the oldest of the revisions to the newest.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor
-    translation rules decide.
+    A step may lead to a revision between them, which is then derived. Raise `ProblemError`
+    (`undecided-difference`) with every difference that neither types nor translation rules decide.
     """
     tables: list[PairTables] = []
     problems: list[Problem] = []
-    for older, newer in combinations(sorted(revisions), 2):
-        steps = rules_between(schema_folder(), older, newer, options)
+    for step in all_steps(schema_folder(), options):
+        older, newer = (
+            revisions.get(id) or derive_revision(sources.load(id, options)).ir
+            for id in (step.older, step.newer)
+        )
         try:
-            tables.append(pair_tables(revisions[older], revisions[newer], steps))
+            tables.append(pair_tables(older, newer, step))
         except ProblemError as error:
             problems += error.problems
     raise_errors(problems)
     return tuple(tables)
 
 
-def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
-    """Return the tables of one pair; raise `ProblemError` as `all_tables` does."""
-    up, found = _direction(older, newer, "up", steps)
-    down, more = _direction(newer, older, "down", steps)
+def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> PairTables:
+    """Return the tables of one step; raise `ProblemError` as `all_tables` does."""
+    up, found = _direction(older, newer, "up", step)
+    down, more = _direction(newer, older, "down", step)
     problems = [*found, *more]
     if problems:
         raise ProblemError(*problems)
@@ -81,14 +85,14 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 
 
 def find_unsettled(
-    older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
+    older: RevisionIR, newer: RevisionIR, step: Translation
 ) -> Mapping[tuple[StepDirection, str], str]:
     """Return the places that no action decides, and those of actions without effect.
 
     The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
-    for walk, _ in (_walk(older, newer, "up", steps), _walk(newer, older, "down", steps)):
+    for walk, _ in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
         for action in walk.actions.idle():
@@ -105,9 +109,9 @@ def _walk(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
-    steps: tuple[Translation, ...],
+    step: Translation,
 ) -> tuple[Walk, Mapping[str, Method]]:
-    walk = Walk(source, destination, direction, StepActions(steps, direction))
+    walk = Walk(source, destination, direction, StepActions(step, direction))
     methods = dict(_methods(walk))
     for name in _BESIDE:
         if _has(source, name) and _has(destination, name):
@@ -119,9 +123,9 @@ def _direction(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
-    steps: tuple[Translation, ...],
+    step: Translation,
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walk(source, destination, direction, steps)
+    walk, methods = _walk(source, destination, direction, step)
     plans, named = _keep_working(walk.plans)
     table = Direction(
         source.id,
@@ -135,9 +139,7 @@ def _direction(
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    if [step.newer for step in steps] == [newer]:
-        # Between distant revisions, the place of an action may exist only in between.
-        problems += [_idle(action) for action in walk.actions.idle()]
+    problems += [_idle(action) for action in walk.actions.idle()]
     return table, problems
 
 
@@ -146,11 +148,7 @@ def _has(revision: RevisionIR, name: str) -> bool:
 
 
 def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
-    choices = {
-        (choice.direction, choice.at): choice.place
-        for step in walk.actions.steps
-        for choice in step.choices
-    }
+    choices = {(choice.direction, choice.at): choice.place for choice in walk.actions.step.choices}
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
@@ -185,14 +183,18 @@ def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
     if not source.results or not destination.results:
         return None
     for kind in source.results[1:]:
-        for name in walk.actions.other_names(str(kind), walk.direction):
+        for name in walk.actions.other_names(str(kind)):
             if name in destination.results[1:]:
                 walk.find_step(Ref(kind), Ref(name), source.method)
     return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
 
 
 def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {(code.method, code.was): (code.becomes, code.reason) for code in actions.codes}
+    return {
+        (change.method, change.was): (change.becomes, change.reason)
+        for change in actions.step.errors
+        if change.direction == actions.direction
+    }
 
 
 # Cutting: a plan without effect is dropped, with all references to it.

@@ -337,7 +337,7 @@ class Walk:
 
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         name = arm.name if isinstance(arm, Ref) else ""
-        names = {name, *self.actions.other_names(name, self.direction)}
+        names = {name, *self.actions.other_names(name)}
         refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
         return next((ref for ref in refs if ref.name in names), None)
 

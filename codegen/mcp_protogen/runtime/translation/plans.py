@@ -117,10 +117,14 @@ Plan: TypeAlias = Members | Arms | Whole
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The steps for the params and the result of a method; None if nothing changes."""
+    """The steps for the params and the result of a method; None if nothing changes.
+
+    `becomes` is its name in the destination, if that is another one.
+    """
 
     params: Step | None
     result: Step | None
+    becomes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

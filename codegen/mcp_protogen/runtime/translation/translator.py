@@ -40,44 +40,51 @@ _IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
+    """Translates from one revision to another, over the revisions between them."""
 
-    def __init__(self, direction: Direction) -> None:
-        self.direction: Final = direction
-        self._runs: dict[str, Run] = {}
+    def __init__(self, directions: Iterable[Direction]) -> None:
+        self._steps: Final = tuple(map(_StepTranslator, directions))
         self._messages: dict[tuple[str, Part], Run | None] = {}
 
     def message(self, method: str, part: Part) -> Run | None:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            step: Step | None = getattr(self.direction.methods[method], part)
-            self._messages[key] = None if step is None else self._step(step)
+            runs: list[Run | None] = []
+            for step in self._steps:
+                runs.append(step.message(method, part))
+                method = step.method(method)
+            self._messages[key] = _chain(runs)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raise `LookupError` for a type that the destination lacks.
+        Raise `LookupError` for a type that a later revision on the way lacks.
         """
-        if name in self.direction.plans:
-            return self._function_for(name)
-        if name in self.direction.same:
-            return None
-        raise LookupError(
-            f"{self.direction.destination} has no equivalent of {name} of {self.direction.source}"
-        )
+        runs: list[Run | None] = []
+        for step in self._steps:
+            runs.append(step.of_type(name))
+            name = step.becomes(name)
+        return _chain(runs)
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
-        if name in self.direction.same:
-            return self.direction.same[name]
-        self.of_type(name)
-        return self.direction.plans[name].becomes
+        for step in self._steps:
+            name = step.becomes(name)
+        return name
+
+    def method(self, name: str) -> str:
+        """Return the destination's name of a method."""
+        for step in self._steps:
+            name = step.method(name)
+        return name
 
     def code(self, method: str, code: int) -> int:
-        errors = self.direction.errors
-        found = errors.get((method, code)) or errors.get(("", code))
-        return code if found is None else found[0]
+        for step in self._steps:
+            code = step.code(method, code)
+            method = step.method(method)
+        return code
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -89,6 +96,57 @@ class Translator:
             return Translated(value)
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
+
+
+def _chain(runs: Iterable[Run | None]) -> Run | None:
+    """Return the function that calls all of them, in order."""
+    working = [run for run in runs if run is not None]
+    if len(working) < 2:
+        return working[0] if working else None
+
+    def run_all(value: Any, at: Place, report: Report) -> Any:
+        for run in working:
+            value = run(value, at, report)
+        report.unite()
+        return value
+
+    return run_all
+
+
+class _StepTranslator:
+    """Translates from one revision to the next or the one before."""
+
+    def __init__(self, direction: Direction) -> None:
+        self.direction: Final = direction
+        self._runs: dict[str, Run] = {}
+
+    def message(self, method: str, part: Part) -> Run | None:
+        step: Step | None = getattr(self.direction.methods[method], part)
+        return None if step is None else self._step(step)
+
+    def of_type(self, name: str) -> Run | None:
+        if name in self.direction.plans:
+            return self._function_for(name)
+        if name in self.direction.same:
+            return None
+        raise LookupError(
+            f"{self.direction.destination} has no equivalent of {name} of {self.direction.source}"
+        )
+
+    def becomes(self, name: str) -> str:
+        if name in self.direction.same:
+            return self.direction.same[name]
+        self.of_type(name)
+        return self.direction.plans[name].becomes
+
+    def method(self, name: str) -> str:
+        method = self.direction.methods.get(name)
+        return method.becomes or name if method else name
+
+    def code(self, method: str, code: int) -> int:
+        errors = self.direction.errors
+        found = errors.get((method, code)) or errors.get(("", code))
+        return code if found is None else found[0]
 
     def _function_for(self, name: str) -> Run:
         run = self._runs.get(name)
@@ -262,13 +320,23 @@ def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
 def translator(package: ModuleType, source: str, destination: str) -> Translator:
     """Return the translator of a generated package between two of its revisions.
 
-    Raise `LookupError` if the package has no table for them.
+    Raise `LookupError` if the package has no tables for them.
     """
-    older, newer = sorted((source, destination))
-    tables = package.__mcp_part__(f"translate.{module_name(older)}__{module_name(newer)}")
-    if tables is None:
-        raise LookupError(f"{package.__name__} has no table between {older} and {newer}")
-    return Translator(tables.UP if source == older else tables.DOWN)
+    down: list[Direction] = []
+    up: list[Direction] = []
+    start, end = source, destination
+    while start != end:
+        # Each revision has a table to an older one, so the newer of two leads to where they meet.
+        step = package.__mcp_part__(f"translate.{module_name(max(start, end))}")
+        if step is None:
+            raise LookupError(f"{package.__name__} has no tables from {source} to {destination}")
+        if start > end:
+            down.append(step.DOWN)
+            start = step.DOWN.destination
+        else:
+            up.insert(0, step.UP)
+            end = step.UP.source
+    return Translator([*down, *up])
 
 
 def module_name(revision: str) -> str:
