@@ -108,7 +108,7 @@ def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ..
 
 # Open decisions of the types.
 
-ITEM, OTHER = a("Item", member("label")), a("Other", member("kind", required=True))
+ITEM, OTHER = a("Item", member("label"), member("more")), a("Other", member("kind", required=True))
 X, NEEDED, COUNT = member("x"), member("x", required=True), member("x", NUMBER)
 MAYBE, LIMITED = replace(X, nullable=True), replace(COUNT, constraints=(("ge", 0),))
 PLAIN, LOUD = (member("x", ir.LiteralOf(values)) for values in (("plain",), ("plain", "loud")))
@@ -230,7 +230,10 @@ def test_recursive_type_refers_to_its_own_plan() -> None:
 FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
 AT_ITEM = member("item", ref("Item"))
-MOVED = Members("Params", move={"x": Move(("item", "label"), WHY)})
+MOVED = Members("Params", move={"x": (Move(("item", "label"), WHY),)})
+PARTED = Members("Params", move={"item": (Move(("x",), WHY, ("label",)), Move((), WHY, ("more",)))})
+RENAMED = Members("Params", move={"y": (Move(("x",), WHY),)}, undefined=("x",))
+PARTS: Json = {"move": {"label": "x", "more": None}}
 USUAL = Members("Params", drop={"x": Drop(WHY, usual="a")})
 FILLED_IN = member("x", required=True, default="a")
 HARMLESS = Members("Params", drop={"x": Drop(WHY, harmless=True)})
@@ -245,6 +248,7 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "drop, filled in": ("Params.x", {"drop": "lossy"}, (FILLED_IN,), (), USUAL),
     "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
+    "move, parts": ("Params.item", PARTS, (AT_ITEM, X), (X,), PARTED),
     "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", undefined=("x",), add={"x": 1})),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
@@ -263,10 +267,43 @@ def test_a_rule_does_what_it_says() -> None:
             assert made.plans.get("Params") == plan
 
 
-def test_move_to_missing_place_drops_member() -> None:
-    moving = rule("Params.x", down={"move": "item.gone"})
-    made = both_ways((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
-    assert made.plans == {"Params": Members("Params", drop={"x": Drop(f"{OLDEST} has no x here.")})}
+def test_required_member_of_another_name_is_filled_by_its_move() -> None:
+    up, down = rule("Params.y", up={"move": "x"}), rule("Params.x", down={"move": "y"})
+    older = (a("Params", replace(NEEDED, wire="y")),)
+    made = both_ways(older, (a("Params", NEEDED),), up, down)
+    assert made.up.plans == {"Params": RENAMED}
+    back = Members("Params", move={"x": (Move(("y",), WHY),)}, undefined=("y",))
+    assert made.down.plans == {"Params": back}
+    (problem,) = problems_of((a("Params", replace(X, wire="y")),), (a("Params", NEEDED),), up, down)
+    assert problem.message.endswith(f"Params.x: is required in {MIDDLE}")
+
+
+PATHS: dict[str, tuple[object, str]] = {
+    "a member that is not there": ("item.gone", "there is no member 'gone'"),
+    "a part that is not there": ({"part": "item.label"}, "there is no member 'part'"),
+    "no path": ("item..label", "is not a path"),
+    "an entry of no array": ("item[label=a]", "brackets follow an array"),
+    "an entry of another type": ("items[kind=a].label", "there is no entry with kind=a"),
+}
+
+
+def test_a_path_that_does_not_fit_the_types_is_refused_with_its_step() -> None:
+    older = (a("Params", AT_ITEM, member("items", array("Item"))), ITEM)
+    newer = (a("Params", *older[0].fields, X), ITEM)
+    for name, (move, why) in PATHS.items():
+        with tables.case(name):
+            problems = problems_of(older, newer, rule("Params.x", down={"move": move}))
+            (problem,) = [found for found in problems if found.code == "bad-rule"]
+            assert why in problem.message and "Params.x cannot be moved" in problem.message
+            assert (problem.place, problem.pointer) == ("mine.json", "/rules/0")
+
+
+def test_a_new_object_that_would_lack_a_required_member_is_undecided() -> None:
+    moving = rule("Params.x", down={"move": "others[label=a].text"})
+    full = a("Full", member("label"), member("text"), member("kind", required=True))
+    older = (a("Params", member("others", array("Full"))), full)
+    (problem,) = problems_of(older, (a("Params", *older[0].fields, X), full), moving)
+    assert problem.message.endswith("moves to others[label=a].text, which requires kind")
 
 
 def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
@@ -334,7 +371,8 @@ def test_rules_and_the_runtime_know_the_same_functions() -> None:
         for action in step.actions
         if action.do in ("apply", "finish")
     }
-    assert found == set(CONVERSIONS)
+    # A revision that moves structured content has a use for it: see `moved_results`.
+    assert found | {"structured_content_also_as_text"} == set(CONVERSIONS)
 
 
 UNFIT: dict[str, tuple[GivenFile, str]] = {

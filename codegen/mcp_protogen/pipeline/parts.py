@@ -218,7 +218,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL}),
         {
-            "core": ("form_fields", "losses"),
+            "core": ("form_fields", "losses", "value_paths"),
             "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,

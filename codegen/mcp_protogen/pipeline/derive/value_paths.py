@@ -4,7 +4,7 @@ A path names members, and in brackets the entry of an array or map by its consta
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_protogen.pipeline.derive.expressions import by_name, flat, object_fields, plain
@@ -30,24 +30,35 @@ class UnknownPath(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TypedPath:
-    """A path, and the type of the value at its end."""
+    """A path, and the type of the value at its end.
+
+    New objects on the way to it lack the required members `lacking`.
+    """
 
     path: ValuePath
     type: TypeExpr
+    lacking: tuple[str, ...] = ()
 
 
 def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> TypedPath:
     """Return the path in a text, from a value of the type `start`; raise `UnknownPath`."""
     path: list[str | Entry] = []
-    type_ = start
+    type_, lacking = start, list[str]()
+    given: Container[str] | None = None
     for step in _split(text):
+        if given is not None and isinstance(step, str):
+            members = _members(plain(type_, types), types).values()
+            required = (member.wire for member in members if member.required)
+            lacking += (name for name in required if name != step and name not in given)
         if isinstance(step, str):
             type_ = _member(type_, step, types)
             path.append(step)
+            given = ()
         else:
             is_map, type_ = _entry(type_, step, types)
             path.append(Entry(step, "-".join(map(str, step.values())) if is_map else None))
-    return TypedPath(tuple(path), type_)
+            given = step
+    return TypedPath(tuple(path), type_, tuple(lacking))
 
 
 def _split(text: str) -> Iterator[str | dict[str, str]]:

@@ -13,13 +13,12 @@ from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
     Translation,
-    TranslationAction,
     all_steps,
     place_of,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
 from mcp_protogen.pipeline.plans.step_actions import StepActions
-from mcp_protogen.pipeline.plans.walk import Walk
+from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Arms,
@@ -95,8 +94,8 @@ def find_unsettled(
     for walk, _ in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
-        for action in walk.actions.idle():
-            found.setdefault((walk.direction, action.at), "this place does not exist")
+        for unfit in _unfit(walk):
+            found.setdefault((walk.direction, unfit.action.at), unfit.why)
     return found
 
 
@@ -139,7 +138,7 @@ def _direction(
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    problems += [_idle(action) for action in walk.actions.idle()]
+    problems += map(_bad_rule, _unfit(walk))
     return table, problems
 
 
@@ -160,22 +159,31 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     )
 
 
-def _idle(action: TranslationAction) -> Problem:
-    place, _, pointer = action.place.partition("#")
+def _unfit(walk: Walk) -> Iterator[UnfitAction]:
+    """Yield the actions that cannot be done, or have no effect."""
+    yield from walk.unfit
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    why = f"in direction {action.direction}, {action.at} does not exist"
+    for action in walk.actions.idle():
+        yield UnfitAction(action, f"{action.at} does not exist", hint)
+
+
+def _bad_rule(unfit: UnfitAction) -> Problem:
+    place, _, pointer = unfit.action.place.partition("#")
+    why = f"in direction {unfit.action.direction}, {unfit.why}"
     message = f"this translation rule has no effect: {why}"
-    return Problem("bad-rule", message, place, pointer, hint)
+    return Problem("bad-rule", message, place, pointer, unfit.hint)
 
 
 def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
     destinations = {method.method: method for method in walk.destination.methods}
     for method in walk.source.methods:
-        other = destinations.get(method.method)
+        names = walk.actions.other_names(method.method)
+        other = next((destinations[name] for name in names if name in destinations), None)
         if other is not None:
             yield method.method, Method(
                 walk.find_step(Ref(method.params), Ref(other.params), method.method),
                 _result(walk, method, other),
+                "" if other.method == method.method else other.method,
             )
 
 
@@ -248,10 +256,14 @@ def _rewrite(part: Any, names: Mapping[str, str]) -> Any:
             last = _rewrite(otherwise, names)
             idle = last is None and all(step is None for _, _, step in new_cases)
             return None if idle else When(new_cases, last)
-        case Method(params, result):
-            return Method(_rewrite(params, names), _rewrite(result, names))
+        case Method(params, result, becomes):
+            return Method(_rewrite(params, names), _rewrite(result, names), becomes)
         case Members():
-            return replace(part, inside=_rewrite_steps(part.inside, names))
+            moves = {
+                name: tuple(replace(move, step=_rewrite(move.step, names)) for move in moves)
+                for name, moves in part.move.items()
+            }
+            return replace(part, move=moves, inside=_rewrite_steps(part.inside, names))
         case Arms():
             return replace(part, arms=_rewrite_steps(part.arms, names))
         case Whole():

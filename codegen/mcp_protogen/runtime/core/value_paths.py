@@ -1,6 +1,6 @@
 """Paths to values inside decoded JSON, as the tables of a revision name them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,6 +28,15 @@ def find(value: Any, path: ValuePath) -> Any:
     return value
 
 
+def keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
+    """Yield the names and indices on the way to each value that a path leads to."""
+    if not path:
+        yield ()
+        return
+    for key in _keys(value, path[0]):
+        yield from ((key, *rest) for rest in keys_of(value[key], path[1:]))
+
+
 def put(value: Any, path: ValuePath, new: Any) -> Any:
     """Return a copy with `new` at a path; missing objects and entries are added."""
     if not path:
@@ -49,15 +58,20 @@ def put(value: Any, path: ValuePath, new: Any) -> Any:
 
 def _key(value: Any, step: str | Entry) -> Any:
     """Return the index or the name of a step."""
-    if isinstance(step, str):
-        if is_object(value) and step in value:
-            return step
-        raise LookupError(step)
-    places = value if is_object(value) else range(len(value) if is_array(value) else 0)
-    for place in places:
-        if is_object(value[place]) and step.constants.items() <= value[place].items():
-            return place
+    for key in _keys(value, step):
+        return key
     raise LookupError(step)
+
+
+def _keys(value: Any, step: str | Entry) -> Iterator[Any]:
+    if isinstance(step, str):
+        yield from (step,) if is_object(value) and step in value else ()
+        return
+    items: Iterable[tuple[Any, Any]]
+    items = value.items() if is_object(value) else enumerate(value if is_array(value) else ())
+    for key, item in items:
+        if is_object(item) and step.constants.items() <= item.items():
+            yield key
 
 
 def _start(step: str | Entry, rest: ValuePath) -> JSONObject | list[Any]:

@@ -4,7 +4,7 @@ Plans are compiled into functions on demand. Such a function takes a value, its 
 for losses. It returns the same object if nothing changes, or a copy of the changed parts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
@@ -12,10 +12,11 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Loss, Translated
+from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
+from ..core.value_paths import Entry, keys_of, put
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
@@ -160,10 +161,13 @@ class _StepTranslator:
         match plan:
             case Members():
                 undefined = Drop(f"{self.direction.source} does not define it.")
-                removed: dict[str, Drop | Move] = dict.fromkeys(plan.undefined, undefined)
-                removed |= {**plan.move, **plan.drop}
+                dropped = {**dict.fromkeys(plan.undefined, undefined), **plan.drop}
+                moved = {
+                    member: [(move, self._step(move.step)) for move in moves]
+                    for member, moves in plan.move.items()
+                }
                 inside = [(member, self._step(step)) for member, step in plan.inside.items()]
-                return _members(plan, removed, inside)
+                return _members(plan, dropped, moved, inside)
             case Arms():
                 arms = {kind: self._step(step) for kind, step in plan.arms.items()}
                 return _arms(plan.tag, plan.apply, arms)
@@ -194,12 +198,17 @@ def _conversions(calls: Iterable[Apply]) -> list[tuple[Conversion, str]]:
 
 
 def _members(
-    plan: Members, removed: Mapping[str, Drop | Move], inside: list[tuple[str, Run]]
+    plan: Members,
+    dropped: Mapping[str, Drop],
+    moved: Mapping[str, list[tuple[Move, Run]]],
+    inside: list[tuple[str, Run]],
 ) -> Run:
     apply, finish = _conversions(plan.apply), _conversions(plan.finish)
-    names, emptied = frozenset(removed), plan.emptied
+    names, emptied = frozenset((*dropped, *moved)), plan.emptied
+    entered = {move.to[0] for moves in plan.move.values() for move in moves if move.to[1:]}
     # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
+    add_first = [(member, text) for member, text in add if member in entered]
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         out = value
@@ -207,9 +216,14 @@ def _members(
             out = convert(out, Site(at, report, why))
         if not names.isdisjoint(out):
             out = dict(out)
-            for member, removal in removed.items():
+            moving = [(member, out.pop(member)) for member in moved if member in out]
+            for member, drop in dropped.items():
                 if member in out:
-                    _remove(out, member, removal, at, report)
+                    _drop(out.pop(member), drop, (at, member), report)
+            if moving:
+                out = _add(out, add_first)
+            for member, old in moving:
+                out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
             if member in out:
                 result = translate(old := out[member], (at, member), report)
@@ -220,10 +234,8 @@ def _members(
                         del out[member]
                         if report.thorough:
                             report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
-        for member, text in add:
-            if member not in out:
-                out = dict(out) if out is value else out
-                out[member] = read_json(text)
+        if add:
+            out = _add(out, add)
         for convert, why in finish:
             out = convert(out, Site(at, report, why))
         return out
@@ -231,28 +243,53 @@ def _members(
     return run
 
 
-def _remove(out: JSONObject, member: str, removal: Drop | Move, at: Place, report: Report) -> None:
-    if isinstance(removal, Move):
-        _move(out, member, removal, at, report)
-        return
-    given = out.pop(member)
-    harmless = removal.harmless or (removal.usual is not None and given == removal.usual)
+def _add(out: JSONObject, members: Iterable[tuple[str, bytes]]) -> JSONObject:
+    new = {member: read_json(text) for member, text in members if member not in out}
+    return {**out, **new} if new else out
+
+
+def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
+    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
     if report.thorough or not harmless:
-        report.lose((at, member), "dropped", removal.why, harmless=harmless)
+        report.lose(at, "dropped", drop.why, harmless=harmless)
 
 
-def _move(out: JSONObject, member: str, move: Move, at: Place, report: Report) -> None:
-    value = out.pop(member)
-    *path, last = move.to
-    parent = out
-    for step in path:
-        parent[step] = dict(parent.get(step, {}))
-        parent = parent[step]
-    if last in parent:
-        report.lose((at, member), "dropped", move.why)
+def _move(
+    out: JSONObject, value: Any, moves: list[tuple[Move, Run]], at: Place, report: Report
+) -> JSONObject:
+    why, taken = moves[0][0].why, set[tuple[str | int, ...]]()
+    what: What | None = None
+    for move, translate in moves:
+        for keys in keys_of(value, move.source):
+            place, old = at, value
+            for depth, (key, step) in enumerate(zip(keys, move.source, strict=True), 1):
+                place, old = (place, key), old[key]
+                if isinstance(step, Entry):
+                    taken.update((*keys[:depth], name) for name in step.constants)
+            taken.add(keys)
+            if not move.to:
+                what = what or "dropped"
+            elif any(keys_of(out, move.to)):
+                report.lose(place, "dropped", why)
+            else:
+                out, what = put(out, move.to, translate(old, place, report)), "moved"
+    if what is not None:
+        report.lose(at, what, why, harmless=True)
+    _lose_others(value, (), taken, Site(at, report, why))
+    return out
+
+
+def _lose_others(
+    value: Any, keys: tuple[str | int, ...], taken: Collection[tuple[str | int, ...]], site: Site
+) -> None:
+    """Report the parts of a value, which is at `keys`, that were not taken."""
+    if keys in taken:
+        return
+    if any(other_keys[: len(keys)] == keys for other_keys in taken):
+        for key in _places(value):
+            _lose_others(value[key], (*keys, key), taken, site)
     else:
-        parent[last] = value
-        report.lose((at, member), "moved", move.why, harmless=True)
+        site.lose("dropped", *keys, harmless=value in ([], {}))
 
 
 def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
