@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
@@ -112,10 +113,23 @@ def _walk(
 ) -> tuple[Walk, Mapping[str, Method]]:
     walk = Walk(source, destination, direction, StepActions(step, direction))
     methods = dict(_methods(walk))
-    for name in _BESIDE:
-        if _has(source, name) and _has(destination, name):
-            walk.find_step(Ref(name), Ref(name), name)
+    for _, pair in _beside(walk):
+        walk.find_step(Ref(ClassName(pair.source)), Ref(ClassName(pair.destination)), pair.source)
     return walk, methods
+
+
+def _beside(walk: Walk) -> Iterator[tuple[str, TypePair]]:
+    """Yield the types that are exchanged in any era, by the name that the runtime knows."""
+    became = walk.actions.step.became
+    for name in _BESIDE:
+        older = (old for old, new in became.items() if new == name)
+        names = (name, became.get(name, name), *older)
+        ends = [
+            next((known for known in names if _has(end, known)), None)
+            for end in (walk.source, walk.destination)
+        ]
+        if ends[0] is not None and ends[1] is not None:
+            yield name, TypePair(ends[0], ends[1])
 
 
 def _direction(
@@ -126,12 +140,18 @@ def _direction(
 ) -> tuple[Direction, list[Problem]]:
     walk, methods = _walk(source, destination, direction, step)
     plans, named = _keep_working(walk.plans)
+    same = dict(_equal_pairs(walk.plans, plans, named))
+    for name, pair in _beside(walk):
+        if name != pair.source and key_of(pair) in named:
+            plans[name] = plans[named[key_of(pair)]]
+        elif name != pair.source:
+            same[name] = pair.destination
     table = Direction(
         source.id,
         destination.id,
         methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
-        same=dict(sorted(_equal_pairs(walk.plans, plans, named))),
+        same=dict(sorted(same.items())),
         errors=_errors(walk.actions),
     )
     newer = destination.id if direction == "up" else source.id
