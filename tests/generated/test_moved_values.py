@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from support.revisions import REVISIONS
 Json = dict[str, Any]
 
 OPTIONS = options_with_moved_results()
-PAIRS = tuple(pair for other in REVISIONS for pair in ((MOVED, other), (other, MOVED)))
+PAIRS = tuple(pair for pair in permutations(OPTIONS.revisions, 2) if MOVED in pair)
 TYPES = ("CallToolResult", "Tool", "ListToolsResult")
 OLD, BEFORE = REVISIONS[0], REVISIONS[-1]
 SETTINGS = settings(
@@ -88,7 +89,7 @@ def translate(value: Json, source: str, destination: str, name: str = "CallToolR
     return outcome.value, lost
 
 
-def test_what_a_newer_rule_makes_is_translated_by_the_older_ones() -> None:
+def test_value_that_a_newer_rule_makes_is_translated_by_older_ones() -> None:
     audio = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}
     outputs = [{"kind": "content", "content": [audio]}, {"kind": "structured", "value": [1, 2]}]
     value, lost = translate({"resultType": "complete", "outputs": outputs}, MOVED, OLD)

@@ -22,6 +22,7 @@ from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tabl
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
+from mcp_protogen.runtime.translation.translator import Translator
 from support import tables
 from support.revisions import NEIGHBOURS, REVISIONS
 
@@ -326,6 +327,26 @@ def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirect
     assert {name: plan.becomes for name, plan in made.plans.items()} == (
         {"Same": "Same", "Old": "New"} if way == "up" else {"Same": "Same", "New": "Old"}
     )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) -> None:
+    def asking(id_: str, method: str) -> ir.RevisionIR:
+        named = ir.LiteralOf((method,))
+        ask = a("Ask", member("method", named, required=True, default=method))
+        held = replace(union("Asked", "Ask"), tag="method")
+        made = revision(id_, a("Params", member("asked", ref("Asked"))), held, ask)
+        return replace(made, methods=(replace(made.methods[0], method=method),))
+
+    step = read_step(rules_file(became={"say/this": "say/that"}))
+    made = pair_tables(asking(OLDEST, "say/this"), asking(MIDDLE, "say/that"), step)
+    old, new = order_sides(way, "say/this", "say/that")
+    table: Direction = getattr(made, way)
+    assert table.methods == {old: plans.Method(To("Params"), None, new)}
+    translator = Translator([table])
+    asked = {"asked": {"method": old}}
+    assert translator.translate(asked, "Params").value == {"asked": {"method": new}}
+    assert translator.method(old) == new
 
 
 # Our own translation rules, and those of a user.

@@ -1,7 +1,8 @@
 """A made-up revision in which the values of results and tools are at other places.
 
 It is the newest one with `outputs` in place of `content` and `structuredContent` of results, and
-`outputVariants` in place of `outputSchema` of tools, which are unions by `kind`.
+`outputVariants` in place of `outputSchema` of tools, which are unions by `kind`. Besides, a method
+and a type have other names.
 """
 
 import json
@@ -18,12 +19,15 @@ MOVED: Final = f"{int(NEWEST[:4]) + 1}-01-01"
 _SCHEMA: Json = {"type": "object", "additionalProperties": {}}
 
 
-def options_with_moved_results() -> GenerationOptions:
-    """Return the options of a package with all revisions and the made-up one."""
-    schema: Json = json.loads((schema_folder() / NEWEST / "schema.json").read_bytes())
+def options_with_moved_results(*others: str) -> GenerationOptions:
+    """Return the options of a package with other revisions, by default all, and the made-up one."""
+    text = (schema_folder() / NEWEST / "schema.json").read_text()
+    for old, new in _NAMES.items():
+        text = text.replace(f'"{old}"', f'"{new}"').replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
+    schema: Json = json.loads(text)
     _move(schema["$defs"])
     return GenerationOptions(
-        (*REVISIONS, MOVED),
+        (*(others or REVISIONS), MOVED),
         {MOVED: GivenFile("moved.json", json.dumps(schema).encode())},
         rules={MOVED: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
     )
@@ -63,6 +67,7 @@ def _rule(*at: str, **actions: Json) -> Json:
     return {"at": list(at), **actions, "reason": "Values moved.", "source": "server/tools"}
 
 
+_NAMES = {"tools/call": "tools/invoke", "Implementation": "PeerInfo"}
 _PARTS: Json = {
     "[kind=content].content": "content",
     "[kind=structured].value": "structuredContent",
@@ -70,7 +75,7 @@ _PARTS: Json = {
 _VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
 _RULES: Json = {
     "older": NEWEST,
-    "became": {},
+    "became": _NAMES,
     "rules": [
         _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
         _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),

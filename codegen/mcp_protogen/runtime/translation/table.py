@@ -361,14 +361,11 @@ def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONOb
 def _with_other_names(table: MethodTable, names: Mapping[str, str]) -> MethodTable:
     """Return a table that also finds methods by the names of another revision."""
     out = copy(table)
-    out.requests = {**table.requests, **_renamed(table.requests, names)}
-    out.notifications = {**table.notifications, **_renamed(table.notifications, names)}
-    out.input_requests = {**table.input_requests, **_renamed(table.input_requests, names)}
+    for part in ("requests", "notifications", "input_requests"):
+        specs: Mapping[str, Any] = getattr(table, part)
+        known = {name: specs[there] for name, there in names.items() if there in specs}
+        setattr(out, part, {**specs, **known})
     return out
-
-
-def _renamed(specs: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    return {name: specs[there] for name, there in names.items() if there in specs}
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:
