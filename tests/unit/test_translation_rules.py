@@ -251,6 +251,7 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
     "move, parts": ("Params.item", PARTS, (AT_ITEM, X), (X,), PARTED),
     "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", undefined=("x",), add={"x": 1})),
+    "add, required": ("Params.x", {"add": 1}, (X,), (NEEDED,), Members("Params", add={"x": 1})),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
     "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),

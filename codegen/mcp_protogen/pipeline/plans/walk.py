@@ -269,9 +269,10 @@ class Walk:
     ) -> Iterator[tuple[str, Any]]:
         for name, member in destinations.items():
             action = self.actions.of(f"{at}.{name}", "add")
-            if action is not None and name not in sources:
+            may_lack = name not in sources or (member.required and not sources[name].required)
+            if action is not None and may_lack:
                 yield name, action.value
-            elif member.required and not (name in sources and sources[name].required):
+            elif member.required and may_lack:
                 if member.default is not None:
                     yield name, usual(member, self._destinations)
                 elif f"{at}.{name}" not in settled:
