@@ -1,10 +1,10 @@
 """Paths to values inside decoded JSON, as the tables of a revision name them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from .json import JSONObject, is_array, is_object
+from .json import is_array, is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,17 +14,28 @@ class Entry:
     A new one gets them, and in a map, `key` as its name.
     """
 
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Any] = field(hash=False)
     key: str | None = None
 
 
 ValuePath: TypeAlias = tuple[str | Entry, ...]
 
 
+class ToolPlaces(NamedTuple):
+    """Where the result of a tool has its content, its structured value and its error flag."""
+
+    content: ValuePath | None = ("content",)
+    structured: ValuePath | None = ("structuredContent",)
+    error: ValuePath | None = ("isError",)
+
+
+NOWHERE: Final = ToolPlaces(None, None, None)
+
+
 def find(value: Any, path: ValuePath) -> Any:
     """Return the value at a path; raise `LookupError` if there is none."""
     for step in path:
-        value = value[_key(value, step)]
+        value = value[key_of(value, step)]
     return value
 
 
@@ -35,9 +46,10 @@ def put(value: Any, path: ValuePath, new: Any) -> Any:
     step, rest = path[0], path[1:]
     out = value.copy()
     try:
-        key = _key(value, step)
+        key = key_of(value, step)
     except LookupError:
-        inner = put(_start(step, rest), rest, new)
+        start: Any = [] if rest and isinstance(rest[0], Entry) and rest[0].key is None else {}
+        inner = put(dict(step.constants) if isinstance(step, Entry) else start, rest, new)
         if is_array(out):
             out.append(inner)
         else:
@@ -47,7 +59,7 @@ def put(value: Any, path: ValuePath, new: Any) -> Any:
     return out
 
 
-def _key(value: Any, step: str | Entry) -> Any:
+def key_of(value: Any, step: str | Entry) -> Any:
     """Return the index or the name of a step."""
     if isinstance(step, str):
         if is_object(value) and step in value:
@@ -58,11 +70,3 @@ def _key(value: Any, step: str | Entry) -> Any:
         if is_object(value[place]) and step.constants.items() <= value[place].items():
             return place
     raise LookupError(step)
-
-
-def _start(step: str | Entry, rest: ValuePath) -> JSONObject | list[Any]:
-    """Return the empty value that a new step holds."""
-    if isinstance(step, Entry):
-        return dict(step.constants)
-    following = rest[0] if rest else None
-    return [] if isinstance(following, Entry) and following.key is None else {}
