@@ -183,9 +183,7 @@ def test_answer_with_very_many_unknown_members_is_refused_with_the_first() -> No
 
 
 def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
-    result = pkg.load(STATELESS).models.CallToolResult(
-        content=[], structured_content=["x"] * MANY
-    )
+    result = pkg.load(STATELESS).models.CallToolResult(content=[], structured_content=["x"] * MANY)
     with pytest.raises(InvalidAnswer, match="does not fit"):
         reader(pkg.load(OLD).methods.CALL_TOOL, list[int], None)(result)
     assert built and max(built) <= options.MANY

@@ -16,14 +16,12 @@ from mcp_protogen.pipeline.derive.module_names import sender
 from mcp_protogen.pipeline.ir import (
     AliasIR,
     FieldIR,
-    ListOf,
     LiteralOf,
     MethodIR,
     ObjectIR,
     OneOf,
     Ref,
     RevisionIR,
-    Scalar,
     TypeExpr,
     TypeIR,
 )

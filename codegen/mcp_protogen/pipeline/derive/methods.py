@@ -148,7 +148,8 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    traits = tuple(fact.get("traits", derived_traits(schema, definitions, context.facts.path_of("next_cursor"))))
+    next_cursor = context.facts.path_of("next_cursor")
+    traits = tuple(fact.get("traits", derived_traits(schema, definitions, next_cursor)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [
         alternative
@@ -171,7 +172,7 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types, context) if "paginated" in traits else None,
+        items=_items(results, types, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -222,7 +223,7 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
 
 
 def _items(
-    results: Sequence[str], types: Mapping[str, TypeIR], context: Context
+    results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
 ) -> tuple[names.FieldName, TypeExpr] | None:
     """Return the list in every page; None without exactly one list and a next page.
 
@@ -232,14 +233,11 @@ def _items(
     listed = only_list(result) if len({*results}) == 1 else None
     if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
         return None
-    following = context.facts.path_of("next_cursor")
-    goes_on = any(member.wire == following for member in result.fields)
+    goes_on = any(member.wire == next_cursor for member in result.fields)
     return (listed.name, listed.type.item) if goes_on else None
 
 
-def derived_traits(
-    schema: DerivedMethod, definitions: Json, next_cursor: str
-) -> Iterator[str]:
+def derived_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> Iterator[str]:
     """Yield the traits of a method that its params and result show."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]

@@ -61,7 +61,8 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         places=places,
     )
     refuse_collisions(ir, source.place)
-    return DerivedRevision(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches, *strays))
+    warnings = (*source.notes, *losses, *mismatches, *strays)
+    return DerivedRevision(ir, skeleton.schema, facts, warnings)
 
 
 def normalise_revision(

@@ -29,6 +29,7 @@ class ToolPlaces(NamedTuple):
     error: ValuePath | None = ("isError",)
 
 
+USUAL_PLACES: Final = ToolPlaces()
 NOWHERE: Final = ToolPlaces(None, None, None)
 
 
@@ -65,8 +66,8 @@ def key_of(value: Any, step: str | Entry) -> Any:
         if is_object(value) and step in value:
             return step
         raise LookupError(step)
-    places = value if is_object(value) else range(len(value) if is_array(value) else 0)
-    for place in places:
-        if is_object(value[place]) and step.constants.items() <= value[place].items():
-            return place
+    entries = enumerate(value if is_array(value) else ())
+    for key, entry in value.items() if is_object(value) else entries:
+        if is_object(entry) and step.constants.items() <= entry.items():
+            return key
     raise LookupError(step)

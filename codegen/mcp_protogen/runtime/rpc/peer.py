@@ -1,6 +1,6 @@
 """The base of both ends of a connection: calls, notifications, and paged lists."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 

@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from ..json import is_array, is_object, read_json
-from ..value_paths import NOWHERE, ToolPlaces, ValuePath, find
+from ..value_paths import NOWHERE, USUAL_PLACES, ToolPlaces, ValuePath, find
 from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
@@ -337,12 +337,12 @@ class ToolResult(WireModel):
         return member_at(self, self.PLACES.structured)
 
 
-_USUAL = ToolResult.PLACES = ToolPlaces()
+ToolResult.PLACES = USUAL_PLACES
 
 
 def places_of(model: type) -> ToolPlaces:
     """Return the places in results of a class; those of decoded JSON are the usual ones."""
-    places: ToolPlaces = getattr(model, "PLACES", _USUAL if model is dict else NOWHERE)
+    places: ToolPlaces = getattr(model, "PLACES", USUAL_PLACES if model is dict else NOWHERE)
     return places
 
 
@@ -352,7 +352,8 @@ def member_at(owner: object, path: ValuePath | None, absent: object = None) -> A
         return absent
     if isinstance(owner, WireModel):
         if len(path) == 1:
-            name = shape_of(type(owner)).names.get(path[0], path[0])
+            wire: Any = path[0]
+            name = shape_of(type(owner)).names.get(wire, wire)
             return getattr(owner, name) if name in owner.model_fields_set else absent
         owner = owner.to_wire()
     try:
