@@ -6,6 +6,8 @@ its structured value there (drafts of 2024: `toolResult`).
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import eq
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.pipeline.derive.crosscheck import Finding
@@ -77,7 +79,7 @@ class _Reader:
     def tool_places(self, result: str) -> ToolPlaces | None:
         content = self.path("tool_content", [Ref(result)], _is_list)
         structured = self.path("tool_structured", [Ref(result)])
-        error = self.path("tool_error", [Ref(result)], Scalar("boolean").__eq__)
+        error = self.path("tool_error", [Ref(result)], partial(eq, Scalar("boolean")))
         if not content and not structured and self.facts.inherited:
             structured = self._only_value(result)
         if not content and not structured:
@@ -87,7 +89,7 @@ class _Reader:
 
     def member(self, name: str, owners: list[TypeExpr]) -> str:
         """Return the member for a cursor in the types of lists; empty if there is none."""
-        path = self.path(name, owners, Scalar("string").__eq__) or ("",)
+        path = self.path(name, owners, partial(eq, Scalar("string"))) or ("",)
         if len(path) == 1 and isinstance(path[0], str):
             return path[0]
         self._report(name, "lists can only have their cursors in members of params and pages")
@@ -106,7 +108,7 @@ class _Reader:
             else:
                 if fits is None or fits(plain(found.type, self.types)):
                     return found.path
-                reason = f"{describe(owner)}: {text} is {describe(found.type)}"
+                reason = reason or f"{describe(owner)}: {text} is {describe(found.type)}"
         if reason:
             self._report(name, reason)
         return None
