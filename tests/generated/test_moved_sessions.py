@@ -12,7 +12,7 @@ import pytest
 from mcp_protogen.pipeline.parts import parse_parts
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
-from support.generated.moved_results import MOVED, options_with_moved_results
+from support.generated.moved_values import MOVED, options_with_moved_results
 from support.made_once import generated_once
 from support.revisions import NEWEST, REVISIONS
 

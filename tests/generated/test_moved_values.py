@@ -16,7 +16,7 @@ from mcp_protogen.runtime.core.errors import Untranslatable
 from mcp_protogen.runtime.translation.translator import Translator
 from support import tables as rows
 from support.generated.instances import Instances
-from support.generated.moved_results import MOVED, options_with_moved_results
+from support.generated.moved_values import MOVED, options_with_moved_results
 from support.generated.translations import unnamed_losses
 from support.revisions import REVISIONS
 

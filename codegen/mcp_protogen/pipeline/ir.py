@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem, StubName
+from mcp_protogen.runtime.core.value_paths import ToolPlaces, ValuePath
 
 Role = Literal["client", "server"]
 MessageKind = Literal["request", "notification", "embedded"]
@@ -121,7 +122,7 @@ class ObjectIR:
 
     Undeclared members are always kept; `open` says that the specification intends them. Its class
     may have the members in `inherited` from that of another type, its `base`. The published types
-    have no name for an `inline` one.
+    have no name for an `inline` one. The result of a tool has `places`.
     """
 
     name: ClassName
@@ -134,6 +135,7 @@ class ObjectIR:
     base: ClassName | None = None
     inherited: frozenset[FieldName] = frozenset()
     inline: bool = field(default=False, compare=False)
+    places: ToolPlaces | None = None
 
     @property
     def own_fields(self) -> tuple[FieldIR, ...]:
@@ -301,6 +303,20 @@ class RulesIR:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacesIR:
+    """Where values stand that convenience functions read and write.
+
+    `result` is the type of a tool's result, with the places of `tool`.
+    """
+
+    result: str = ""
+    tool: ToolPlaces | None = None
+    output_schema: ValuePath | None = None
+    cursor: str = ""
+    next_cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionIR:
     """One whole revision."""
 
@@ -313,6 +329,7 @@ class RevisionIR:
     capabilities: tuple[CapabilityIR, ...]
     errors: tuple[ErrorIR, ...]
     meta_keys: tuple[MetaKeyIR, ...]
+    places: PlacesIR = PlacesIR()
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
+            "core": ("errors", "json", "revision", "sendable", "spec", "throttle", "value_paths"),
             "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
             "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),

@@ -513,6 +513,9 @@ TABLE: Final = MethodTable(
         server_requests=True,
         bad_arguments="error",
         resource_not_found=-32002,
+        output_schema=None,
+        cursor="cursor",
+        next_cursor="nextCursor",
     ),
 )
 """Reads and writes messages of this revision."""

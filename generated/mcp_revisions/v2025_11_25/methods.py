@@ -658,6 +658,9 @@ TABLE: Final = MethodTable(
         polling=True,
         bad_arguments="result",
         resource_not_found=-32002,
+        output_schema=("outputSchema",),
+        cursor="cursor",
+        next_cursor="nextCursor",
     ),
 )
 """Reads and writes messages of this revision."""

@@ -502,6 +502,9 @@ TABLE: Final = MethodTable(
         bad_arguments="result",
         resource_not_found=-32602,
         result_types=("complete", "input_required"),
+        output_schema=("outputSchema",),
+        cursor="cursor",
+        next_cursor="nextCursor",
         leniency=(
             Lenient("resultType", "absent", "complete"),
             Lenient("ttlMs", "absent", 0),

@@ -1,89 +1,220 @@
-"""A made-up revision in which the values of results and tools are at other places.
-
-It is the newest one with `outputs` in place of `content` and `structuredContent` of results, and
-`outputVariants` in place of `outputSchema` of tools, which are unions by `kind`. Besides, a method
-and a type have other names.
-"""
+"""Made-up revisions whose results of tools are elsewhere."""
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any, Final
 
-from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.base.names import module_name
 
-from support.revisions import NEWEST, REVISIONS
+from support.generated.golden_package import PACKAGE
+from support.generated.next_revision import NEXT, Checkout
+from support.revisions import NEWEST
 
 Json = dict[str, Any]
 
-MOVED: Final = f"{int(NEWEST[:4]) + 1}-01-01"
-_SCHEMA: Json = {"type": "object", "additionalProperties": {}}
+PAGE: Final = "server/tools#outputs"
 
 
-def options_with_moved_results(*others: str) -> GenerationOptions:
-    """Return the options of a package with other revisions, by default all, and the made-up one."""
-    text = (schema_folder() / NEWEST / "schema.json").read_text()
-    for old, new in _NAMES.items():
-        text = text.replace(f'"{old}"', f'"{new}"').replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
-    schema: Json = json.loads(text)
-    _move(schema["$defs"])
-    return GenerationOptions(
-        (*(others or REVISIONS), MOVED),
-        {MOVED: GivenFile("moved.json", json.dumps(schema).encode())},
-        rules={MOVED: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
-    )
+def with_outputs(schema: Json) -> Json:
+    """Return a schema with `outputs` in place of content and structured content.
 
-
-def _move(types: Json) -> None:
+    A tool declares its variants, by name.
+    """
+    types: Json = schema["$defs"]
     result, tool = types["CallToolResult"], types["Tool"]
-    content = result["properties"].pop("content")
-    structured = result["properties"].pop("structuredContent")
-    result["required"] = ["outputs", *(n for n in result["required"] if n != "content")]
-    result["properties"]["outputs"] = _array_of("ToolOutput")
-    del tool["properties"]["outputSchema"]
-    tool["required"].append("outputVariants")
-    tool["properties"]["outputVariants"] = _array_of("ToolVariant")
-    types["ContentOutput"] = _arm("content", ("content",), content=content)
-    types["StructuredOutput"] = _arm("structured", ("value",), value=structured)
-    types["ContentVariant"] = _arm("content")
-    types["StructuredVariant"] = _arm("structured", schema=_SCHEMA, note={"type": "string"})
-    types["ToolOutput"] = _any_of("ContentOutput", "StructuredOutput")
-    types["ToolVariant"] = _any_of("ContentVariant", "StructuredVariant")
+    blocks = result["properties"].pop("content")
+    value = result["properties"].pop("structuredContent")
+    declared = tool["properties"].pop("outputSchema")
+    types["ContentOutput"] = _object(kind=_constant("content"), content=blocks)
+    types["StructuredOutput"] = _object(kind=_constant("structured"), value={**value})
+    types["ToolOutput"] = {"anyOf": [_ref("ContentOutput"), _ref("StructuredOutput")]}
+    result["properties"]["outputs"] = {"type": "array", "items": _ref("ToolOutput")}
+    result["required"] = ["outputs", *(name for name in result["required"] if name != "content")]
+    kind = {"type": "string", "enum": ["content", "structured"]}
+    types["OutputVariant"] = {
+        "type": "object",
+        "properties": {"kind": kind, "schema": declared},
+        "required": ["kind"],
+    }
+    tool["properties"]["outputVariants"] = {
+        "type": "object",
+        "additionalProperties": _ref("OutputVariant"),
+    }
+    return schema
 
 
-def _array_of(name: str) -> Json:
-    return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
+def facts_of_outputs(inherits: str) -> Json:
+    """Return the facts of such a revision."""
+    return {
+        "inherits": inherits,
+        "types": {
+            "json_schemas": {
+                "Tool.outputSchema": None,
+                "OutputVariant.schema": {"source": PAGE},
+            }
+        },
+        "unions": {
+            "ToolOutput": {"arms": ["ContentOutput", "StructuredOutput"], "source": "schema.ts"}
+        },
+        "enums": {
+            "OutputVariant.kind": {"values": ["content", "structured"], "source": "schema.ts"}
+        },
+        "places": {
+            "tool_content": {"path": "outputs[kind=content].content", "source": PAGE},
+            "tool_structured": {"path": "outputs[kind=structured].value", "source": PAGE},
+            "tool_output_schema": {
+                "path": "outputVariants[kind=structured].schema",
+                "source": PAGE,
+            },
+        },
+    }
 
 
-def _any_of(*names: str) -> Json:
-    return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+def with_tool_result(schema: Json) -> Json:
+    """Return a schema with any value as the result of a tool, like drafts of 2024."""
+    types: Json = schema["$defs"]
+    result = types["CallToolResult"]
+    meta = result["properties"]["_meta"]
+    result["properties"] = {"_meta": meta, "toolResult": {}}
+    result["required"] = ["toolResult"]
+    return schema
 
 
-def _arm(kind: str, required: tuple[str, ...] = (), **members: Json) -> Json:
-    properties = {"kind": {"type": "string", "const": kind}, **members}
-    return {"type": "object", "properties": properties, "required": ["kind", *required]}
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
 
 
-def _rule(*at: str, **actions: Json) -> Json:
-    return {"at": list(at), **actions, "reason": "Values moved.", "source": "server/tools"}
+def _constant(value: str) -> Json:
+    return {"type": "string", "const": value}
 
 
-_NAMES = {"tools/call": "tools/invoke", "Implementation": "PeerInfo"}
-_PARTS: Json = {
-    "[kind=content].content": "content",
-    "[kind=structured].value": "structuredContent",
+def _object(**members: Json) -> Json:
+    return {"type": "object", "properties": members, "required": sorted(members)}
+
+
+SERVER: Final = """
+'''A server of tools that return, or raise, one thing each.'''
+
+from pydantic import BaseModel
+
+from PACKAGE import Image, ToolError
+from PACKAGE import REVISION as mcp
+
+
+class Point(BaseModel):
+    x: int
+
+
+app = mcp.App("points")
+
+
+@app.tool
+def point(x: int) -> Point:
+    return Point(x=x)
+
+
+@app.tool
+def text(x: int) -> str:
+    return f"ä%{x}"
+
+
+@app.tool
+def open(x: int):
+    return {"x": x}
+
+
+@app.tool
+def picture() -> Image:
+    return Image(data=b"123", format="png")
+
+
+@app.tool
+def nothing() -> None: ...
+
+
+@app.tool
+def fail() -> int:
+    raise ToolError("no points left")
+
+
+@app.tool
+def own() -> mcp.models.CallToolResult:
+    return mcp.models.CallToolResult.from_wire(OWN)
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+CLIENT: Final = """
+'''A client that prints what it gets from that server.'''
+
+import asyncio
+import json
+
+from PACKAGE import CheckedResults, ProtocolError, connect
+from PACKAGE import REVISION as mcp
+from server import Point, app
+
+CALLS = {
+    "point": {"x": 1},
+    "text": {"x": 2},
+    "open": {"x": 3},
+    "picture": {},
+    "nothing": {},
+    "own": {},
+    "fail": {},
 }
-_VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
-_RULES: Json = {
-    "older": NEWEST,
-    "became": _NAMES,
-    "rules": [
-        _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
-        _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),
-        _rule("CallToolResult.outputs", down={"move": _PARTS}),
-        _rule("CallToolResult.content", down={"add": []}),
-        _rule("CallToolResult", down={"finish": "structured_content_also_as_text"}),
-        _rule("Tool.outputSchema", up={"move": "outputVariants[kind=structured].schema"}),
-        _rule("Tool.outputVariants", up={"add": [{"kind": "content"}]}, down={"move": _VARIANTS}),
-    ],
-    "errors": [],
-}
+
+
+class Checked(CheckedResults, mcp.Client):
+    pass
+
+
+async def main() -> None:
+    app.page_size = 2
+    async with connect(app, Checked()) as client:
+        said = {"tools": [tool.to_wire() async for tool in client.iter_tools()]}
+        for name, arguments in CALLS.items():
+            try:
+                result = await client.call_tool(name, arguments)
+                wire = result.to_wire()
+                wire.pop("_meta", None)
+                said[name] = [wire, result.text, result.data]
+            except ProtocolError as error:
+                said[name] = f"{type(error).__name__}: {error}"
+        for as_, name in ((Point, "point"), (str, "own"), (bool, "point"), (int, "fail")):
+            try:
+                said[f"{name} as {as_.__name__}"] = repr(
+                    await client.call_tool(name, CALLS[name], as_=as_)
+                )
+            except ProtocolError as error:
+                said[f"{name} as {as_.__name__}"] = f"{type(error).__name__}: {error}"
+        print(json.dumps(said))
+
+
+asyncio.run(main())
+"""
+
+
+def write_programs(folder: Path, package: str, revision: str, own: Json) -> None:
+    """Write a server and a client of a package into a folder; `own` is a result of the server."""
+    words = {"PACKAGE": package, "REVISION": module_name(revision), "OWN": repr(own)}
+    for name, program in (("server.py", SERVER), ("client.py", CLIENT)):
+        for word, meaning in words.items():
+            program = program.replace(word, meaning)
+        (folder / name).write_text(program)
+
+
+def add_outputs(checkout: Checkout) -> None:
+    """Pin the revision with `outputs`, give it facts, and make the commands speak it alone."""
+    schema, published = checkout.schema, checkout.folder / "published.json"
+    newest = json.loads((schema / NEWEST / "schema.json").read_bytes())
+    published.write_text(json.dumps(with_outputs(newest)))
+    checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
+    shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
+    (schema / NEXT / "facts.json").write_text(json.dumps(facts_of_outputs(NEWEST)))
+    arguments = ("--revision", NEXT, "--with", "all", "--runtime", "mcp_protogen.runtime")
+    place = str(checkout.generated / PACKAGE.name)
+    checkout.run("-m", "mcp_protogen", *arguments, "--out", place)

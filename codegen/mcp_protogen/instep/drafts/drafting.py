@@ -152,7 +152,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
         source = replace(source, facts=Facts(revision, stated, origin or ""))
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema)
+        next_cursor = source.facts.path_of("next_cursor")
+        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
         fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]

@@ -25,11 +25,12 @@ _NOTIFIED = "notifications/"
 
 @dataclass(frozen=True)
 class SchemaFacts:
-    """A normalised schema, and its snapshot."""
+    """A normalised schema, and its snapshot; `next_cursor` is the member of pages by the facts."""
 
     revision: str
     skeleton: Skeleton
     snapshot: Json
+    next_cursor: str = "nextCursor"
 
     @property
     def definitions(self) -> Json:
@@ -180,7 +181,7 @@ def _phase(known: Json, shown: SchemaFacts) -> str:
 def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]:
     if method.kind != "request":
         return []
-    found = {*derived_traits(method, shown.definitions)}
+    found = {*derived_traits(method, shown.definitions, shown.next_cursor)}
     found |= _NOT_IN_SCHEMAS.intersection(known.get("traits", ()))
     if method.method != "initialize":
         found.add("cancellable")

@@ -18,6 +18,8 @@ from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import PREFIX, arms_within
 
 Json = dict[str, Any]
+Finding = tuple[str, str, str, str]
+"""A code, a message, the place in the facts, and a hint."""
 
 
 def compare(
@@ -27,11 +29,18 @@ def compare(
 
     Inherited facts have no file to correct; `inherited_hint` is for them.
     """
+    return problems_of(_findings(shown, facts), facts, place, inherited_hint)
+
+
+def problems_of(
+    findings: Iterable[Finding], facts: Facts, place: str, inherited_hint: str
+) -> tuple[Problem, ...]:
+    """Return findings as problems: errors, or warnings for inherited facts."""
     level = Level.WARNING if facts.inherited else Level.ERROR
     instead = inherited_hint if facts.inherited else ""
     return tuple(
         Problem(code, message, place, pointer, instead or hint, level)
-        for code, message, pointer, hint in _findings(shown, facts)
+        for code, message, pointer, hint in findings
     )
 
 
@@ -48,10 +57,7 @@ def _order(pointer: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else 0, part) for part in jsonpointer.split(pointer)]
 
 
-_Finding = tuple[str, str, str, str]
-
-
-def _findings(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _opening(shown.definitions, facts)
     yield from _methods(shown, facts)
     yield from _capabilities(shown, facts)
@@ -60,7 +66,7 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
     yield from _stray_messages(shown)
 
 
-def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+def _opening(definitions: Json, facts: Facts) -> Iterator[Finding]:
     era = era_of({"$defs": definitions})
     if era not in (None, facts.era):
         message = f"by the methods of the schema, sessions open as in the {era} era"
@@ -71,7 +77,7 @@ def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         yield from _member(definitions, path, "/rules/result_type")
 
 
-def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _methods(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for method in sorted(facts.methods.keys() - shown.methods.keys()):
         pointer = jsonpointer.join("methods", method)
         message = f"the schema has no method {method}"
@@ -87,7 +93,7 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
 
 
-def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[_Finding]:
+def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[Finding]:
     derived = {
         "message": schema.message,
         "kind": schema.kind,
@@ -112,7 +118,7 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
             yield "facts-disagree", f"{gate} is not a capability", place, "see capabilities"
 
 
-def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
+def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
     """Yield a finding for each further call without its own params or result."""
     choices = variant_choices(fact, definitions)
     for call, of in fact.get("variants", {}).items():
@@ -139,7 +145,7 @@ def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
     return {arm: schema for arm, schema in arms.items() if "anyOf" not in schema}
 
 
-def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for role in ROLES:
         flags = {".".join(path): flag for path, flag in shown.capabilities[role].items()}
         entries: Json = facts.document["capabilities"].get(role, {})
@@ -156,7 +162,7 @@ def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
                 yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
 
 
-def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _types(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     definitions = shown.definitions
     for pointer, name in _type_names(facts.document, shown.methods):
         if name not in definitions:
@@ -169,7 +175,7 @@ def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
             yield from _member(definitions, path, jsonpointer.join(section, path))
 
 
-def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+def _duties(definitions: Json, facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each duty of senders or receivers that the schema forbids."""
     for section in ("leniency", "producer"):
         for key, fact in facts.document.get(section, {}).items():
@@ -217,14 +223,14 @@ def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, 
 _JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
-def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
+def _member(definitions: Json, path: str, pointer: str) -> Iterator[Finding]:
     owner, _, member = path.partition(".")
     schema: Json = definitions.get(owner, {})
     if owner not in definitions or (member and member not in schema.get("properties", {})):
         yield "unknown-type", f"there is no {path}", pointer, "see $defs of the snapshot"
 
 
-def _stray_messages(shown: Skeleton) -> Iterator[_Finding]:
+def _stray_messages(shown: Skeleton) -> Iterator[Finding]:
     """Yield a finding for each message type outside the unions: its sender would be unknown."""
     for name, method in shown.unsent.items():
         hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.places import only_list
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.ir import (
@@ -147,7 +148,8 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
+    next_cursor = context.facts.path_of("next_cursor")
+    traits = tuple(fact.get("traits", derived_traits(schema, definitions, next_cursor)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [
         alternative
@@ -170,7 +172,7 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types) if "paginated" in traits else None,
+        items=_items(results, types, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -221,25 +223,21 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
 
 
 def _items(
-    results: Sequence[str], types: Mapping[str, TypeIR]
+    results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
 ) -> tuple[names.FieldName, TypeExpr] | None:
     """Return the list in every page; None without exactly one list and a next page.
 
     If a result may be something other than a page, the caller must look at it.
     """
     result = types.get(results[0])
-    if len({*results}) > 1 or not isinstance(result, ObjectIR):
+    listed = only_list(result) if len({*results}) == 1 else None
+    if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
         return None
-    lists = [
-        (field.name, field.type.item)
-        for field in result.fields
-        if field.required and isinstance(field.type, ListOf)
-    ]
-    goes_on = any(field.wire == "nextCursor" for field in result.fields)
-    return lists[0] if goes_on and len(lists) == 1 else None
+    goes_on = any(member.wire == next_cursor for member in result.fields)
+    return (listed.name, listed.type.item) if goes_on else None
 
 
-def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
+def derived_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> Iterator[str]:
     """Yield the traits of a method that its params and result show."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
@@ -247,7 +245,7 @@ def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
         yield "cacheable"
     if "inputResponses" in params:
         yield "may_require_input"
-    if any("nextCursor" in result for result in results):
+    if any(next_cursor in result for result in results):
         yield "paginated"
     if "task" in params:
         yield "task_augmentable"

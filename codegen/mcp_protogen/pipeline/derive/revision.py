@@ -9,6 +9,7 @@ from mcp_protogen.pipeline.derive import crosscheck
 from mcp_protogen.pipeline.derive import methods as method_tables
 from mcp_protogen.pipeline.derive import types as type_system
 from mcp_protogen.pipeline.derive.module_names import refuse_collisions
+from mcp_protogen.pipeline.derive.places import find_places, with_places
 from mcp_protogen.pipeline.derive.skeleton import MESSAGE_UNIONS, Skeleton, skeleton_of
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs.facts import Facts
@@ -43,20 +44,25 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
     types = type_system.types(definitions, context)
     by_name = {str(type_.name): type_ for type_ in types}
     methods = method_tables.methods(skeleton, by_name, context)
+    places, unfit = find_places(facts, methods, by_name)
+    strays = crosscheck.problems_of(unfit, facts, source.facts_place, source.facts_hint)
+    raise_errors(strays)
     revision = facts.revision
     ir = RevisionIR(
         id=revision,
         module=names.module_name(revision),
         era=facts.era,
         rules=method_tables.rules(context),
-        types=types,
+        types=tuple(with_places(type_, places) for type_ in types),
         methods=methods,
         capabilities=method_tables.capabilities(skeleton, context),
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
+        places=places,
     )
     refuse_collisions(ir, source.place)
-    return DerivedRevision(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches))
+    warnings = (*source.notes, *losses, *mismatches, *strays)
+    return DerivedRevision(ir, skeleton.schema, facts, warnings)
 
 
 def normalise_revision(

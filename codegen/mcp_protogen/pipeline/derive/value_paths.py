@@ -61,6 +61,11 @@ def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> Typed
     return TypedPath(tuple(path), type_, tuple(lacking))
 
 
+def untyped_path(text: str) -> ValuePath:
+    """Return the path in a text for reading; only types tell arrays from maps."""
+    return tuple(step if isinstance(step, str) else Entry(step) for step in _split(text))
+
+
 def _split(text: str) -> Iterator[str | dict[str, str]]:
     at = 0
     while at < len(text):

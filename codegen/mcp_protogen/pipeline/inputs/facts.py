@@ -52,6 +52,12 @@ class Facts:
         methods: Mapping[str, Json] = self.document.get("methods", {})
         return methods
 
+    def path_of(self, place: str) -> str:
+        """Return the text of a path (see `derive.value_paths`); empty if there is none."""
+        fact: Json = self.document.get("places", {}).get(place) or {}
+        path: str = fact.get("path", "")
+        return path
+
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
         """The arms of named unions, in source order."""

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
+from .value_paths import ValuePath
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
@@ -146,7 +147,9 @@ class Rules(NamedTuple):
 
     With `polling`, an HTTP server may close a stream until the client returns. With
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
-    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers.
+    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
+    schema of a tool's structured values is at `output_schema`; lists have `cursor` in their params
+    and `next_cursor` in their pages.
     """
 
     era: EraName = "handshake"
@@ -159,3 +162,6 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
+    output_schema: ValuePath | None = ("outputSchema",)
+    cursor: str = "cursor"
+    next_cursor: str = "nextCursor"

@@ -1,10 +1,10 @@
 """Paths to values inside decoded JSON, as the tables of a revision name them."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from .json import JSONObject, is_array, is_object
+from .json import is_array, is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,18 +14,50 @@ class Entry:
     A new one gets them, and in a map, `key` as its name.
     """
 
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Any] = field(hash=False)
     key: str | None = None
 
 
 ValuePath: TypeAlias = tuple[str | Entry, ...]
 
 
+class ToolPlaces(NamedTuple):
+    """Where the result of a tool has its content, its structured value and its error flag."""
+
+    content: ValuePath | None = ("content",)
+    structured: ValuePath | None = ("structuredContent",)
+    error: ValuePath | None = ("isError",)
+
+
+USUAL_PLACES: Final = ToolPlaces()
+NOWHERE: Final = ToolPlaces(None, None, None)
+
+
 def find(value: Any, path: ValuePath) -> Any:
     """Return the value at a path; raise `LookupError` if there is none."""
     for step in path:
-        value = value[_key(value, step)]
+        value = value[key_of(value, step)]
     return value
+
+
+def put(value: Any, path: ValuePath, new: Any) -> Any:
+    """Return a copy with `new` at a path; missing objects and entries are added."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    out = value.copy()
+    try:
+        key = key_of(value, step)
+    except LookupError:
+        start: Any = [] if rest and isinstance(rest[0], Entry) and rest[0].key is None else {}
+        inner = put(dict(step.constants) if isinstance(step, Entry) else start, rest, new)
+        if is_array(out):
+            out.append(inner)
+        else:
+            out[step.key if isinstance(step, Entry) else step] = inner
+    else:
+        out[key] = put(value[key], rest, new)
+    return out
 
 
 def keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
@@ -37,26 +69,7 @@ def keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
         yield from ((key, *rest) for rest in keys_of(value[key], path[1:]))
 
 
-def put(value: Any, path: ValuePath, new: Any) -> Any:
-    """Return a copy with `new` at a path; missing objects and entries are added."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
-    out = value.copy()
-    try:
-        key = _key(value, step)
-    except LookupError:
-        inner = put(_start(step, rest), rest, new)
-        if is_array(out):
-            out.append(inner)
-        else:
-            out[step.key if isinstance(step, Entry) else step] = inner
-    else:
-        out[key] = put(value[key], rest, new)
-    return out
-
-
-def _key(value: Any, step: str | Entry) -> Any:
+def key_of(value: Any, step: str | Entry) -> Any:
     """Return the index or the name of a step."""
     for key in _keys(value, step):
         return key
@@ -67,16 +80,7 @@ def _keys(value: Any, step: str | Entry) -> Iterator[Any]:
     if isinstance(step, str):
         yield from (step,) if is_object(value) and step in value else ()
         return
-    items: Iterable[tuple[Any, Any]]
-    items = value.items() if is_object(value) else enumerate(value if is_array(value) else ())
-    for key, item in items:
-        if is_object(item) and step.constants.items() <= item.items():
+    entries = enumerate(value if is_array(value) else ())
+    for key, entry in value.items() if is_object(value) else entries:
+        if is_object(entry) and step.constants.items() <= entry.items():
             yield key
-
-
-def _start(step: str | Entry, rest: ValuePath) -> JSONObject | list[Any]:
-    """Return the empty value that a new step holds."""
-    if isinstance(step, Entry):
-        return dict(step.constants)
-    following = rest[0] if rest else None
-    return [] if isinstance(following, Entry) and following.key is None else {}

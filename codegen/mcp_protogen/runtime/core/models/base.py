@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from ..json import is_array, is_object, read_json
+from ..value_paths import NOWHERE, USUAL_PLACES, ToolPlaces, ValuePath, find
 from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
@@ -322,6 +323,9 @@ def validator_of(expression: Any) -> Validate:
 class ToolResult(WireModel):
     """A result with content, perhaps structured."""
 
+    if TYPE_CHECKING:
+        PLACES: ClassVar[ToolPlaces]
+
     @property
     def text(self) -> str:
         """The text blocks, joined with line breaks."""
@@ -330,19 +334,47 @@ class ToolResult(WireModel):
     @property
     def data(self) -> Any:
         """The structured content as received, or None."""
-        return declared_member(self, "structured_content")
+        return member_at(self, self.PLACES.structured)
+
+
+ToolResult.PLACES = USUAL_PLACES
+
+
+def places_of(model: type) -> ToolPlaces:
+    """Return the places in results of a class; those of decoded JSON are the usual ones."""
+    places: ToolPlaces = getattr(model, "PLACES", USUAL_PLACES if model is dict else NOWHERE)
+    return places
+
+
+def member_at(owner: object, path: ValuePath | None, absent: object = None) -> Any:
+    """Return the value at a path in a model or decoded JSON, or else `absent`."""
+    if not path:
+        return absent
+    if isinstance(owner, WireModel):
+        if len(path) == 1:
+            wire: Any = path[0]
+            name = shape_of(type(owner)).names.get(wire, wire)
+            return getattr(owner, name) if name in owner.model_fields_set else absent
+        owner = owner.to_wire()
+    try:
+        return find(owner, path)
+    except LookupError:
+        return absent
 
 
 def has_failed(result: object) -> bool:
-    return _member(result, "is_error", "isError") is True
+    return member_at(result, places_of(type(result)).error) is True
 
 
 def text_of(result: object) -> str:
-    content = _member(result, "content")
-    blocks = content if is_array(content) else []
+    content, structured, _ = places_of(type(result))
+    value = member_at(result, content or structured)
+    blocks = value if is_array(value) else []
     texts = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    if content is None and not texts and value is not None:
+        return value if isinstance(value, str) else to_json(value).decode()
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _member(owner: object, name: str, wire: str = "") -> Any:
-    return owner.get(wire or name) if is_object(owner) else declared_member(owner, name)
+def _member(owner: object, name: str) -> Any:
+    return owner.get(name) if is_object(owner) else declared_member(owner, name)

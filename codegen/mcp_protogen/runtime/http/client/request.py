@@ -312,7 +312,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
         return Page([], following if isinstance(following, str) else None)
 
     try:
-        async for _ in items(page, lambda page: page.items, lambda: _MOST_PAGES):
+        async for _ in items(page, lambda: _MOST_PAGES):
             pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("header fields could not be corrected: listing tools failed: %s", error)

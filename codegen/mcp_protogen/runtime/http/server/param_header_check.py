@@ -97,15 +97,16 @@ class ToolHeaders:
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[HeaderParam, ...]] = {}
+        rules = connection.server.TABLE.rules
 
         async def page(cursor: str | None) -> Page[Any]:
             result = await _page(connection, cursor, call)
             tools = result.get("tools")
-            return Page(tools if is_array(tools) else [], result.get("nextCursor"))
+            return Page(tools if is_array(tools) else [], result.get(rules.next_cursor))
 
         most = connection.endpoint.options.max_pages
         try:
-            async for tool in items(page, lambda page: page.items, lambda: most):
+            async for tool in items(page, lambda: most):
                 if is_object(tool) and (params := _params_of(tool)):
                     tools[str(tool.get("name"))] = params
         except Exception as error:
@@ -136,6 +137,8 @@ async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> 
     if handler is None:
         return {}
     context = RequestContext(connection, None, call.reply, call.request.meta)
-    params = connection.server.TABLE.requests[_LIST].params
-    page: WireModel = await handler(context.session(), params(cursor=cursor))
+    table = connection.server.TABLE
+    given = {} if cursor is None else {table.rules.cursor: cursor}
+    params = table.requests[_LIST].params(**given)
+    page: WireModel = await handler(context.session(), params)
     return page.to_wire()

@@ -1,0 +1,94 @@
+"""Places of values: facts that fit the types of a revision, and those that do not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.runtime.core.value_paths import ToolPlaces
+from support.revisions import REVISIONS, STATELESS
+from support.tables import case
+
+STRUCTURED_SINCE = "2025-06-18"
+
+
+def derived(revision: str, **paths: str | None) -> DerivedRevision:
+    """Derive a revision with other paths in its facts."""
+    source = sources.load(revision, GenerationOptions((revision,)))
+    places: dict[str, Any] = dict(source.facts.document["places"])
+    for place, path in paths.items():
+        places[place] = path and {"path": path, "source": "schema.ts"}
+    document = {**source.facts.document, "places": places}
+    return derive_revision(replace(source, facts=replace(source.facts, document=document)))
+
+
+def refusal(revision: str, **paths: str | None) -> list[Problem]:
+    with pytest.raises(ProblemError) as refused:
+        derived(revision, **paths)
+    return list(refused.value.problems)
+
+
+def test_results_are_structured_from_one_revision_on() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            places = derived(revision).ir.places
+            is_structured = revision >= STRUCTURED_SINCE
+            usual = ToolPlaces()
+            assert places.tool == (usual if is_structured else usual._replace(structured=None))
+            assert places.output_schema == (("outputSchema",) if is_structured else None)
+            assert (places.cursor, places.next_cursor) == ("cursor", "nextCursor")
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "message"),
+    [
+        ("tool_content", "outputs", "CallToolResult: there is no member 'outputs'"),
+        ("tool_content", "isError", "CallToolResult: isError is a boolean"),
+        ("tool_structured", "content.x", "CallToolResult: there is no member 'x'"),
+        ("tool_error", "content", "CallToolResult: content is an array of ContentBlock"),
+        ("tool_output_schema", "schema", "Tool: there is no member 'schema'"),
+        ("cursor", "page", "PaginatedRequestParams: there is no member 'page'"),
+        ("next_cursor", "ttlMs", "ListPromptsResult: ttlMs is an integer"),
+        (
+            "next_cursor",
+            "prompts[name=a].name",
+            "lists can only have their cursors in members of params and pages",
+        ),
+    ],
+)
+def test_path_that_does_not_fit_is_refused(place: str, path: str, message: str) -> None:
+    (problem,) = refusal(STATELESS, **{place: path})
+    assert problem.code == "facts-disagree"
+    assert (problem.place, problem.pointer) == (
+        f"schema/{STATELESS}/facts.json",
+        f"/places/{place}",
+    )
+    assert problem.message == message
+
+
+def test_result_without_any_value_is_refused() -> None:
+    (problem,) = refusal(STATELESS, tool_content=None, tool_structured=None)
+    assert problem.message == "nothing says where CallToolResult has the value of a tool"
+    assert problem.pointer == "/places/tool_content"
+
+
+def test_result_may_lack_the_other_places() -> None:
+    bare = derived(STATELESS, tool_structured=None, tool_error=None, tool_output_schema=None)
+    assert bare.ir.places.tool == ToolPlaces(structured=None, error=None)
+    assert bare.ir.places.output_schema is None
+    only_structured = derived(STATELESS, tool_content=None).ir.places.tool
+    assert only_structured == ToolPlaces(content=None)
+
+
+def test_undecided_path_is_not_a_contradiction() -> None:
+    found = derived(STATELESS, tool_structured="TODO").ir.places.tool
+    assert found == ToolPlaces(structured=None)
+
+
+def test_lists_without_a_cursor_are_not_walked() -> None:
+    ir = derived(STATELESS, next_cursor=None).ir
+    assert ir.places.next_cursor == ""
+    assert not any(method.items for method in ir.methods)
