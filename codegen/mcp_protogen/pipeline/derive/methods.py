@@ -27,6 +27,7 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     Role,
     RulesIR,
+    TwinIR,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -39,19 +40,36 @@ def rules(context: Context) -> RulesIR:
     """Return the rules for sending messages of the revision."""
     facts: Json = context.facts.document["rules"]
     result_type: Json = facts.get("result_type", {})
-    headers: Json = context.facts.document.get("headers", {}).get("request", {})
+    headers: Json = context.facts.document.get("headers", {})
+    sent: Json = headers.get("request", {})
     return RulesIR(
         receive_batches=facts["batching"]["receive"],
         send_batches=facts["batching"]["send"],
         error_id_optional=facts["error_id_optional"]["value"],
         server_requests=facts["server_requests"]["value"],
         polling=facts.get("polling", {}).get("value", False),
-        unnamed_over_http="mcp-session-id" in headers and "mcp-protocol-version" not in headers,
+        unnamed_over_http="mcp-session-id" in sent and "mcp-protocol-version" not in sent,
         bad_arguments=facts.get("bad_arguments", {}).get("value", "error"),
         resource_not_found=facts.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
+        twins=tuple(_twins(sent, ("params", "_meta"))),
+        answer_twins=tuple(_twins(headers.get("response", {}), ("_meta",))),
     )
+
+
+def _twins(headers: Json, meta: tuple[str, ...]) -> Iterator[TwinIR]:
+    """Yield the header fields that repeat a part of any message; `meta` leads to its `_meta`."""
+    for header, fact in sorted(headers.items()):
+        match fact.get("repeats"):
+            case {"meta": key, "policy": policy}:
+                yield TwinIR(header, (*meta, key), policy)
+            case {"member": member, "policy": policy}:
+                yield TwinIR(header, (member,), policy)
+            case {"policy": policy}:
+                yield TwinIR(header, ("params", "arguments"), policy)
+            case _:
+                pass
 
 
 _LENIENT: Mapping[str, Literal["absent", "negative"]] = {
@@ -100,6 +118,8 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
             emit=fact["emit"],
             source=fact["source"],
             doc=context.descriptions.error(fact["name"]),
+            status=fact.get("http_status") or 200,
+            retry=(fact["retry"]["member"], fact["retry"]["unit"]) if fact.get("retry") else None,
         )
         for code, fact in sorted(facts.items(), key=lambda item: -int(item[0]))
     )
@@ -176,7 +196,15 @@ def _method(
         deprecated=deprecated,
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
+        twins=tuple(twins_of(fact)),
     )
+
+
+def twins_of(fact: Json) -> Iterator[TwinIR]:
+    """Yield the header fields that repeat members of the params, by the facts of a method."""
+    headers: Json = fact.get("headers") or {}
+    for header, twin in sorted(headers.items()):
+        yield TwinIR(header, ("params", twin["member"]), twin["policy"])
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:

@@ -39,6 +39,7 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     RevisionIR,
     Scalar,
+    TwinIR,
     TypeIR,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -168,6 +169,12 @@ def requirement(need: RequirementIR) -> str:
     if need.when:
         arguments.append(f"when={tuple_of(map(condition, need.when))}")
     return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
+
+
+def twin(repeated: TwinIR) -> str:
+    """Return the expression that constructs a header field which repeats a part of a message."""
+    policy = "" if repeated.policy == "both" else f", {literal(repeated.policy)}"
+    return f"Twin({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
@@ -362,6 +369,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
+    "twin": twin,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

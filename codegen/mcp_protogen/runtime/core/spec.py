@@ -73,6 +73,18 @@ class Requirement(NamedTuple):
     source: str = ""
 
 
+class Twin(NamedTuple):
+    """A header field over HTTP that repeats the part of a message at `path`.
+
+    With `both` it is required and equal, with `if_present` it may be missing, and with
+    `header_wins` it replaces that part.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    policy: Literal["both", "if_present", "header_wins"] = "both"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
@@ -92,6 +104,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    twins: tuple[Twin, ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -121,11 +134,17 @@ class NotificationSpec(CallSpec[P]):
 
 
 class ErrorSpec(NamedTuple):
-    """One error code; `load` returns the type of its data, if the revision defines one."""
+    """One error code; `load` returns the type of its data, if the revision defines one.
+
+    `status` is that of the answer over HTTP. `retry` is the member of its data with the time until
+    the request may be repeated, and the unit: "ms" or "s".
+    """
 
     code: int
     name: str
     load: Callable[[], Any] | None = None
+    status: int = 200
+    retry: tuple[str, str] | None = None
 
     @property
     def data(self) -> Any:
@@ -146,7 +165,8 @@ class Rules(NamedTuple):
 
     With `polling`, an HTTP server may close a stream until the client returns. With
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
-    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers.
+    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. All
+    requests have `twins`, all answers `answer_twins`.
     """
 
     era: EraName = "handshake"
@@ -159,3 +179,5 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
+    twins: tuple[Twin, ...] = ()
+    answer_twins: tuple[Twin, ...] = ()

@@ -65,6 +65,10 @@ class HttpReply:
         self.body = b""
         self._is_read = False
 
+    def field(self, name: str) -> str | None:
+        value: str | None = self._response.headers.get(name)
+        return value
+
     @property
     def retry_after(self) -> float | None:
         given = self._response.headers
@@ -75,8 +79,12 @@ class HttpReply:
             return None
         seconds = self.retry_after
         if seconds is not None:
-            return max(seconds, _LEAST_WAIT * 2.0**attempts)
+            return self.limited(seconds, attempts)
         return _USUAL_WAIT * 2.0**attempts if self.status == _TOO_MANY_REQUESTS else None
+
+    def limited(self, seconds: float, attempts: int) -> float | None:
+        """Return the wait after some attempts for what a server asks; None after the last."""
+        return None if attempts == _MOST_WAITS else max(seconds, _LEAST_WAIT * 2.0**attempts)
 
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
