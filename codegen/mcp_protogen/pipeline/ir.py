@@ -211,6 +211,15 @@ class TwinIR:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodErrorIR:
+    """A code that answers a method, and the case, with the strength of the demand."""
+
+    code: int
+    when: str
+    level: Literal["MUST", "SHOULD", "MAY", "example"]
+
+
+@dataclass(frozen=True, slots=True)
 class MethodIR:
     """A request or notification: its senders, params and results.
 
@@ -242,6 +251,7 @@ class MethodIR:
     source: str
     doc: str
     twins: tuple[TwinIR, ...] = ()
+    errors: tuple[MethodErrorIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,20 +125,21 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]
             yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
 
 
-def _repeated(
-    fact: Json, pointer: str, definitions: Json, facts: Facts
-) -> Iterator[_Finding]:
+def _repeated(fact: Json, pointer: str, definitions: Json, facts: Facts) -> Iterator[_Finding]:
     """Yield a finding for each header field without the member that it repeats."""
     known = facts.document.get("headers", {}).get("request", {})
     params: Json = definitions.get(fact["params"], {})
-    for header, twin in (fact.get("headers") or {}).items():
+    headers: Json = fact.get("headers") or {}
+    for header, twin in headers.items():
         place, member = pointer + jsonpointer.join(header), twin["member"]
         schema = params.get("properties", {}).get(member, {})
         needed = twin["policy"] == "both"
         if header not in known:
             yield "facts-disagree", f"there is no header field {header}", place, "see headers"
         elif schema.get("type") != "string" or (needed and member not in params["required"]):
-            message = f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
+            message = (
+                f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
+            )
             yield "facts-disagree", message, place, "name another member, or remove the entry"
 
 

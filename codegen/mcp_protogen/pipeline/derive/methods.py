@@ -21,6 +21,7 @@ from mcp_protogen.pipeline.ir import (
     LeniencyIR,
     ListOf,
     MetaKeyIR,
+    MethodErrorIR,
     MethodIR,
     ObjectIR,
     Ref,
@@ -101,7 +102,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
         role=role,
         path=path,
         flag=flag,
-        implied="implied_by" in fact,
+        implied=fact.get("implied", False),
         source=fact.get("source", ""),
         doc=context.descriptions.capability(role, path),
     )
@@ -197,7 +198,14 @@ def _method(
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
         twins=tuple(twins_of(fact)),
+        errors=tuple(_errors(fact)),
     )
+
+
+def _errors(fact: Json) -> Iterator[MethodErrorIR]:
+    errors: Json = fact.get("errors") or {}
+    for code, case in sorted(errors.items(), key=lambda item: -int(item[0])):
+        yield MethodErrorIR(int(code), case["when"], case["level"])
 
 
 def twins_of(fact: Json) -> Iterator[TwinIR]:

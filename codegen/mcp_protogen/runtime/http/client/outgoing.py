@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
-from ...core.throttle import Throttle
 from ...core.spec import Rules, Twin
+from ...core.throttle import Throttle
 from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call

@@ -122,9 +122,7 @@ class ToolHeaders:
         return entry
 
 
-def mismatch(
-    facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None
-) -> HttpRefusal:
+def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None) -> HttpRefusal:
     """Return the refusal of a request whose header fields differ from its message."""
     status, _ = facts.status_and_delay({"code": facts.mismatch})
     text = f"Header mismatch: {reason}"

@@ -92,9 +92,7 @@ class StatelessHttp:
             if check is not None:
                 await check
 
-    def _check_call(
-        self, exchange: HttpExchange, call: Call
-    ) -> tuple[ServerConnection, HttpFacts]:
+    def _check_call(self, exchange: HttpExchange, call: Call) -> tuple[ServerConnection, HttpFacts]:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", call)
