@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -25,7 +24,10 @@ PAGE: Final = {"source": "basic/index"}
 FACTS: Final[Json] = {
     "errors": {
         str(LIMITED): {
-            **{"name": "RATE_LIMITED", "emit": "server", "http_status": 429, **PAGE},
+            "name": "RATE_LIMITED",
+            "emit": "server",
+            "http_status": 429,
+            **PAGE,
             "retry": {"member": "retryAfterMs", "unit": "ms"},
         },
         "-32020": None,
@@ -34,17 +36,22 @@ FACTS: Final[Json] = {
     "headers": {
         "request": {
             "accept-language": {
-                **{"level": "MAY", "repeats": {"meta": ACCEPT, "policy": "if_present"}, **PAGE}
+                "level": "MAY",
+                "repeats": {"meta": ACCEPT, "policy": "if_present"},
+                **PAGE,
             },
             "traceparent": {
-                **{"level": "MAY", "repeats": {"meta": "traceparent", "policy": "header_wins"}},
+                "level": "MAY",
+                "repeats": {"meta": "traceparent", "policy": "header_wins"},
                 **PAGE,
             },
             "mcp-uri": {"level": "MUST", **PAGE},
         },
         "response": {
             "content-language": {
-                **{"level": "MAY", "repeats": {"meta": CONTENT, "policy": "if_present"}, **PAGE}
+                "level": "MAY",
+                "repeats": {"meta": CONTENT, "policy": "if_present"},
+                **PAGE,
             }
         },
     },
@@ -75,7 +82,7 @@ class Site:
         self.url = ""
         self.http: Any = None
 
-    def server(self) -> Any:
+    def server(self, *middleware: Any) -> Any:
         m, site = self.mcp.models, self
 
         async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
@@ -92,7 +99,9 @@ class Site:
             return await next(call)
 
         members = {"on_call_tool": on_call_tool, "on_read_resource": on_read_resource}
-        return type("Answering", (self.mcp.Server,), {**members, "middleware": (hear,)})()
+        return type(
+            "Answering", (self.mcp.Server,), {**members, "middleware": (hear, *middleware)}
+        )()
 
     def client(self) -> Any:
         async def add(call: Any, next: Any) -> Any:
@@ -126,7 +135,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @asynccontextmanager
-async def connected(package: Any, **options: Any) -> AsyncGenerator[tuple[Site, Any], None]:
+async def connected(
+    package: Any, *middleware: Any, **options: Any
+) -> AsyncGenerator[tuple[Site, Any], None]:
     httpx2: Any = import_module("httpx2")
     site = Site(package)
 
@@ -138,7 +149,7 @@ async def connected(package: Any, **options: Any) -> AsyncGenerator[tuple[Site, 
         site.replies.append(reply)
 
     hooks = {"request": [record_post], "response": [record_reply]}
-    app = package.http_app(site.server(), revisions=package.REVISIONS)
+    app = package.http_app(site.server(*middleware), revisions=package.REVISIONS)
     async with (
         run_app(app) as port,
         httpx2.AsyncClient(verify=False, event_hooks=hooks) as http,
@@ -171,6 +182,32 @@ def test_an_error_has_its_status_and_says_when_to_repeat_the_request(package: An
                         await client.call_tool("any")
                     reply = site.replies[-1]
                     assert reply.status_code == 429 and "retry-after" not in reply.headers
+
+    asyncio.run(main())
+
+
+def test_an_error_with_deeply_nested_data_has_its_status(package: Any) -> None:
+    async def main() -> None:
+        async with connected(package) as (site, client):
+            await client.call_tool("any")
+            nested: Any = 0
+            for _ in range(220):
+                nested = [nested]
+            site.answers = [package.McpError(LIMITED, "Too many", nested)]
+            assert (await site.again("tools/call")).status_code == 429
+
+    asyncio.run(main())
+
+
+def test_a_rate_limit_answers_with_the_error_of_the_revision(package: Any) -> None:
+    async def main() -> None:
+        limit = package.RateLimit(0.001, 1, methods={"tools/call"})
+        async with connected(package, limit) as (site, client):
+            await client.call_tool("any")
+            answer = await site.again("tools/call")
+            assert (answer.status_code, answer.headers["retry-after"]) == (429, "1000")
+            error = body_of(answer)["error"]
+            assert error["code"] == LIMITED and 999_000 < error["data"]["retryAfterMs"] <= 1_000_000
 
     asyncio.run(main())
 

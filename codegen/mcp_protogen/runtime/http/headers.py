@@ -143,8 +143,6 @@ class HttpFacts:
         self.marks_arguments: Final = len(self.common) < len(rules.twins)
         """Whether schemas of tools mark arguments for header fields."""
         self.of_answers: Final = rules.answer_twins
-        self.has_delays: Final = any(error.retry for error in table.errors.values())
-        """Whether errors say when a request may be repeated."""
         self.mismatch: Final = next(
             (code for code, error in table.errors.items() if error.name == _MISMATCH),
             HEADER_MISMATCH,
@@ -162,27 +160,26 @@ class HttpFacts:
         return spec.status, delay / (1000 if unit == "ms" else 1) if is_time else None
 
     def request_fields(self, method: str, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """Yield the header fields of a message; a standard one cannot have each value."""
-        for twin in (*self.common, *self.of_methods.get(method, ())):
-            value = value_at(message, twin.path)
-            if isinstance(value, str) and is_ours(twin):
-                yield twin.header, encode_value(value)
-            elif isinstance(value, str) and _PLAIN.fullmatch(value):
-                yield twin.header, value
+        return _repeat((*self.common, *self.of_methods.get(method, ())), message)
 
-    def answer_fields(self, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """Yield the header fields of an answer."""
-        error = message.get("error")
-        holder = message.get("result") if error is None else error.get("data")
-        for twin in self.of_answers:
-            value = value_at(holder, twin.path)
-            if isinstance(value, str) and _PLAIN.fullmatch(value):
-                yield twin.header, value
+    def answer_fields(self, answer: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        error = answer.get("error")
+        return _repeat(
+            self.of_answers, answer.get("result") if error is None else error.get("data")
+        )
 
 
 def is_ours(twin: Twin) -> bool:
     """Return whether a header field is of the protocol, and so may be encoded."""
     return twin.header.startswith("mcp-")
+
+
+def _repeat(twins: Iterable[Twin], message: object) -> Iterable[tuple[str, str]]:
+    """Yield header fields with values; a standard one that cannot have its value is left out."""
+    for twin in twins:
+        value = value_at(message, twin.path)
+        if isinstance(value, str) and (is_ours(twin) or _PLAIN.fullmatch(value)):
+            yield twin.header, encode_value(value) if is_ours(twin) else value
 
 
 facts_of: Final[Callable[[MessageCodec], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)

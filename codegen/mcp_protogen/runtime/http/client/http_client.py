@@ -74,17 +74,14 @@ class HttpReply:
         given = self._response.headers
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
-    def delay(self, attempts: int) -> float | None:
-        if self.status not in _LATER or attempts == _MOST_WAITS:
+    def delay(self, attempts: int, stated: float | None = None) -> float | None:
+        """Return the seconds to wait, as `stated` in the answer or by the status, if any."""
+        if attempts == _MOST_WAITS or (stated is None and self.status not in _LATER):
             return None
-        seconds = self.retry_after
+        seconds = self.retry_after if stated is None else stated
         if seconds is not None:
-            return self.limited(seconds, attempts)
+            return max(seconds, _LEAST_WAIT * 2.0**attempts)
         return _USUAL_WAIT * 2.0**attempts if self.status == _TOO_MANY_REQUESTS else None
-
-    def limited(self, seconds: float, attempts: int) -> float | None:
-        """Return the wait after some attempts for what a server asks; None after the last."""
-        return None if attempts == _MOST_WAITS else max(seconds, _LEAST_WAIT * 2.0**attempts)
 
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]

@@ -115,10 +115,8 @@ async def posting(
 ) -> AsyncGenerator[HttpReply, None]:
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
-            delay = reply.delay(attempts)
             facts = state.protocol.facts_of(message)
-            if not reply.succeeded and (delay is not None or facts.has_delays):
-                delay = await _delay_of(message, reply, attempts, facts)
+            delay = None if reply.succeeded else await _delay_of(message, reply, attempts, facts)
             # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
             seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
@@ -132,19 +130,18 @@ async def posting(
 async def _delay_of(
     message: Message, reply: HttpReply, attempts: int, facts: fields.HttpFacts
 ) -> float | None:
-    """Return the seconds until a refused message may be repeated; None if that is the answer.
+    """Return the seconds until a refused message is repeated; None if that is the answer.
 
-    An answer decides, unless the era is unknown.
+    The status decides while the era is unknown, or without an answer.
     """
-    delay = reply.delay(attempts)
-    if message.method in (DISCOVER, INITIALIZE):
-        return delay
-    await reply.read()
-    answer = _error_in(reply)
+    answer = None
+    if message.method not in (DISCOVER, INITIALIZE):
+        await reply.read()
+        answer = _error_in(reply)
     if answer is None or answer.get("id") != message.id:
-        return delay
-    _, seconds = facts.status_and_delay(answer["error"])
-    return None if seconds is None else reply.limited(seconds, attempts)
+        return reply.delay(attempts)
+    _, stated = facts.status_and_delay(answer["error"])
+    return None if stated is None else reply.delay(attempts, stated)
 
 
 class PostedRequest:

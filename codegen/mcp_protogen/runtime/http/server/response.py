@@ -124,7 +124,11 @@ class HttpResponse(StreamSink):
     def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
         if error is None and not self.facts.of_answers:
             return self.exchange.respond(200, data)
-        message = read_json(data)
+        try:
+            message = read_json(data)
+        except ValueError:
+            # Nested too deeply to be read.
+            message = {"error": {"code": error.code if error else 0}}
         status, fields = 200, dict(self.facts.answer_fields(message))
         if error is not None:
             # As the revision on the wire has them.

@@ -7,7 +7,7 @@ basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
@@ -31,6 +31,10 @@ _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
 
+_Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, Twin], ...]]
+"""A connection, and the header fields that repeat parts of a call, by their names in requests."""
+
+
 @lru_cache(maxsize=128)
 def _decode(value: bytes, encoded: bool) -> str | None:
     text = value.decode("latin-1").strip(" \t")
@@ -46,6 +50,8 @@ class StatelessHttp:
         self._shared = copy(servers or state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
         self._connections: dict[str, tuple[ServerConnection, HttpFacts]] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
+        """What the calls of a version and method need, if they are answered."""
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
@@ -93,7 +99,7 @@ class StatelessHttp:
                 await check
 
     def _check_call(self, exchange: HttpExchange, call: Call) -> tuple[ServerConnection, HttpFacts]:
-        method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
+        method, version, offer = call.method, exchange.version, self._state.offer
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", call)
         if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
@@ -102,23 +108,33 @@ class StatelessHttp:
             raise server_negotiation.no_handshake(call, offer, version)
         if version != server_negotiation.read_revision(call):
             raise self._mismatch("MCP-Protocol-Version differs from _meta", call)
-        known = self._connections.get(version)
-        if known is None:
-            server_negotiation.check_offered(version, offer, id)
-            known = self._connections[version] = self._new_connection(version)
-        connection, facts = known
-        for twin in facts.common:
-            self._check_twin(twin, exchange, call)
-        if not connection.answers(method):
+        known = self._known.get((version, method)) or self._find(version, exchange, call)
+        connection, facts, twins = known
+        for name, twin in twins:
+            value = exchange.fields.get(name)
+            # Mostly they are equal as bytes.
+            if value is None or value.decode("latin-1") != value_at(call.message, twin.path):
+                self._check_twin(twin, value, call)
+        return connection, facts
+
+    def _find(self, version: str, exchange: HttpExchange, call: Call) -> _Known:
+        opened = self._connections.get(version)
+        if opened is None:
+            server_negotiation.check_offered(version, self._state.offer, call.id)
+            opened = self._connections[version] = self._new_connection(version)
+        connection, facts = opened
+        if not connection.answers(call.method):
+            for twin in facts.common:
+                self._check_twin(twin, exchange.fields.get(twin.header.encode()), call)
             status, _ = facts.status_and_delay({"code": METHOD_NOT_FOUND})
-            raise HttpRefusal.because(MethodNotFound(method, id=id), status)
-        for twin in facts.of_methods.get(method, ()):
-            self._check_twin(twin, exchange, call)
+            raise HttpRefusal.because(MethodNotFound(call.method, id=call.id), status)
+        twins = (*facts.common, *facts.of_methods.get(call.method, ()))
+        known = *opened, tuple((twin.header.encode(), twin) for twin in twins)
+        self._known[version, call.method] = known
         return known
 
-    def _check_twin(self, twin: Twin, exchange: HttpExchange, call: Call) -> None:
+    def _check_twin(self, twin: Twin, value: bytes | None, call: Call) -> None:
         """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
-        value = exchange.fields.get(twin.header.encode())
         if value is None:
             differs = twin.policy == "both"
         elif twin.policy == "header_wins":
