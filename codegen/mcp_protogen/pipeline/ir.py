@@ -199,7 +199,7 @@ class RequirementIR:
 
 
 @dataclass(frozen=True, slots=True)
-class TwinIR:
+class HeaderFieldIR:
     """A header field over HTTP that repeats the part of a message at `path`.
 
     `path` begins at the message, or for an answer at its result or the data of its error.
@@ -250,7 +250,7 @@ class MethodIR:
     deprecated: str | None
     source: str
     doc: str
-    twins: tuple[TwinIR, ...] = ()
+    headers: tuple[HeaderFieldIR, ...] = ()
     errors: tuple[MethodErrorIR, ...] = ()
 
 
@@ -316,7 +316,7 @@ class LeniencyIR:
 class RulesIR:
     """The rules for sending messages of a revision.
 
-    `twins` are those of all requests, `answer_twins` those of answers.
+    `headers` are those of all requests, `answer_headers` those of answers.
     """
 
     receive_batches: bool
@@ -329,8 +329,8 @@ class RulesIR:
     resource_not_found: int
     result_type_values: tuple[str, ...]
     leniency: tuple[LeniencyIR, ...]
-    twins: tuple[TwinIR, ...] = ()
-    answer_twins: tuple[TwinIR, ...] = ()
+    headers: tuple[HeaderFieldIR, ...] = ()
+    answer_headers: tuple[HeaderFieldIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

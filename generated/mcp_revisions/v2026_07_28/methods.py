@@ -15,11 +15,11 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.spec import (
     AnyRequest,
     ErrorSpec,
+    HeaderField,
     Lenient,
     NotificationSpec,
     RequestSpec,
     Rules,
-    Twin,
 )
 from mcp_protogen.runtime.messages.method_table import MethodTable
 
@@ -228,7 +228,7 @@ GET_PROMPT: Final[
     phase="any",
     traits=frozenset({"cancellable", "may_require_input"}),
     since="2024-11-05",
-    twins=(Twin("mcp-name", ("params", "name")),),
+    headers=(HeaderField("mcp-name", ("params", "name")),),
 )
 """`prompts/get`: Fill in a prompt and return its messages.
 
@@ -281,7 +281,7 @@ READ_RESOURCE: Final[
     phase="any",
     traits=frozenset({"cacheable", "cancellable", "may_require_input"}),
     since="2024-11-05",
-    twins=(Twin("mcp-name", ("params", "uri")),),
+    headers=(HeaderField("mcp-name", ("params", "uri")),),
 )
 """`resources/read`: Read the contents of a resource.
 
@@ -375,7 +375,7 @@ CALL_TOOL: Final[
     phase="any",
     traits=frozenset({"cancellable", "may_require_input"}),
     since="2024-11-05",
-    twins=(Twin("mcp-name", ("params", "name")),),
+    headers=(HeaderField("mcp-name", ("params", "name")),),
 )
 """`tools/call`: Run a tool.
 
@@ -516,7 +516,10 @@ TABLE: Final = MethodTable(
             Lenient("cacheScope", "absent", "private"),
             Lenient("ttlMs", "negative", 0),
         ),
-        twins=(Twin("mcp-method", ("method",)), Twin("mcp-param-{name}", ("params", "arguments"))),
+        headers=(
+            HeaderField("mcp-method", ("method",)),
+            HeaderField("mcp-param-{name}", ("params", "arguments")),
+        ),
     ),
 )
 """Reads and writes messages of this revision."""

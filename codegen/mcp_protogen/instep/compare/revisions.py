@@ -221,9 +221,9 @@ def _header(name: str, direction: str, entry: Json, methods: Mapping[str, Json])
         if kind in repeats
     ]
     in_methods = [
-        f"{method} ({twin['member']}, {twin['policy']})"
+        f"{method} ({repeated['member']}, {repeated['policy']})"
         for method, fact in sorted(methods.items())
-        for header, twin in (fact.get("headers") or {}).items()
+        for header, repeated in (fact.get("headers") or {}).items()
         if (header, direction) == (name, "request")
     ]
     if in_methods:

@@ -130,10 +130,10 @@ def _repeated(fact: Json, pointer: str, definitions: Json, facts: Facts) -> Iter
     known = facts.document.get("headers", {}).get("request", {})
     params: Json = definitions.get(fact["params"], {})
     headers: Json = fact.get("headers") or {}
-    for header, twin in headers.items():
-        place, member = pointer + jsonpointer.join(header), twin["member"]
+    for header, repeated in headers.items():
+        place, member = pointer + jsonpointer.join(header), repeated["member"]
         schema = params.get("properties", {}).get(member, {})
-        needed = twin["policy"] == "both"
+        needed = repeated["policy"] == "both"
         if header not in known:
             yield "facts-disagree", f"there is no header field {header}", place, "see headers"
         elif schema.get("type") != "string" or (needed and member not in params["required"]):

@@ -18,6 +18,7 @@ from mcp_protogen.pipeline.ir import (
     CapabilityIR,
     ConditionIR,
     ErrorIR,
+    HeaderFieldIR,
     LeniencyIR,
     ListOf,
     MetaKeyIR,
@@ -28,7 +29,6 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     Role,
     RulesIR,
-    TwinIR,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -54,21 +54,21 @@ def rules(context: Context) -> RulesIR:
         resource_not_found=facts.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
-        twins=tuple(_twins(sent, ("params", "_meta"))),
-        answer_twins=tuple(_twins(headers.get("response", {}), ("_meta",))),
+        headers=tuple(_header_fields(sent, ("params", "_meta"))),
+        answer_headers=tuple(_header_fields(headers.get("response", {}), ("_meta",))),
     )
 
 
-def _twins(headers: Json, meta: tuple[str, ...]) -> Iterator[TwinIR]:
+def _header_fields(headers: Json, meta: tuple[str, ...]) -> Iterator[HeaderFieldIR]:
     """Yield the header fields that repeat a part of any message; `meta` leads to its `_meta`."""
     for header, fact in sorted(headers.items()):
         match fact.get("repeats"):
             case {"meta": key, "policy": policy}:
-                yield TwinIR(header, (*meta, key), policy)
+                yield HeaderFieldIR(header, (*meta, key), policy)
             case {"member": member, "policy": policy}:
-                yield TwinIR(header, (member,), policy)
+                yield HeaderFieldIR(header, (member,), policy)
             case {"policy": policy}:
-                yield TwinIR(header, ("params", "arguments"), policy)
+                yield HeaderFieldIR(header, ("params", "arguments"), policy)
             case _:
                 pass
 
@@ -197,7 +197,7 @@ def _method(
         deprecated=deprecated,
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
-        twins=tuple(twins_of(fact)),
+        headers=tuple(headers_in(fact)),
         errors=tuple(_errors(fact)),
     )
 
@@ -208,11 +208,11 @@ def _errors(fact: Json) -> Iterator[MethodErrorIR]:
         yield MethodErrorIR(int(code), case["when"], case["level"])
 
 
-def twins_of(fact: Json) -> Iterator[TwinIR]:
+def headers_in(fact: Json) -> Iterator[HeaderFieldIR]:
     """Yield the header fields that repeat members of the params, by the facts of a method."""
     headers: Json = fact.get("headers") or {}
-    for header, twin in sorted(headers.items()):
-        yield TwinIR(header, ("params", twin["member"]), twin["policy"])
+    for header, repeated in sorted(headers.items()):
+        yield HeaderFieldIR(header, ("params", repeated["member"]), repeated["policy"])
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:

@@ -33,13 +33,13 @@ from mcp_protogen.pipeline.ir import (
     ExtensionIR,
     FieldIR,
     Filled,
+    HeaderFieldIR,
     MethodIR,
     ObjectIR,
     OneOf,
     RequirementIR,
     RevisionIR,
     Scalar,
-    TwinIR,
     TypeIR,
 )
 from mcp_protogen.pipeline.plans.tables import PairTables
@@ -171,10 +171,10 @@ def requirement(need: RequirementIR) -> str:
     return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
 
 
-def twin(repeated: TwinIR) -> str:
+def header_field(repeated: HeaderFieldIR) -> str:
     """Return the expression that constructs a header field which repeats a part of a message."""
     policy = "" if repeated.policy == "both" else f", {literal(repeated.policy)}"
-    return f"Twin({literal(repeated.header)}, {literal(repeated.path)}{policy})"
+    return f"HeaderField({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
@@ -369,7 +369,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
-    "twin": twin,
+    "header_field": header_field,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

@@ -73,7 +73,7 @@ class Requirement(NamedTuple):
     source: str = ""
 
 
-class Twin(NamedTuple):
+class HeaderField(NamedTuple):
     """A header field over HTTP that repeats the part of a message at `path`.
 
     With `both` it is required and equal, with `if_present` it may be missing, and with
@@ -104,7 +104,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
-    twins: tuple[Twin, ...] = ()
+    headers: tuple[HeaderField, ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -166,7 +166,7 @@ class Rules(NamedTuple):
     With `polling`, an HTTP server may close a stream until the client returns. With
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. All
-    requests have `twins`, all answers `answer_twins`.
+    requests have `headers`, all answers `answer_headers`.
     """
 
     era: EraName = "handshake"
@@ -179,5 +179,5 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
-    twins: tuple[Twin, ...] = ()
-    answer_twins: tuple[Twin, ...] = ()
+    headers: tuple[HeaderField, ...] = ()
+    answer_headers: tuple[HeaderField, ...] = ()

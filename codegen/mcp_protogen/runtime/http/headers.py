@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..core.errors import HEADER_MISMATCH
 from ..core.json import is_object
-from ..core.spec import Twin
+from ..core.spec import HeaderField
 from ..messages.codec import MessageCodec
 from ..rules.param_headers import HeaderParam
 
@@ -134,15 +134,15 @@ class HttpFacts:
     def __init__(self, table: MessageCodec) -> None:
         rules = table.rules
         self._errors = table.errors
-        self.common: Final = tuple(twin for twin in rules.twins if twin.header != _PARAM)
+        self.common: Final = tuple(field for field in rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
-        self.of_methods: Final[Mapping[str, tuple[Twin, ...]]] = {
-            method: spec.twins for method, spec in table.requests.items() if spec.twins
+        self.of_methods: Final[Mapping[str, tuple[HeaderField, ...]]] = {
+            method: spec.headers for method, spec in table.requests.items() if spec.headers
         }
         """Further ones, by method."""
-        self.marks_arguments: Final = len(self.common) < len(rules.twins)
+        self.marks_arguments: Final = len(self.common) < len(rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
-        self.of_answers: Final = rules.answer_twins
+        self.of_answers: Final = rules.answer_headers
         self.mismatch: Final = next(
             (code for code, error in table.errors.items() if error.name == _MISMATCH),
             HEADER_MISMATCH,
@@ -169,17 +169,17 @@ class HttpFacts:
         )
 
 
-def is_ours(twin: Twin) -> bool:
+def is_ours(field: HeaderField) -> bool:
     """Return whether a header field is of the protocol, and so may be encoded."""
-    return twin.header.startswith("mcp-")
+    return field.header.startswith("mcp-")
 
 
-def _repeat(twins: Iterable[Twin], message: object) -> Iterable[tuple[str, str]]:
+def _repeat(fields: Iterable[HeaderField], message: object) -> Iterable[tuple[str, str]]:
     """Yield header fields with values; a standard one that cannot have its value is left out."""
-    for twin in twins:
-        value = value_at(message, twin.path)
-        if isinstance(value, str) and (is_ours(twin) or _PLAIN.fullmatch(value)):
-            yield twin.header, encode_value(value) if is_ours(twin) else value
+    for field in fields:
+        value = value_at(message, field.path)
+        if isinstance(value, str) and (is_ours(field) or _PLAIN.fullmatch(value)):
+            yield field.header, encode_value(value) if is_ours(field) else value
 
 
 facts_of: Final[Callable[[MessageCodec], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)

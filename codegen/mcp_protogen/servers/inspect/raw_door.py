@@ -10,11 +10,11 @@ from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.methods import rules, twins_of
+from mcp_protogen.pipeline.derive.methods import headers_in, rules
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.ir import TwinIR
-from mcp_protogen.runtime.core.spec import RequestSpec, Rules, Twin
+from mcp_protogen.pipeline.ir import HeaderFieldIR
+from mcp_protogen.runtime.core.spec import HeaderField, RequestSpec, Rules
 from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
@@ -40,23 +40,23 @@ def table(revision: str) -> MessageCodec:
     if not is_inspected(revision):
         raise KeyError(revision)
     source = sources.load(revision, GenerationOptions((revision,)))
-    twins = rules(Context(source.facts, source.descriptions, source.place)).twins
+    common = rules(Context(source.facts, source.descriptions, source.place)).headers
     return MessageCodec(
         revision,
         requests={
             method: RequestSpec(
-                method, senders=frozenset(), types=tuple, twins=_twins(twins_of(about))
+                method, senders=frozenset(), types=tuple, headers=_header_fields(headers_in(about))
             )
             for method, about in protocol_of(revision).methods.items()
         },
         notifications={},
         errors={},
-        rules=Rules(twins=_twins(twins)),
+        rules=Rules(headers=_header_fields(common)),
     )
 
 
-def _twins(found: Iterable[TwinIR]) -> tuple[Twin, ...]:
-    return tuple(Twin(twin.header, twin.path, twin.policy) for twin in found)
+def _header_fields(found: Iterable[HeaderFieldIR]) -> tuple[HeaderField, ...]:
+    return tuple(HeaderField(field.header, field.path, field.policy) for field in found)
 
 
 class _AnsweredError(Exception):

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
-from ...core.spec import Rules, Twin
+from ...core.spec import HeaderField, Rules
 from ...core.throttle import Throttle
 from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
@@ -43,7 +43,7 @@ _UNKNOWN: Final = fields.HttpFacts(
         requests={},
         notifications={},
         errors={},
-        rules=Rules(twins=(Twin(fields.METHOD, ("method",)),)),
+        rules=Rules(headers=(HeaderField(fields.METHOD, ("method",)),)),
     )
 )
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
-from ...core.spec import Twin
+from ...core.spec import HeaderField
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -31,7 +31,7 @@ _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
 
-_Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, Twin], ...]]
+_Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
 """A connection, and the header fields that repeat parts of a call, by their names in requests."""
 
 
@@ -109,12 +109,12 @@ class StatelessHttp:
         if version != server_negotiation.read_revision(call):
             raise self._mismatch("MCP-Protocol-Version differs from _meta", call)
         known = self._known.get((version, method)) or self._find(version, exchange, call)
-        connection, facts, twins = known
-        for name, twin in twins:
+        connection, facts, fields = known
+        for name, field in fields:
             value = exchange.fields.get(name)
             # Mostly they are equal as bytes.
-            if value is None or value.decode("latin-1") != value_at(call.message, twin.path):
-                self._check_twin(twin, value, call)
+            if value is None or value.decode("latin-1") != value_at(call.message, field.path):
+                self._check_field(field, value, call)
         return connection, facts
 
     def _find(self, version: str, exchange: HttpExchange, call: Call) -> _Known:
@@ -124,28 +124,28 @@ class StatelessHttp:
             opened = self._connections[version] = self._new_connection(version)
         connection, facts = opened
         if not connection.answers(call.method):
-            for twin in facts.common:
-                self._check_twin(twin, exchange.fields.get(twin.header.encode()), call)
+            for field in facts.common:
+                self._check_field(field, exchange.fields.get(field.header.encode()), call)
             status, _ = facts.status_and_delay({"code": METHOD_NOT_FOUND})
             raise HttpRefusal.because(MethodNotFound(call.method, id=call.id), status)
-        twins = (*facts.common, *facts.of_methods.get(call.method, ()))
-        known = *opened, tuple((twin.header.encode(), twin) for twin in twins)
+        fields = (*facts.common, *facts.of_methods.get(call.method, ()))
+        known = *opened, tuple((field.header.encode(), field) for field in fields)
         self._known[version, call.method] = known
         return known
 
-    def _check_twin(self, twin: Twin, value: bytes | None, call: Call) -> None:
+    def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
         """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
         if value is None:
-            differs = twin.policy == "both"
-        elif twin.policy == "header_wins":
+            differs = field.policy == "both"
+        elif field.policy == "header_wins":
             differs = False
-            cast(dict[str, Any], call.meta)[twin.path[-1]] = _decode(value, is_ours(twin))
+            cast(dict[str, Any], call.meta)[field.path[-1]] = _decode(value, is_ours(field))
         else:
-            said = value_at(call.message, twin.path)
-            differs = isinstance(said, str) and _decode(value, is_ours(twin)) != said
+            said = value_at(call.message, field.path)
+            differs = isinstance(said, str) and _decode(value, is_ours(field)) != said
         if differs:
-            place = "/".join(map(escape_step, twin.path))
-            raise self._mismatch(f"{twin.header.title()} differs from /{place}", call)
+            place = "/".join(map(escape_step, field.path))
+            raise self._mismatch(f"{field.header.title()} differs from /{place}", call)
 
     def abort(self, error: Disconnected) -> None:
         """End all calls and listen streams."""

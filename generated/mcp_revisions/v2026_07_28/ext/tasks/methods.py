@@ -16,9 +16,9 @@ from mcp_protogen.runtime.core.extensions import AddedMembers, ClaimedResult, Ex
 from mcp_protogen.runtime.core.spec import (
     AnyRequest,
     ErrorSpec,
+    HeaderField,
     NotificationSpec,
     RequestSpec,
-    Twin,
 )
 
 from . import capabilities as c
@@ -58,7 +58,7 @@ CANCEL_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
-    twins=(Twin("mcp-name", ("params", "taskId"), "if_present"),),
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/cancel`: Ask for a task to stop; it may end otherwise.
 
@@ -94,7 +94,7 @@ GET_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
-    twins=(Twin("mcp-name", ("params", "taskId"), "if_present"),),
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/get`: Return the state of a task: its questions, its result or its error.
 
@@ -111,7 +111,7 @@ UPDATE_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
-    twins=(Twin("mcp-name", ("params", "taskId"), "if_present"),),
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/update`: Give answers to questions of a task.
 
