@@ -41,7 +41,40 @@ def duty(kind: str, where: str, rule: str, value: Any) -> Mutation:
     return section(kind, duty={"where": where, "rule": rule, "value": value, "source": PAGE})
 
 
+def repeats(part: Json, **others: Any) -> Mutation:
+    """Facts of requests with a header field that repeats a part of them."""
+    field = {"level": "MUST", "repeats": {**part, "policy": "both"}, "source": PAGE}
+
+    def mutate(facts: Json) -> None:
+        facts.update({"headers": {"request": {"x-echo": field}}, **others})
+
+    return mutate
+
+
 DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
+    "a header field that repeats a key of _meta that is not there": (
+        repeats({"meta": "x"}),
+        "facts-disagree",
+        "/headers/request/x-echo/repeats",
+    ),
+    "a header field that cannot differ from the message": (
+        repeats({"member": "method"}, errors={}),
+        "facts-disagree",
+        "/headers/request/x-echo/repeats",
+    ),
+    "a member of params for an unknown header field": (
+        say(headers={"x-echo": {"member": "text", "policy": "both"}}),
+        "facts-disagree",
+        f"{SAY}/headers/x-echo",
+    ),
+    "a header field for a member that is not there": (
+        lambda facts: (
+            repeats({"member": "method"})(facts),
+            say(headers={"x-echo": {"member": "gone", "policy": "if_present"}})(facts),
+        ),
+        "facts-disagree",
+        f"{SAY}/headers/x-echo",
+    ),
     "method that the schema lacks": (
         lambda facts: facts["methods"].update({"echo/shout": facts["methods"]["echo/say"]}),
         "facts-disagree",

@@ -201,6 +201,27 @@ class RequirementIR:
 
 
 @dataclass(frozen=True, slots=True)
+class HeaderFieldIR:
+    """A header field over HTTP that repeats the part of a message at `path`.
+
+    `path` begins at the message, or for an answer at its result or the data of its error.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    policy: Literal["both", "if_present", "header_wins"]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodErrorIR:
+    """A code that answers a method, and the case, with the strength of the demand."""
+
+    code: int
+    when: str
+    level: Literal["MUST", "SHOULD", "MAY", "example"]
+
+
+@dataclass(frozen=True, slots=True)
 class MethodIR:
     """A request or notification: its senders, params and results.
 
@@ -231,6 +252,8 @@ class MethodIR:
     deprecated: str | None
     source: str
     doc: str
+    headers: tuple[HeaderFieldIR, ...] = ()
+    errors: tuple[MethodErrorIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +274,10 @@ class CapabilityIR:
 
 @dataclass(frozen=True, slots=True)
 class ErrorIR:
-    """An error code and the roles that may send it."""
+    """An error code, the roles that may send it, and the status of its answer over HTTP.
+
+    `retry` is the member of its data with the time until a repetition, and the unit.
+    """
 
     code: int
     name: Constant
@@ -259,6 +285,8 @@ class ErrorIR:
     emit: Literal["client", "server", "both", "never"]
     source: str
     doc: str
+    status: int = 200
+    retry: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +316,10 @@ class LeniencyIR:
 
 @dataclass(frozen=True, slots=True)
 class RulesIR:
-    """The rules for sending messages of a revision."""
+    """The rules for sending messages of a revision.
+
+    `headers` are those of all requests, `answer_headers` those of answers.
+    """
 
     receive_batches: bool
     send_batches: bool
@@ -300,6 +331,8 @@ class RulesIR:
     resource_not_found: int
     result_type_values: tuple[str, ...]
     leniency: tuple[LeniencyIR, ...]
+    headers: tuple[HeaderFieldIR, ...] = ()
+    answer_headers: tuple[HeaderFieldIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +387,7 @@ class ExtensionIR:
     """The additions of an extension to a revision.
 
     `ir` has only its own types and methods; types may name those of `core`, the revision without
-    it. `names` are the members that `Mcp-Name` repeats, by method; `settings` are the declarations
-    of each role that it binds.
+    it. `settings` are the declarations of each role that it binds.
     """
 
     name: str
@@ -365,7 +397,6 @@ class ExtensionIR:
     core: RevisionIR
     claims: tuple[ClaimIR, ...]
     members: tuple[MembersIR, ...]
-    names: Mapping[str, str]
     settings: Mapping[Role, Mapping[str, Any]]
 
     @property

@@ -103,7 +103,8 @@ def _is_demanded(header: Header) -> bool:
 
 def _demand(header: Header) -> str:
     case = f"in messages where {header.when}" if header.message else f"if {header.when}"
-    return f"{header.level} {case}" if header.when else header.level
+    level = f"{header.level} {case}" if header.when else header.level
+    return f"{level}, repeats {header.repeats}" if header.repeats else level
 
 
 def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:

@@ -61,6 +61,7 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _opening(shown.definitions, facts)
     yield from _methods(shown, facts)
     yield from _capabilities(shown, facts)
+    yield from _headers(facts)
     yield from _types(shown, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
@@ -91,6 +92,7 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
             continue
         yield from _method(schema, fact, pointer, facts)
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
+        yield from _repeated(fact, f"{pointer}/headers", shown.definitions, facts)
 
 
 def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[Finding]:
@@ -127,6 +129,40 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
             message += " member that asks for another result"
             hint = f"name one of {', '.join(choices)}" if choices else "remove the entry"
             yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
+
+
+def _repeated(fact: Json, pointer: str, definitions: Json, facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each header field without the member that it repeats."""
+    known = facts.document.get("headers", {}).get("request", {})
+    params: Json = definitions.get(fact["params"], {})
+    headers: Json = fact.get("headers") or {}
+    for header, repeated in headers.items():
+        place, member = pointer + jsonpointer.join(header), repeated["member"]
+        schema = params.get("properties", {}).get(member, {})
+        needed = repeated["policy"] == "both"
+        if header not in known:
+            yield "facts-disagree", f"there is no header field {header}", place, "see headers"
+        elif schema.get("type") != "string" or (needed and member not in params["required"]):
+            message = (
+                f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
+            )
+            yield "facts-disagree", message, place, "name another member, or remove the entry"
+
+
+def _headers(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each header field that repeats what messages lack, or cannot differ."""
+    keys, errors = (facts.document.get(section, {}) for section in ("meta_keys", "errors"))
+    can_differ = any(error["name"] == "HEADER_MISMATCH" for error in errors.values())
+    for direction, kind in (("request", "request"), ("response", "result")):
+        for header, fact in facts.document.get("headers", {}).get(direction, {}).items():
+            place, repeats = jsonpointer.join("headers", direction, header), fact.get("repeats")
+            key = None if repeats is None else repeats.get("meta")
+            if key is not None and kind not in keys.get(key, {}).get("on", ()):
+                message = f"{key} is no key in the _meta of a {kind}"
+                yield "facts-disagree", message, f"{place}/repeats", "see meta_keys"
+            elif repeats is not None and not (can_differ and facts.era == "stateless"):
+                message = "only stateless revisions with an error HEADER_MISMATCH check this"
+                yield "facts-disagree", message, f"{place}/repeats", "see errors and lifecycle"
 
 
 def variant_choices(fact: Json, definitions: Json) -> list[str]:

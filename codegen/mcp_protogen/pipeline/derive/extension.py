@@ -30,7 +30,6 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     RevisionIR,
     Role,
-    Scalar,
     TypeIR,
 )
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
@@ -41,7 +40,7 @@ Json = dict[str, Any]
 # Facts of an extension that mean the same as those of a revision.
 _MERGED = ("enums", "errors", "open_strings", "unions")
 # Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
+_OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +89,6 @@ def derive_extension(
             MembersIR(member["method"], names.class_name(member["from"]))
             for member in revision_facts.members.values()
         ),
-        names={
-            method: fact["name"]
-            for method, fact in sorted(revision_facts.methods.items())
-            if "name" in fact
-        },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
@@ -162,10 +156,12 @@ def _merge_sources(
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
     facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
+    # Only the header fields of stateless revisions repeat parts of messages.
+    omitted = _OF_EXTENSIONS | ({"headers"} if core.facts.era == "handshake" else set[str]())
     facts["methods"] = {
         method: {
             "since": core.facts.revision,
-            **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
+            **{key: value for key, value in fact.items() if key not in omitted},
         }
         for method, fact in revision_facts.methods.items()
     }
@@ -280,7 +276,7 @@ def _refuse_unfit(
     """Raise `ProblemError` for facts that contradict the `types` of revision and extension."""
     by_name = {str(type_.name): type_ for type_ in types}
     for finding in (
-        *_wrong_names(revision_facts, by_name),
+        *_wrong_claims(revision_facts, by_name),
         *_wrong_additions(revision_facts, by_name, revision),
     ):
         yield _problem(finding, extension)
@@ -378,19 +374,10 @@ def _no_method(
         yield "facts-disagree", message, f"{place}/method", f"see the methods of {revision.id}"
 
 
-def _wrong_names(
+def _wrong_claims(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR]
 ) -> Iterator[_Finding]:
-    """Yield faults of the members that `Mcp-Name` repeats, and of claimed results."""
-    for method, fact in revision_facts.methods.items():
-        params, name = types.get(fact["params"]), fact.get("name")
-        if name is not None and not any(
-            field.wire == name and field.required and field.type == Scalar("string")
-            for field in (params.fields if isinstance(params, ObjectIR) else ())
-        ):
-            message = f"{fact['params']} has no required string {name!r:.80}"
-            pointer = f"{jsonpointer.join('methods', method)}/name"
-            yield "facts-disagree", message, pointer, "name another member, or none"
+    """Yield faults of claimed results."""
     for place, claim in revision_facts.claims.items():
         type_, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
         if not any(

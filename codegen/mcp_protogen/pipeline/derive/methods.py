@@ -19,9 +19,11 @@ from mcp_protogen.pipeline.ir import (
     CapabilityIR,
     ConditionIR,
     ErrorIR,
+    HeaderFieldIR,
     LeniencyIR,
     ListOf,
     MetaKeyIR,
+    MethodErrorIR,
     MethodIR,
     ObjectIR,
     Ref,
@@ -40,19 +42,36 @@ def rules(context: Context) -> RulesIR:
     """Return the rules for sending messages of the revision."""
     facts: Json = context.facts.document["rules"]
     result_type: Json = facts.get("result_type", {})
-    headers: Json = context.facts.document.get("headers", {}).get("request", {})
+    headers: Json = context.facts.document.get("headers", {})
+    sent: Json = headers.get("request", {})
     return RulesIR(
         receive_batches=facts["batching"]["receive"],
         send_batches=facts["batching"]["send"],
         error_id_optional=facts["error_id_optional"]["value"],
         server_requests=facts["server_requests"]["value"],
         polling=facts.get("polling", {}).get("value", False),
-        unnamed_over_http="mcp-session-id" in headers and "mcp-protocol-version" not in headers,
+        unnamed_over_http="mcp-session-id" in sent and "mcp-protocol-version" not in sent,
         bad_arguments=facts.get("bad_arguments", {}).get("value", "error"),
         resource_not_found=facts.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
+        headers=tuple(_header_fields(sent, ("params", "_meta"))),
+        answer_headers=tuple(_header_fields(headers.get("response", {}), ("_meta",))),
     )
+
+
+def _header_fields(headers: Json, meta: tuple[str, ...]) -> Iterator[HeaderFieldIR]:
+    """Yield the header fields that repeat a part of any message; `meta` leads to its `_meta`."""
+    for header, fact in sorted(headers.items()):
+        match fact.get("repeats"):
+            case {"meta": key, "policy": policy}:
+                yield HeaderFieldIR(header, (*meta, key), policy)
+            case {"member": member, "policy": policy}:
+                yield HeaderFieldIR(header, (member,), policy)
+            case {"policy": policy}:
+                yield HeaderFieldIR(header, ("params", "arguments"), policy)
+            case _:
+                pass
 
 
 _LENIENT: Mapping[str, Literal["absent", "negative"]] = {
@@ -84,7 +103,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
         role=role,
         path=path,
         flag=flag,
-        implied="implied_by" in fact,
+        implied=fact.get("implied", False),
         source=fact.get("source", ""),
         doc=context.descriptions.capability(role, path),
     )
@@ -101,6 +120,8 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
             emit=fact["emit"],
             source=fact["source"],
             doc=context.descriptions.error(fact["name"]),
+            status=fact.get("http_status") or 200,
+            retry=(fact["retry"]["member"], fact["retry"]["unit"]) if fact.get("retry") else None,
         )
         for code, fact in sorted(facts.items(), key=lambda item: -int(item[0]))
     )
@@ -178,7 +199,22 @@ def _method(
         deprecated=deprecated,
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
+        headers=tuple(headers_in(fact)),
+        errors=tuple(_errors(fact)),
     )
+
+
+def _errors(fact: Json) -> Iterator[MethodErrorIR]:
+    errors: Json = fact.get("errors") or {}
+    for code, case in sorted(errors.items(), key=lambda item: -int(item[0])):
+        yield MethodErrorIR(int(code), case["when"], case["level"])
+
+
+def headers_in(fact: Json) -> Iterator[HeaderFieldIR]:
+    """Yield the header fields that repeat members of the params, by the facts of a method."""
+    headers: Json = fact.get("headers") or {}
+    for header, repeated in sorted(headers.items()):
+        yield HeaderFieldIR(header, ("params", repeated["member"]), repeated["policy"])
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:

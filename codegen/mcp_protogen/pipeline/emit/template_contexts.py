@@ -111,7 +111,7 @@ class ExtensionMessages(Messages):
     """The messages of an extension, and the names of its classes."""
 
     extension: ExtensionIR
-    """The extension: its identifier, claims, members, names and settings."""
+    """The extension: its identifier, claims, members and settings."""
     class_name: str
     """The prefix of the names of its classes."""
     role_classes: Mapping[Role, list[str]]

@@ -33,6 +33,7 @@ from mcp_protogen.pipeline.ir import (
     ExtensionIR,
     FieldIR,
     Filled,
+    HeaderFieldIR,
     MethodIR,
     ObjectIR,
     OneOf,
@@ -168,6 +169,12 @@ def requirement(need: RequirementIR) -> str:
     if need.when:
         arguments.append(f"when={tuple_of(map(condition, need.when))}")
     return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
+
+
+def header_field(repeated: HeaderFieldIR) -> str:
+    """Return the expression that constructs a header field which repeats a part of a message."""
+    policy = "" if repeated.policy == "both" else f", {literal(repeated.policy)}"
+    return f"HeaderField({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
@@ -362,6 +369,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
+    "header_field": header_field,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

@@ -74,6 +74,18 @@ class Requirement(NamedTuple):
     source: str = ""
 
 
+class HeaderField(NamedTuple):
+    """A header field over HTTP that repeats the part of a message at `path`.
+
+    With `both` it is required and equal, with `if_present` it may be missing, and with
+    `header_wins` it replaces that part.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    policy: Literal["both", "if_present", "header_wins"] = "both"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
@@ -93,6 +105,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    headers: tuple[HeaderField, ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -122,11 +135,17 @@ class NotificationSpec(CallSpec[P]):
 
 
 class ErrorSpec(NamedTuple):
-    """One error code; `load` returns the type of its data, if the revision defines one."""
+    """One error code; `load` returns the type of its data, if the revision defines one.
+
+    `status` is that of the answer over HTTP. `retry` is the member of its data with the time until
+    the request may be repeated, and the unit: "ms" or "s".
+    """
 
     code: int
     name: str
     load: Callable[[], Any] | None = None
+    status: int = 200
+    retry: tuple[str, str] | None = None
 
     @property
     def data(self) -> Any:
@@ -149,7 +168,8 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`; lists have `cursor` in their params
-    and `next_cursor` in their pages.
+    and `next_cursor` in their pages. All requests have `headers`,
+    all answers `answer_headers`.
     """
 
     era: EraName = "handshake"
@@ -165,3 +185,5 @@ class Rules(NamedTuple):
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"
     next_cursor: str = "nextCursor"
+    headers: tuple[HeaderField, ...] = ()
+    answer_headers: tuple[HeaderField, ...] = ()

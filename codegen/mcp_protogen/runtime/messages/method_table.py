@@ -92,11 +92,6 @@ class MethodTable(MessageCodec):
     def wire(self) -> "MethodTable":
         return self
 
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The params members that `Mcp-Name` repeats, by the methods of extensions."""
-        return {method: name for added in self.extensions for method, name in added.names.items()}
-
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
         claims: dict[str, dict[str, ClaimedResult]] = {}

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
 from ..core.connection_errors import StatusError
+from ..core.errors import McpError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared_member
@@ -16,6 +17,9 @@ _log: Final = getLogger(__name__)
 
 RATE_LIMITED: Final = -32000
 """The code of a request that comes too soon; no revision gives it another meaning."""
+
+# The name of such an error in the tables of revisions that have one.
+_OWN: Final = "RATE_LIMITED"
 
 # Compensates for the rounding of floats.
 _ROUNDING: Final = 1e-9
@@ -64,8 +68,9 @@ class RateLimit:
     """Refuses requests beyond `rate` per second, after a `burst` of them.
 
     Each principal has its own limit, or each value of `key`; all unauthenticated clients share one.
-    Without `methods` all requests except `ping` count. The error has the code -32000, and the
-    seconds to wait as `retryAfter` in its data; over HTTP its status is 429, with `Retry-After`.
+    Without `methods` all requests except `ping` count. The error is that of the server's revision;
+    without one, it has the code -32000, and the seconds to wait as `retryAfter` in its data. Over
+    HTTP its status is 429, with `Retry-After`.
     Raises `ValueError` for a rate or burst that lets nothing through.
     """
 
@@ -93,11 +98,11 @@ class RateLimit:
         methods = self._methods
         counts = call.method != "ping" if methods is None else call.method in methods
         if counts and call.is_request and not call.is_sent:
-            self._take(self._key(call))
+            self._take(call)
         return await next(call)
 
-    def _take(self, key: Hashable) -> None:
-        now = monotonic()
+    def _take(self, call: MethodCall) -> None:
+        key, now = self._key(call), monotonic()
         tokens, at = self._buckets.pop(key, (self._burst, now))
         # A client that has waited as long as required passes, however floats are rounded.
         tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
@@ -107,8 +112,13 @@ class RateLimit:
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
-            data, wait = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
-            raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
+            for error in call.session.TABLE.errors.values():
+                if error.name == _OWN and error.retry is not None:
+                    member, unit = error.retry
+                    wait = ceil(seconds * 1000) if unit == "ms" else ceil(seconds)
+                    raise McpError(error.code, text, {member: wait})
+            data, wait_field = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
+            raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait_field)
 
 
 class _Entry(NamedTuple):

@@ -59,7 +59,9 @@ class RefusedPost(NamedTuple):
     """What to change before the next attempt."""
 
 
-def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
+def refusal_of(
+    message: Message, reply: HttpReply, in_session: bool, facts: fields.HttpFacts
+) -> RefusedPost:
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
@@ -71,7 +73,7 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     repair: Literal["session", "headers", "legacy_sse"] | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
         repair = "session"
-    elif code == HEADER_MISMATCH and message.method == CALL_TOOL and message.revision is not None:
+    elif code == facts.mismatch and message.method == CALL_TOOL and message.revision is not None:
         repair = "headers"
     elif (
         message.method == INITIALIZE
@@ -113,24 +115,33 @@ async def posting(
 ) -> AsyncGenerator[HttpReply, None]:
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
-            delay = reply.delay(attempts)
+            facts = state.protocol.facts_of(message)
+            delay = None if reply.succeeded else await _delay_of(message, reply, attempts, facts)
             # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
             seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
-            if delay is None or delay >= seconds or await _is_answer(message, reply):
+            if delay is None or delay >= seconds:
                 yield reply
                 return
         state.log.info("HTTP %d: sending %s again in %g s", reply.status, message.name, delay)
         await sleep(delay)
 
 
-async def _is_answer(message: Message, reply: HttpReply) -> bool:
-    """Return whether a refusal is the answer; the status decides while the era is unknown."""
-    if message.method in (DISCOVER, INITIALIZE):
-        return False
-    await reply.read()
-    error = _error_in(reply)
-    return error is not None and error.get("id") == message.id
+async def _delay_of(
+    message: Message, reply: HttpReply, attempts: int, facts: fields.HttpFacts
+) -> float | None:
+    """Return the seconds until a refused message is repeated; None if that is the answer.
+
+    The status decides while the era is unknown, or without an answer.
+    """
+    answer = None
+    if message.method not in (DISCOVER, INITIALIZE):
+        await reply.read()
+        answer = _error_in(reply)
+    if answer is None or answer.get("id") != message.id:
+        return reply.delay(attempts)
+    _, stated = facts.status_and_delay(answer["error"])
+    return None if stated is None else reply.delay(attempts, stated)
 
 
 class PostedRequest:
@@ -151,7 +162,8 @@ class PostedRequest:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
-                    return refusal_of(self.message, reply, in_session)
+                    facts = self._state.protocol.facts_of(self.message)
+                    return refusal_of(self.message, reply, in_session, facts)
                 self._take(reply)
                 return None
             cursor = Cursor(self._state.reconnection)
@@ -166,12 +178,22 @@ class PostedRequest:
             if reply.media != fields.JSON or not data.strip():
                 label = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{label} ({reply.media or 'no content type'})")
+            self._check_fields(reply)
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:
             self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
+
+    def _check_fields(self, reply: HttpReply) -> None:
+        """Raise `InvalidAnswer` for a header field that differs from the answer."""
+        facts = self._state.protocol.facts_of(self.message)
+        for value in read_values(reply.body).values if facts.of_answers else ():
+            answer = answer_in(value, self.message.id)
+            for name, said in facts.answer_fields(answer or {}):
+                if reply.field(name) not in (None, said):
+                    raise InvalidAnswer(f"{name.title()} differs from the answer")
 
     def _messages(self, data: bytes, session_id: str | None) -> bool:
         """Deliver the messages in a body or an event; return whether one is the answer."""

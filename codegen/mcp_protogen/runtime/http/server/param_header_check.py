@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
 
-from ...core.errors import HEADER_MISMATCH, ProtocolError
+from ...core.errors import ProtocolError, RequestId
 from ...core.json import is_array, is_object
 from ...core.models.base import WireModel
 from ...core.pagination import Page, items
@@ -23,7 +23,7 @@ from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from ...server.connection import ServerConnection
 from ...server.context import RequestContext
-from ..headers import agrees
+from ..headers import HttpFacts, agrees, facts_of
 from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)
@@ -84,8 +84,8 @@ class ToolHeaders:
             value = exchange.field(param.header.encode())
             if not agrees(param, value, raw.get("arguments")):
                 reason = f"{param.header} differs from the argument {'.'.join(param.path)}"
-                text = f"Header mismatch: {reason}"
-                raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
+                facts = facts_of(connection.endpoint.connection.table.wire)
+                raise mismatch(facts, reason, id)
 
     def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
         entry = self._listed.get(key)
@@ -121,6 +121,13 @@ class ToolHeaders:
         if len(self._listed) > _MOST:
             self._listed.popitem(last=False)
         return entry
+
+
+def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None) -> HttpRefusal:
+    """Return the refusal of a request whose header fields differ from its message."""
+    status, _ = facts.status_and_delay({"code": facts.mismatch})
+    text = f"Header mismatch: {reason}"
+    return HttpRefusal(status, text, code=facts.mismatch, id=id, data=data)
 
 
 def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
