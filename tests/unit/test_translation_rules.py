@@ -147,19 +147,40 @@ def test_ambiguous_moves_are_reported_at_their_place() -> None:
             assert "--rules" in found[0].hint
 
 
+@pytest.mark.parametrize("tag", ["link", "links/create", "Link 2.0"])
 @pytest.mark.parametrize("way", WAYS)
-def test_an_arm_that_the_destination_lacks_is_undecided_without_a_rule(way: StepDirection) -> None:
-    tags = (member("type", ir.LiteralOf((tag,)), required=True) for tag in ("text", "link"))
+def test_an_arm_that_the_destination_lacks_needs_a_function(way: StepDirection, tag: str) -> None:
+    tags = (member("type", ir.LiteralOf((one,)), required=True) for one in ("text", tag))
     text, link = map(a, ("Text", "Link"), tags)
     root = a("Params", member("block", ref("Block")))
     few = (root, union("Block", "Text"), text)
     many = (root, union("Block", "Text", "Link"), text, link)
     start, end = order_sides(way, OLDEST, MIDDLE)
     (problem,) = problems_of(*order_sides(way, many, few))
-    assert problem.message == f"from {start} to {end}, Block[link]: {end} has no such arm"
-    made = direction(way, many, few, rule("Block[link]", **{way: {"apply": "link_as_text"}}))
-    judged = {"link": Apply("link_as_text", WHY)}
+    what = f"from {start} to {end}, Block[{tag}]: {end} has no such arm"
+    assert problem.message == what
+    kept = rule(f"Block[{tag}]", **{way: {"keep": True}})
+    (refused,) = problems_of(*order_sides(way, many, few), kept)
+    assert (refused.code, refused.message) == ("bad-rule", f"{what}, so it cannot be kept")
+    assert str(refused).startswith("error[bad-rule]: mine.json#/rules/0: ")
+    made = direction(way, many, few, rule(f"Block[{tag}]", **{way: {"apply": "link_as_text"}}))
+    judged = {tag: Apply("link_as_text", WHY)}
     assert made.plans["Block"] == plans.Arms("Block", "type", apply=judged)
+
+
+def test_a_value_without_a_required_member_cannot_be_kept() -> None:
+    for way, fields in product(WAYS, ((X,), ())):
+        with tables.case((way, fields)):
+            start, end = order_sides(way, OLDEST, MIDDLE)
+            both = order_sides(way, (a("Params", *fields),), (a("Params", NEEDED),))
+            found = problems_of(*both, rule("Params.x", up={"keep": True}, down={"keep": True}))
+            assert [(p.code, p.pointer, p.message) for p in found] == [
+                (
+                    "bad-rule",
+                    "/rules/0",
+                    f"from {start} to {end}, Params.x: is required in {end}, so it cannot be kept",
+                )
+            ]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -244,6 +265,13 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
     "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", undefined=("x",), add={"x": 1})),
+    "add, required now": (
+        "Params.x",
+        {"add": "a"},
+        (X,),
+        (NEEDED,),
+        Members("Params", add={"x": "a"}),
+    ),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
     "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),

@@ -21,12 +21,16 @@ from mcp_protogen.pipeline.inputs.translations import (
 )
 from mcp_protogen.pipeline.normalise.references import definition_name
 from mcp_protogen.pipeline.plans.tables import find_unsettled
+from mcp_protogen.runtime.translation.conversions import not_expressible
 
 Json = dict[str, Any]
 _Open = Mapping[tuple[StepDirection, str], str]
 
 # Values to try where the schema lists none: the plainest one of each kind.
 _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
+
+# The verbs that may decide a difference, the most telling first.
+_TRIED: tuple[Verb, ...] = ("add", "keep", "apply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +74,16 @@ def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
 
 
 def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> Iterator[Json]:
-    added = _find_settled("add", missing, translation, step)
-    kept = _find_settled("keep", missing, translation, step)
+    settled = {verb: _find_settled(verb, missing, translation, step) for verb in _TRIED}
     grouped: dict[bytes, Json] = {}
     for (direction, at), what in missing.items():
         there = step.newer if direction == "up" else step.older
-        values = _values(at, there) if (direction, at) in added else []
-        choices: list[Json] = [{"add": value} for value in values]
-        if not choices and (direction, at) in kept:
-            choices = [{"keep": True}]
-        if choices:
+        found = (
+            [{verb: value} for value in _values(verb, at, there)]
+            for verb in _TRIED
+            if (direction, at) in settled[verb]
+        )
+        if choices := next(filter(None, found), None):
             action = {"difference": what, CHOICES: choices}
             key = canonical([direction, at.partition(".")[2], action])
             entry: Json = {"at": [], direction: action, "reason": TODO, "source": TODO}
@@ -98,8 +102,16 @@ def _find_settled(
     return missing.keys() - rest.keys()
 
 
-def _values(at: str, there: DerivedRevision) -> list[Any]:
-    """Return values that a missing member may have."""
+def _values(verb: Verb, at: str, there: DerivedRevision) -> list[Any]:
+    """Return what a verb may have as its value at a place."""
+    if verb == "apply":
+        # Any other function is for certain types; this one refuses the message.
+        return [not_expressible.__name__] if at.endswith("]") else []
+    return [True] if verb == "keep" else _added_values(at, there)
+
+
+def _added_values(at: str, there: DerivedRevision) -> list[Any]:
+    """Return values that a missing member may have; one TODO if only a person knows any."""
     owner, _, member = at.partition(".")
     definitions: Json = there.schema["$defs"]
     schema = definitions.get(owner, {}).get("properties", {}).get(member)
@@ -109,4 +121,4 @@ def _values(at: str, there: DerivedRevision) -> list[Any]:
     while "$ref" in listed:
         listed = definitions[definition_name(listed["$ref"])]
     values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
-    return [value for value in values if fillings.fits(value, schema, definitions)]
+    return [value for value in values if fillings.fits(value, schema, definitions)] or [TODO]

@@ -151,11 +151,16 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
         for step in walk.actions.steps
         for choice in step.choices
     }
+    message = f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}"
+    if kept := walk.actions.of(place_in(at), "keep"):
+        place, _, pointer = kept.place.partition("#")
+        hint = "write add with a value for a member, or apply with a function for an arm"
+        return Problem("bad-rule", f"{message}, so it cannot be kept", place, pointer, hint)
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
-        f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}",
+        message,
         place or place_of(newer),
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,
