@@ -250,6 +250,7 @@ FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
 AT_ITEM = member("item", ref("Item"))
 MOVED = Members("Params", move={"x": Move(("item", "label"), WHY)})
+NEEDED_Y = replace(NEEDED, wire="y", name=FieldName("y"))
 USUAL = Members("Params", drop={"x": Drop(WHY, usual="a")})
 FILLED_IN = member("x", required=True, default="a")
 HARMLESS = Members("Params", drop={"x": Drop(WHY, harmless=True)})
@@ -289,10 +290,59 @@ def test_a_rule_does_what_it_says() -> None:
             assert made.plans.get("Params") == plan
 
 
+def test_a_required_member_that_is_renamed_needs_no_value() -> None:
+    rules = rule("Params.x", up={"move": "y"}), rule("Params.y", down={"move": "x"})
+    made = both_ways((a("Params", NEEDED),), (a("Params", NEEDED_Y),), *rules)
+    for table, old, new in ((made.up, "x", "y"), (made.down, "y", "x")):
+        moved = Members("Params", move={old: Move((new,), WHY)}, undefined=(new,))
+        assert table.plans == {"Params": moved}
+    # One that may be absent cannot become one that may not.
+    found = problems_of((a("Params", X),), (a("Params", NEEDED_Y),), *rules)
+    assert [problem.message.partition(", ")[2] for problem in found] == [
+        f"Params.y: is required in {MIDDLE}"
+    ]
+
+
 def test_move_to_missing_place_drops_member() -> None:
     moving = rule("Params.x", down={"move": "item.gone"})
     made = both_ways((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
     assert made.plans == {"Params": Members("Params", drop={"x": Drop(f"{OLDEST} has no x here.")})}
+
+
+def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
+    types = (a("Params", AT_ITEM), ITEM)
+    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy"}
+    step = options(rules_file(became=names))
+    steps = translations.rules_between(schema_folder(), OLDEST, MIDDLE, step)
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), steps)
+    assert [(p.code, p.where, p.message, p.hint) for p in caught.value.problems] == [
+        (
+            "bad-rule",
+            "mine.json#/became/Item",
+            f"{MIDDLE} has no type Items",
+            "did you mean Item?",
+        ),
+        (
+            "bad-rule",
+            "mine.json#/became/speak",
+            f"{OLDEST} has no method speak",
+            "did you mean say?",
+        ),
+        ("bad-rule", "mine.json#/became/say", f"{MIDDLE} has no method sy", "did you mean say?"),
+    ]
+
+
+def test_a_name_without_a_decision_is_reported() -> None:
+    types = (a("Params", AT_ITEM), ITEM)
+    choices: Json = {"difference": "It is gone.", "choices": ["Other", None]}
+    step = options(rules_file(became={"Gone": choices, "Removed": None}))
+    steps = translations.rules_between(schema_folder(), OLDEST, MIDDLE, step)
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), steps)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == ("undecided-difference", "mine.json#/became/Gone")
+    assert problem.message == f"{MIDDLE} has no Gone: it was renamed or removed"
 
 
 def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
@@ -381,8 +431,10 @@ UNFIT: dict[str, tuple[GivenFile, str]] = {
     "an unknown loss": (rules_file(rule("Tool.x", down={"drop": "sad"})), "/rules/0/down/drop"),
     "an impossible place": (rules_file(rule("T.x", "tool.x", up={"keep": True})), "/rules/0/at/1"),
     "neither way": (rules_file(rule("Tool.x")), "/rules/0"),
-    "an impossible name": (rules_file(became={"a/b~": "B"}, rules=[{}]), "/became"),
-    "a new name that is none": (rules_file(became={"A": "b-c"}), "/became/A"),
+    "an impossible name": (rules_file(became={"A b": "B"}, rules=[{}]), "/became"),
+    "a new name that is none": (rules_file(became={"A": "B-c"}), "/became/A"),
+    "a type that became a method": (rules_file(became={"A": "a/b"}), "/became/A"),
+    "a method that became a type": (rules_file(became={"a/b~": "B"}), "/became/a~1b~0"),
     "a code of no use": (rules_file(errors=[{"method": ""}]), "/errors/0"),
 }
 

@@ -8,6 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.instep.drafts.renames import (
+    find_renamed_members,
+    find_renamed_methods,
+    find_renamed_types,
+)
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.revision import DerivedRevision
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
@@ -25,6 +31,7 @@ from mcp_protogen.runtime.translation.conversions import not_expressible
 
 Json = dict[str, Any]
 _Open = Mapping[tuple[StepDirection, str], str]
+_Choices = Mapping[tuple[StepDirection, str], list[Json]]
 
 # Values to try where the schema lists none: the plainest one of each kind.
 _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
@@ -50,14 +57,55 @@ def translation_file(own: Json | None, step: RevisionPair) -> Json:
 
     An unedited entry is removed once its difference is gone.
     """
-    newer = step.newer.ir.id
-    document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
-    translation = translation_of(document, newer, "")
-    found = step.open(translation)
+    older, newer = step.older.ir, step.newer.ir
+    document = own or {"older": older.id, "became": {}, "rules": [], "errors": []}
+    translation = translation_of(document, newer.id, "")
+    members = dict(_renamed_members(translation, step))
+    moved = set(_places_of_moves(members))
+    found = {key: what for key, what in step.open(translation).items() if key not in moved}
+    found |= {key: _gone(*key, step) for key in members}
     entries = [entry for entry in document["rules"] if not _is_moot(entry, found)]
     named = {key for entry in entries for key in _open_places(entry)}
     missing = {key: what for key, what in found.items() if key not in named}
-    return {**document, "rules": [*entries, *_entries(missing, translation, step)]}
+    added = _entries(missing, members, translation, step)
+    return {
+        **document,
+        "became": _names(document["became"], step),
+        "rules": [*entries, *added],
+    }
+
+
+def _names(decided: Json, step: RevisionPair) -> Json:
+    """Return what became of types and methods, with the choices for each that may be renamed."""
+    older, newer = step.older.ir, step.newer.ir
+    alike = {**find_renamed_types(older, newer), **find_renamed_methods(older, newer)}
+    kept = {old: new for old, new in decided.items() if old in alike or not is_object(new)}
+    asked = {
+        old: {"difference": f"{newer.id} has no {old}: renamed, or removed?", CHOICES: [*new, None]}
+        for old, new in alike.items()
+    }
+    return {**asked, **kept}
+
+
+def _gone(direction: StepDirection, at: str, step: RevisionPair) -> str:
+    there = step.newer if direction == "up" else step.older
+    return f"{there.ir.id} has no {at.partition('.')[2]} here: renamed, or removed?"
+
+
+def _renamed_members(
+    translation: Translation, step: RevisionPair
+) -> Iterator[tuple[tuple[StepDirection, str], list[Json]]]:
+    """Yield the members that may be renamed and that no rule decides, with the choices."""
+    decided = {
+        (action.direction, at)
+        for action in translation.actions
+        for at in (action.at, *(f"{action.at}.{member}" for member in action.settles))
+    }
+    renamed = find_renamed_members(step.older.ir, step.newer.ir, translation.became)
+    for direction, at, others in renamed:
+        if (direction, at) not in decided:
+            moves: list[Json] = [{"move": other} for other in others]
+            yield (direction, at), [*moves, {"drop": "lossy"}, {"drop": "harmless"}]
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
@@ -73,7 +121,20 @@ def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
             yield direction, at
 
 
-def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> Iterator[Json]:
+def _places_of_moves(members: _Choices) -> Iterator[tuple[StepDirection, str]]:
+    """Yield the places that a renamed member may fill."""
+    for (direction, at), choices in members.items():
+        for choice in choices:
+            if "move" in choice:
+                yield direction, f"{at.partition('.')[0]}.{choice['move']}"
+
+
+def _entries(
+    missing: _Open,
+    members: _Choices,
+    translation: Translation,
+    step: RevisionPair,
+) -> Iterator[Json]:
     settled = {verb: _find_settled(verb, missing, translation, step) for verb in _TRIED}
     grouped: dict[bytes, Json] = {}
     for (direction, at), what in missing.items():
@@ -83,7 +144,7 @@ def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> It
             for verb in _TRIED
             if (direction, at) in settled[verb]
         )
-        if choices := next(filter(None, found), None):
+        if choices := members.get((direction, at)) or next(filter(None, found), None):
             action = {"difference": what, CHOICES: choices}
             key = canonical([direction, at.partition(".")[2], action])
             entry: Json = {"at": [], direction: action, "reason": TODO, "source": TODO}

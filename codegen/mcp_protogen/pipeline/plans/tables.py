@@ -17,6 +17,7 @@ from mcp_protogen.pipeline.inputs.translations import (
     rules_between,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
 from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.walk import Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
@@ -75,6 +76,8 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
     up, found = _direction(older, newer, "up", steps)
     down, more = _direction(newer, older, "down", steps)
     problems = [*found, *more]
+    if [step.newer for step in steps] == [newer.id]:
+        problems += (*find_wrong_names(older, newer, steps[0]), *find_open_names(steps[0]))
     if problems:
         raise ProblemError(*problems)
     return PairTables(older, newer, up, down)

@@ -165,6 +165,7 @@ class Walk:
         named = [n for n in common if (sources[n].default, destinations[n].default) == ids]
         going = [n for n in sources if n not in destinations and f"{at}.{n}" not in settled]
         moved = {name: move for name in going if (move := self._find_move(at, name, becomes))}
+        settled |= {f"{at}.{moved[name].to[0]}" for name in moved if sources[name].required}
         return Members(
             becomes,
             apply=_functions(actions, "apply"),
