@@ -9,7 +9,8 @@ from typing import Any
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.drafts.renames import (
+from mcp_protogen.instep.drafts.similar_names import (
+    Key,
     find_renamed_members,
     find_renamed_methods,
     find_renamed_types,
@@ -30,8 +31,8 @@ from mcp_protogen.pipeline.plans.tables import find_unsettled
 from mcp_protogen.runtime.translation.conversions import not_expressible
 
 Json = dict[str, Any]
-_Open = Mapping[tuple[StepDirection, str], str]
-_Choices = Mapping[tuple[StepDirection, str], list[Json]]
+_Open = Mapping[Key, str]
+_Choices = Mapping[Key, list[Json]]
 
 # Values to try where the schema lists none: the plainest one of each kind.
 _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
@@ -63,7 +64,7 @@ def translation_file(own: Json | None, step: RevisionPair) -> Json:
     members = dict(_renamed_members(translation, step))
     moved = set(_places_of_moves(members))
     found = {key: what for key, what in step.open(translation).items() if key not in moved}
-    found |= {key: _gone(*key, step) for key in members}
+    found |= {key: _describe_lack(*key, step) for key in members}
     entries = [entry for entry in document["rules"] if not _is_moot(entry, found)]
     named = {key for entry in entries for key in _open_places(entry)}
     missing = {key: what for key, what in found.items() if key not in named}
@@ -87,14 +88,14 @@ def _names(decided: Json, step: RevisionPair) -> Json:
     return {**asked, **kept}
 
 
-def _gone(direction: StepDirection, at: str, step: RevisionPair) -> str:
+def _describe_lack(direction: StepDirection, at: str, step: RevisionPair) -> str:
     there = step.newer if direction == "up" else step.older
     return f"{there.ir.id} has no {at.partition('.')[2]} here: renamed, or removed?"
 
 
 def _renamed_members(
     translation: Translation, step: RevisionPair
-) -> Iterator[tuple[tuple[StepDirection, str], list[Json]]]:
+) -> Iterator[tuple[Key, list[Json]]]:
     """Yield the members that may be renamed and that no rule decides, with the choices."""
     decided = {
         (action.direction, at)
@@ -102,10 +103,10 @@ def _renamed_members(
         for at in (action.at, *(f"{action.at}.{member}" for member in action.settles))
     }
     renamed = find_renamed_members(step.older.ir, step.newer.ir, translation.became)
-    for direction, at, others in renamed:
-        if (direction, at) not in decided:
+    for place, others in renamed:
+        if place not in decided:
             moves: list[Json] = [{"move": other} for other in others]
-            yield (direction, at), [*moves, {"drop": "lossy"}, {"drop": "harmless"}]
+            yield place, [*moves, {"drop": "lossy"}, {"drop": "harmless"}]
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
@@ -115,13 +116,13 @@ def _is_moot(entry: Json, found: _Open) -> bool:
     return ours and bool(places) and not any(key in found for key in places)
 
 
-def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
+def _open_places(entry: Json) -> Iterator[Key]:
     for direction in DIRECTIONS:
         for at in entry["at"] if CHOICES in entry.get(direction, ()) else ():
             yield direction, at
 
 
-def _places_of_moves(members: _Choices) -> Iterator[tuple[StepDirection, str]]:
+def _places_of_moves(members: _Choices) -> Iterator[Key]:
     """Yield the places that a renamed member may fill."""
     for (direction, at), choices in members.items():
         for choice in choices:
@@ -154,7 +155,7 @@ def _entries(
 
 def _find_settled(
     do: Verb, missing: _Open, translation: Translation, step: RevisionPair
-) -> set[tuple[StepDirection, str]]:
+) -> set[Key]:
     """Return the differences that a translation rule with this verb would decide."""
     tried = tuple(
         TranslationAction(at, direction, do, None, (), False, "", "#") for direction, at in missing

@@ -12,7 +12,7 @@ def find_wrong_names(older: RevisionIR, newer: RevisionIR, step: Translation) ->
     """Yield a problem for each name that its revision does not have."""
     for old, new in step.became.items():
         for revision, name in ((older, old), (newer, new)):
-            known, noun = _known(revision, name)
+            known, noun = _names_like(revision, name)
             if name not in known:
                 message, hint = f"{revision.id} has no {noun} {name}", did_you_mean(name, known)
                 pointer = jsonpointer.join("became", old)
@@ -28,7 +28,8 @@ def find_open_names(step: Translation) -> Iterator[Problem]:
         yield Problem("undecided-difference", message, step.place, pointer, hint)
 
 
-def _known(revision: RevisionIR, name: str) -> tuple[set[str], str]:
+def _names_like(revision: RevisionIR, name: str) -> tuple[set[str], str]:
+    """Return all types, or all methods, and what they are called."""
     if name[:1].isupper():
         return {str(type_.name) for type_ in revision.types}, "type"
     return {method.method for method in revision.methods}, "method"

@@ -68,19 +68,19 @@ def rename(defs: Json) -> None:
 
 
 @pytest.fixture(scope="module")
-def renamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def renaming_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a read-only schema folder with the draft of a revision that renames."""
     schema = pin_changed(tmp_path_factory.mktemp("renamed"), rename)
     write(NEXT, schema)
     return schema
 
 
-def copied(schema: Path, folder: Path) -> Path:
+def copy_schema(schema: Path, folder: Path) -> Path:
     return Path(shutil.copytree(schema, folder / "schema"))
 
 
-def test_what_went_is_asked_about_where_something_similar_came(renamed: Path) -> None:
-    document = draft_rules(renamed)
+def test_names_that_went_are_asked_about_where_similar_ones_came(renaming_schema: Path) -> None:
+    document = draft_rules(renaming_schema)
     assert document["became"] == {
         old: {"difference": f"{NEXT} has no {old}: renamed, or removed?", CHOICES: [new, None]}
         for old, new in (
@@ -103,12 +103,12 @@ def test_what_went_is_asked_about_where_something_similar_came(renamed: Path) ->
     }
     names = {jsonpointer.join("became", old) for old in document["became"]}
     rules = {f"/rules/{number}" for number in range(2)}
-    assert names < open_rules(renamed)
-    assert {pointer.rpartition("/")[0] for pointer in open_rules(renamed) - names} == rules
+    assert names < open_rules(renaming_schema)
+    assert {pointer.rpartition("/")[0] for pointer in open_rules(renaming_schema) - names} == rules
 
 
-def test_an_answer_ends_the_question(renamed: Path, tmp_path: Path) -> None:
-    schema = copied(renamed, tmp_path)
+def test_an_answer_ends_the_question(renaming_schema: Path, tmp_path: Path) -> None:
+    schema = copy_schema(renaming_schema, tmp_path)
     document = draft_rules(schema)
     document["became"] = {
         "ResourceLink": "LinkedResource",
@@ -124,16 +124,16 @@ def test_an_answer_ends_the_question(renamed: Path, tmp_path: Path) -> None:
     assert open_rules(schema) == set()
 
 
-def test_a_question_goes_with_its_reason(renamed: Path, tmp_path: Path) -> None:
-    schema = copied(renamed, tmp_path)
+def test_a_question_goes_with_its_reason(renaming_schema: Path, tmp_path: Path) -> None:
+    schema = copy_schema(renaming_schema, tmp_path)
     document = draft_rules(schema)
     document["became"]["Resource"] = document["became"]["ResourceLink"]
     put_rules(schema, document)
     assert "Resource" not in draft_rules(schema)["became"]
 
 
-def test_a_wrong_answer_is_reported(renamed: Path, tmp_path: Path) -> None:
-    schema = copied(renamed, tmp_path)
+def test_a_wrong_answer_is_reported(renaming_schema: Path, tmp_path: Path) -> None:
+    schema = copy_schema(renaming_schema, tmp_path)
     document = draft_rules(schema)
     document["became"]["tools/call"] = "tools/invok"
     put_rules(schema, document)

@@ -1,10 +1,10 @@
-"""Possible renames: types, methods and members that went while a similar one came.
+"""Types, methods and members that went while a similar one came: they may have a new name.
 
 Similarity is no proof, so a person decides about each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mcp_protogen.base import graph
 from mcp_protogen.pipeline.derive import recursion
@@ -20,6 +20,9 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
+
+Key: TypeAlias = tuple[StepDirection, str]
+"""The place of a translation rule, after its direction."""
 
 _ENOUGH = 0.6
 """The share of common parts from which one thing may be the other."""
@@ -49,8 +52,8 @@ def find_renamed_methods(older: RevisionIR, newer: RevisionIR) -> dict[str, list
 
 def find_renamed_members(
     older: RevisionIR, newer: RevisionIR, became: Mapping[str, str]
-) -> Iterator[tuple[StepDirection, str, list[str]]]:
-    """Yield the direction and the place of members that went, with those alike that came."""
+) -> Iterator[tuple[Key, list[str]]]:
+    """Yield the place of each member that the other end lacks, with those that it may be there."""
     before, after = _exchanged_types(older), _exchanged_types(newer)
     was = {new: old for old, new in became.items()}
     similar = find_renamed_types(older, newer)
@@ -58,10 +61,14 @@ def find_renamed_members(
         old = before.get(name) or before.get(was.get(name, ""))
         if isinstance(old, ObjectIR) and isinstance(new, ObjectIR):
             pairs = list(_member_pairs(old, new, similar))
-            for member in dict.fromkeys(gone for gone, _ in pairs):
-                yield "up", f"{name}.{member}", [come for gone, come in pairs if gone == member]
-            for member in dict.fromkeys(come for _, come in pairs):
-                yield "down", f"{name}.{member}", [gone for gone, come in pairs if come == member]
+            ways: tuple[tuple[StepDirection, list[tuple[str, str]]], ...] = (
+                ("up", pairs),
+                ("down", [(come, gone) for gone, come in pairs]),
+            )
+            for direction, found in ways:
+                for member in dict.fromkeys(here for here, _ in found):
+                    key = direction, f"{name}.{member}"
+                    yield key, [there for here, there in found if here == member]
 
 
 def _member_pairs(
