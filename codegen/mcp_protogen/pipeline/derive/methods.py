@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
@@ -125,10 +126,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return all methods of the schema, by wire name; `types` are the types of this schema."""
     facts = [method for _, method in sorted(shown.methods.items())]
-    params = {method.method: _params(method, context, shown.definitions) for method in facts}
-    raise_errors(
-        _without_params(method, context.place) for method in facts if not params[method.method]
-    )
+    params = {method.method: _params(method, context.facts, shown.definitions) for method in facts}
     return tuple(
         _method(method, names.class_name(params[method.method]), shown, types, context)
         for method in facts
@@ -192,9 +190,9 @@ def _union_members(type_: TypeIR) -> list[str]:
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
-def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
+def _params(schema: DerivedMethod, facts: Facts, definitions: Json) -> str:
     """Return the type of the params; empty without a usable one."""
-    fact: Json = context.facts.methods.get(schema.method) or {}
+    fact: Json = facts.methods.get(schema.method) or {}
     names = (schema.params, fact.get("params"), _plain_params(schema))
     return next((name for name in names if name in definitions), "")
 
@@ -203,11 +201,17 @@ def _plain_params(schema: DerivedMethod) -> str:
     return "NotificationParams" if schema.kind == "notification" else "RequestParams"
 
 
-def _without_params(schema: DerivedMethod, place: str) -> Problem:
-    plain = _plain_params(schema)
-    message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
-    hint = f"give it params, or define {plain}"
-    return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
+def find_without_params(shown: Skeleton, facts: Facts, place: str) -> Iterator[Problem]:
+    """Yield a problem for each method whose params have no type; `place` names the file."""
+    for schema in shown.methods.values():
+        if not _params(schema, facts, shown.definitions):
+            plain = _plain_params(schema)
+            message = (
+                f"{schema.message} has no params, and the schema has no {plain} to use instead"
+            )
+            hint = f"give it params, or define {plain}"
+            pointer = jsonpointer.join("$defs", schema.message)
+            yield Problem("bad-message", message, place, pointer, hint)
 
 
 def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
