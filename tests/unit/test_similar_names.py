@@ -2,53 +2,35 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.drafts.drafting import draft
 from mcp_protogen.instep.schemas import check, write
-from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 from support import missing, tables
+from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
 
 Json = dict[str, Any]
-SCHEMA = schema_folder()
-NEWEST, NEXT = max(load_pins()), "2099-01-01"
-
-
-def pin(folder: Path, content: bytes) -> Path:
-    """Return a schema folder in which a next revision has just been pinned."""
-    schema = Path(shutil.copytree(SCHEMA, folder / "schema"))
-    add(NEXT, content, Origin(), "made-up.json", schema)
-    return schema
-
-
-def pin_changed(folder: Path, change: Callable[[Json], None]) -> Path:
-    document: Json = json.loads(read_snapshot(NEWEST))
-    change(document["$defs"])
-    return pin(folder, json.dumps(document).encode())
 
 
 def draft_rules(schema: Path) -> Json:
     write(NEXT, schema)
-    found: Json = json.loads((schema / NEXT / "translation.json").read_bytes())
-    return found
+    return read_file(schema, "translation")
 
 
 def put_rules(schema: Path, document: Json) -> None:
-    (schema / NEXT / "translation.json").write_bytes(compact(document))
+    write_file(schema, "translation", document)
 
 
 def open_rules(schema: Path) -> set[str]:
     """Return the places of open decisions about translation."""
     place = f"schema/{NEXT}/translation.json"
-    return {one.pointer for one in draft(NEXT, schema).undecided if one.place == place}
+    return {todo.pointer for todo in draft(NEXT, schema).undecided if todo.place == place}
 
 
 def rename(defs: Json) -> None:
@@ -138,7 +120,7 @@ def test_a_wrong_answer_is_reported(renaming_schema: Path, tmp_path: Path) -> No
     document["became"]["tools/call"] = "tools/invok"
     put_rules(schema, document)
     place = f"schema/{NEXT}/translation.json#/became/tools~1call"
-    (problem,) = (one for one in check(NEXT, schema).problems if one.code == "bad-rule")
+    (problem,) = (found for found in check(NEXT, schema).problems if found.code == "bad-rule")
     assert (problem.where, problem.hint) == (place, "did you mean tools/invoke or tools/list?")
 
 
@@ -160,9 +142,9 @@ def test_members_of_a_renamed_type_are_asked_about_under_its_new_name(tmp_path: 
 def test_published_revisions_have_an_answer_to_each_question() -> None:
     for revision in load_pins():
         with tables.case(revision):
-            made = draft(revision, SCHEMA)
+            made = draft(revision, schema_folder())
             assert f"{revision}/translation.json" not in made.changed
-            assert not [one for one in made.undecided if "translation" in one.place]
+            assert not [todo for todo in made.undecided if "translation" in todo.place]
 
 
 def test_renames_of_a_case_are_asked_about(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_ambiguous_moves_are_reported_at_their_place() -> None:
 @pytest.mark.parametrize("tag", ["link", "links/create", "Link 2.0"])
 @pytest.mark.parametrize("way", WAYS)
 def test_an_arm_that_the_destination_lacks_needs_a_function(way: StepDirection, tag: str) -> None:
-    tags = (member("type", ir.LiteralOf((one,)), required=True) for one in ("text", tag))
+    tags = (member("type", ir.LiteralOf((text,)), required=True) for text in ("text", tag))
     text, link = map(a, ("Text", "Link"), tags)
     root = a("Params", member("block", ref("Block")))
     few = (root, union("Block", "Text"), text)

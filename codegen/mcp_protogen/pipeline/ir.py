@@ -263,7 +263,9 @@ class ErrorIR:
 class MetaKeyIR:
     """A key of `_meta` with a meaning in the specification.
 
-    Messages of the kinds in `on` carry it; `of` names their types if only some do.
+    Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
+    of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
+    for an array of these, and `{}` for an object of them.
     """
 
     key: str
@@ -273,6 +275,11 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+
+    @property
+    def item_type(self) -> str:
+        """The type without arrays and objects around it."""
+        return self.type.rstrip("[]{}")
 
 
 @dataclass(frozen=True, slots=True)

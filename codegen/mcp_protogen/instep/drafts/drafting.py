@@ -104,7 +104,13 @@ def draft(revision: str, folder: Path) -> Draft:
         *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
-    return Draft(files.read, files.after, undecided, contradictions)
+    made = Draft(files.read, files.after, undecided, contradictions)
+    raise_errors(
+        problem
+        for path, content in made.changed.items()
+        for problem in check_format(content, Path(path).stem, f"schema/{path}")
+    )
+    return made
 
 
 def _to_decide(path: str, pointer: str) -> Problem:

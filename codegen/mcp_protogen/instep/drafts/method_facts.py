@@ -229,7 +229,7 @@ def errors(stated: Json, shown: SchemaFacts) -> Json:
     A client that receives no requests sends no codes.
     """
     senders = "both" if shown.server_requests else "server"
-    found = list(_codes(shown))
+    found = list(find_codes(shown))
     new = {name for code, name, _ in found if code not in stated}
     done: Json = {}
     for code, fact in stated.items():
@@ -249,7 +249,7 @@ def _inherited_error(fact: Json, shown: SchemaFacts) -> Json:
     return {**fact, "emit": emit}
 
 
-def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
+def find_codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
     """Yield the codes that are constants, with their names and the types of their data."""
     for name in shown.own_types:
         members = _members(shown.definitions[name])
@@ -257,7 +257,7 @@ def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
         if "$ref" in error:
             members = _members(shown.definitions[definition_name(error["$ref"])])
         code = members.get("code", {}).get("const")
-        if name.endswith("Error") and isinstance(code, int):
+        if name.endswith("Error") and type(code) is int:
             data = members.get("data", {})
             yield str(code), _code_name(name), (
                 definition_name(data["$ref"]) if "$ref" in data else None

@@ -127,7 +127,7 @@ def _method_shapes(revision: RevisionIR) -> Iterator[tuple[str, Shape]]:
 def _find_similar(before: Mapping[str, Shape], after: Mapping[str, Shape]) -> dict[str, list[str]]:
     come = after.keys() - before.keys()
     found = {
-        name: sorted(other for other in come if _are_similar(before[name], after[other]))
+        name: sorted(new for new in come if _are_similar(before[name], after[new]))
         for name in sorted(before.keys() - after.keys())
     }
     return {name: others for name, others in found.items() if others}

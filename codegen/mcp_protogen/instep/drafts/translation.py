@@ -105,7 +105,7 @@ def _renamed_members(
     renamed = find_renamed_members(step.older.ir, step.newer.ir, translation.became)
     for place, others in renamed:
         if place not in decided:
-            moves: list[Json] = [{"move": other} for other in others]
+            moves: list[Json] = [{"move": member} for member in others]
             yield place, [*moves, {"drop": "lossy"}, {"drop": "harmless"}]
 
 

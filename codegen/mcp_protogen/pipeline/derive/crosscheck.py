@@ -210,11 +210,10 @@ def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, 
         if "data" in fact:
             yield jsonpointer.join("errors", code, "data"), fact["data"]
     for key, fact in document.get("meta_keys", {}).items():
-        if fact["type"] not in _JSON_TYPES:
-            yield jsonpointer.join("meta_keys", key), fact["type"]
-
-
-_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+        place = jsonpointer.join("meta_keys", key)
+        for name in (fact["type"].rstrip("[]{}"), *fact["on"]):
+            if name[:1].isupper():
+                yield place, name
 
 
 def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
