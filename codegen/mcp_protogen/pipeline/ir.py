@@ -4,6 +4,7 @@ Templates and comparisons only read it. Objects do not know their parents; cross
 names.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -181,8 +182,14 @@ class ConditionIR:
     """A member of the params that makes a capability necessary."""
 
     member: str
-    one_of: tuple[str, ...] | None
+    one_of: tuple[Json, ...] | None
     or_absent: bool
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values of `one_of` as JSON, strings without quotes."""
+        values = self.one_of or ()
+        return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -339,7 +339,7 @@ export interface Capability {
 /** A member of the params that makes a capability necessary. */
 export interface Condition {
   readonly member: string;
-  readonly oneOf?: readonly string[];
+  readonly oneOf?: readonly (string | boolean | number)[];
   readonly orAbsent?: true;
 }
 

@@ -1,6 +1,6 @@
 """Types, methods and members that went while a similar one came: they may have a new name.
 
-Similarity is no proof, so a person decides about each.
+Similarity proves nothing, so a person decides about each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -77,7 +77,7 @@ def translation_file(own: Json | None, step: RevisionPair) -> Json:
 
 
 def _names(decided: Json, step: RevisionPair) -> Json:
-    """Return what became of types and methods, with the choices for each that may be renamed."""
+    """Return the new names of types and methods, with choices for those that may have one."""
     older, newer = step.older.ir, step.newer.ir
     alike = {**find_renamed_types(older, newer), **find_renamed_methods(older, newer)}
     kept = {old: new for old, new in decided.items() if old in alike or not is_object(new)}
@@ -165,7 +165,7 @@ def _find_settled(
 
 
 def _values(verb: Verb, at: str, there: DerivedRevision) -> list[Any]:
-    """Return what a verb may have as its value at a place."""
+    """Return the possible values of a verb at a place."""
     if verb == "apply":
         # Any other function is for certain types; this one refuses the message.
         return [not_expressible.__name__] if at.endswith("]") else []

@@ -84,6 +84,7 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
+        yield from _conditions(fact, f"{pointer}/requires", shown.definitions)
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
 
 
@@ -110,6 +111,20 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
             place = f"{pointer}{jsonpointer.join('requires', gate)}"
             yield "facts-disagree", f"{gate} is not a capability", place, "see capabilities"
+
+
+def _conditions(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
+    """Yield a finding for each gate with a condition on a value that its member never has."""
+    arms = _arms(fact["params"], definitions).values()
+    for gate, demand in fact.get("requires", {}).items():
+        for case in demand.get("when", ()):
+            named = [arm.get("properties", {}).get(case["member"]) for arm in arms]
+            schemas = [schema for schema in named if schema is not None]
+            for value in case.get("one_of", ()) if schemas else ():
+                if not any(fillings.fits(value, schema, definitions) for schema in schemas):
+                    message = f"{case['member']} is never {value!r:.80}"
+                    place = pointer + jsonpointer.join(gate)
+                    yield "facts-disagree", message, place, "write a value of its JSON type"
 
 
 def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:

@@ -20,7 +20,7 @@ def find_wrong_names(older: RevisionIR, newer: RevisionIR, step: Translation) ->
 
 
 def find_open_names(step: Translation) -> Iterator[Problem]:
-    """Yield a problem for each name of which nobody has said what became of it."""
+    """Yield a problem for each name that may be renamed or removed, and is not decided."""
     for old in step.open_names:
         message = f"{step.newer} has no {old}: it was renamed or removed"
         hint = "replace the choices by one of them"
