@@ -94,14 +94,26 @@ def test_capabilities_are_those_of_the_schema() -> None:
 def test_a_method_without_facts_shows_its_traits_in_its_types() -> None:
     ir = draft(
         SayRequestParams2=record(
-            cursor=STRING, task=record(ttl={"type": "integer"}), inputResponses={}
+            cursor=STRING,
+            task=record(ttl={"type": "integer"}),
+            inputResponses={},
+            requestState=STRING,
         ),
         SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
-        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}),
+        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}, cacheScope=STRING),
     )
     say = method(ir, "echo/say")
     assert say.traits == ("cacheable", "may_require_input", "paginated", "task_augmentable")
     assert (say.since, say.requires, say.removed) == ("draft", (), None)
+
+
+def test_a_member_alone_may_mean_another_thing_than_the_trait() -> None:
+    ir = draft(
+        SayRequestParams2=record(task=STRING, inputResponses={}),
+        SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
+        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}),
+    )
+    assert method(ir, "echo/say").traits == ()
 
 
 def test_a_requirement_depends_on_a_boolean_or_a_number() -> None:

@@ -9,6 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.todo import CHOICES
 from support import missing, tables
 from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
 from support.unit.schemas import STRING, record, ref
@@ -144,6 +145,47 @@ def test_a_type_of_metadata_that_the_schema_lacks_is_refused(tmp_path: Path) -> 
             (problem,) = caught.value.problems
             assert (problem.code, problem.message) == ("unknown-type", "there is no type Gone")
             assert problem.pointer == "/meta_keys/io.x~1gone"
+
+
+def give_tasks(defs: Json) -> None:
+    defs["JobResult"] = record(("jobId", "ttlMs"), jobId=STRING, ttlMs={"type": "integer"})
+    response = defs["CallToolResultResponse"]["properties"]
+    response["result"]["anyOf"].append(ref("JobResult"))
+
+
+def read_traits(schema: Path) -> Any:
+    return read_file(schema, "facts").get("methods", {}).get("tools/call", {}).get("traits")
+
+
+def test_a_trait_that_may_be_wrong_is_left_to_a_person(tmp_path: Path) -> None:
+    schema = pin_changed(tmp_path, give_tasks)
+    write(NEXT, schema)
+    usual = ["cancellable", "may_require_input"]
+    assert read_traits(schema) == {
+        "difference": "JobResult shows cacheable, but has no cacheScope",
+        CHOICES: [usual, ["cacheable", *usual]],
+    }
+    at = f"schema/{NEXT}/facts.json#/methods/tools~1call/traits"
+    assert at in {problem.where for problem in check(NEXT, schema).problems}
+    # Until then, the method is without it.
+    (call,) = (
+        found
+        for found in derive_revision(sources.load_pinned(NEXT, schema)).ir.methods
+        if found.method == "tools/call"
+    )
+    assert call.traits == tuple(usual)
+
+
+def test_a_decision_about_a_trait_stays(tmp_path: Path) -> None:
+    schema = pin_changed(tmp_path, give_tasks)
+    write(NEXT, schema)
+    facts = read_file(schema, "facts")
+    for chosen in facts["methods"]["tools/call"]["traits"][CHOICES]:
+        with tables.case(str(chosen)):
+            facts["methods"]["tools/call"]["traits"] = chosen
+            write_file(schema, "facts", facts)
+            assert write(NEXT, schema).files == ()
+            assert read_traits(schema) == chosen
 
 
 def test_a_draft_of_each_case_is_one_that_the_check_reads(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
-from mcp_protogen.pipeline.derive.methods import derived_traits
+from mcp_protogen.pipeline.derive.methods import derived_traits, shown_traits, stated_traits
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import era_of
-from mcp_protogen.pipeline.inputs.todo import TODO
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from mcp_protogen.pipeline.ir import OTHER, ROLES, Role
 from mcp_protogen.pipeline.normalise.references import definition_name
 
@@ -177,14 +177,25 @@ def _phase(known: Json, shown: SchemaFacts) -> str:
     return "any" if shown.era == "stateless" else phase
 
 
-def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]:
+def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str] | Json:
+    """Return the traits of a method, or choices if one is uncertain and not decided before."""
     if method.kind != "request":
         return []
-    found = {*derived_traits(method, shown.definitions)}
-    found |= _NOT_IN_SCHEMAS.intersection(known.get("traits", ()))
+    stated = set(stated_traits(known))
+    found = {*derived_traits(method, shown.definitions)} | (_NOT_IN_SCHEMAS & stated)
     if method.method != "initialize":
         found.add("cancellable")
-    return sorted(found)
+    perhaps: dict[str, str] = {}
+    for trait, owner, lacks in shown_traits(method, shown.definitions):
+        if lacks and trait not in found:
+            perhaps[trait] = f"{owner} shows {trait}, but has no {lacks}"
+    decided = not is_object(known.get("traits", {})) and {*method.results} <= {
+        *known.get("results", ())
+    }
+    if decided:
+        return sorted(found | (perhaps.keys() & stated))
+    choices = [sorted(found), sorted(found | perhaps.keys())]
+    return {"difference": "; ".join(perhaps.values()), CHOICES: choices} if perhaps else choices[0]
 
 
 def _errors(stated: Json, errors: Json) -> Json:

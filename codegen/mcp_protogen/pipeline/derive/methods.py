@@ -4,15 +4,17 @@ Everything in the schema is derived and compared with the facts; a method withou
 from the schema alone and reported.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
 from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
@@ -145,7 +147,7 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
+    traits = tuple(stated_traits(fact, derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [
         alternative
@@ -175,6 +177,12 @@ def _method(
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
     )
+
+
+def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
+    """Return the traits in the facts of a method; while one is undecided, those without it."""
+    stated: Any = fact.get("traits", otherwise)
+    return stated[CHOICES][0] if is_object(stated) else stated
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
@@ -243,18 +251,46 @@ def _items(
     return lists[0] if goes_on and len(lists) == 1 else None
 
 
-def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
-    """Yield the traits of a method that its params and result show."""
-    params = definitions.get(schema.params or "", {}).get("properties", {})
-    results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
-    if any("ttlMs" in result for result in results):
-        yield "cacheable"
-    if "inputResponses" in params:
-        yield "may_require_input"
-    if any("nextCursor" in result for result in results):
-        yield "paginated"
-    if "task" in params:
-        yield "task_augmentable"
+class ShownTrait(NamedTuple):
+    """A trait that the members of a type show; it is uncertain if the type lacks something."""
+
+    trait: str
+    owner: str
+    lacks: str
+
+
+def derived_traits(schema: DerivedMethod, definitions: Json) -> list[str]:
+    """Return the traits of a method that its params and results show for sure."""
+    shown = shown_traits(schema, definitions)
+    return sorted({trait for trait, _, lacks in shown if not lacks})
+
+
+def shown_traits(schema: DerivedMethod, definitions: Json) -> Iterator[ShownTrait]:
+    """Yield each trait with the params or result that has its member, and what speaks against it.
+
+    The same member may mean another thing, such as the `ttlMs` of a task.
+    """
+    params = schema.params or ""
+    asks = _members(params, definitions)
+    if "inputResponses" in asks:
+        yield ShownTrait("may_require_input", params, _lacking("requestState", asks))
+    if "task" in asks:
+        yield ShownTrait("task_augmentable", params, "" if "$ref" in asks["task"] else "an object")
+    for name in schema.results:
+        answers = _members(name, definitions)
+        if "ttlMs" in answers:
+            yield ShownTrait("cacheable", name, _lacking("cacheScope", answers))
+        if "nextCursor" in answers:
+            yield ShownTrait("paginated", name, _lacking("cursor", asks))
+
+
+def _members(name: str, definitions: Json) -> Json:
+    members: Json = definitions.get(name, {}).get("properties", {})
+    return members
+
+
+def _lacking(member: str, members: Json) -> str:
+    return "" if member in members else member
 
 
 def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterator[RequirementIR]:
