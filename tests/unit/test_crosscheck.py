@@ -29,6 +29,11 @@ def say(**members: Any) -> Mutation:
     return lambda facts: facts["methods"]["echo/say"].update(members)
 
 
+def gate_on(member: str, values: list[Any]) -> Json:
+    when = [{"member": member, "one_of": values}]
+    return {"server.echo": {"level": "MUST", "when": when, "source": PAGE}}
+
+
 def section(name: str, **entries: Any) -> Mutation:
     return lambda facts: facts.setdefault(name, {}).update(entries)
 
@@ -116,6 +121,11 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         say(requires={"server.ecco": {"level": "MUST", "source": PAGE}}),
         "facts-disagree",
         f"{SAY}/requires/server.ecco",
+    ),
+    "condition on a value that its member never has": (
+        say(requires=gate_on("times", ["2"])),
+        "facts-disagree",
+        f"{SAY}/requires/server.echo",
     ),
     "gate on a role without the capability": (
         say(requires={"receiver.echo": {"level": "MUST", "source": PAGE}}),
@@ -215,6 +225,12 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "/leniency/duty",
     ),
 }
+
+
+def test_conditions_have_values_of_any_json_type() -> None:
+    for member, values in (("times", [1, 2]), ("mode", ["loud"]), ("gone", [True])):
+        with tables.case(member):
+            assert find_problems(say(requires=gate_on(member, values))) == []
 
 
 def test_facts_that_agree_are_silent() -> None:

@@ -151,19 +151,40 @@ def test_ambiguous_moves_are_reported_at_their_place() -> None:
             assert "--rules" in found[0].hint
 
 
+@pytest.mark.parametrize("tag", ["link", "links/create", "Link 2.0"])
 @pytest.mark.parametrize("way", WAYS)
-def test_an_arm_that_the_destination_lacks_is_undecided_without_a_rule(way: StepDirection) -> None:
-    tags = (member("type", ir.LiteralOf((tag,)), required=True) for tag in ("text", "link"))
+def test_an_arm_that_the_destination_lacks_needs_a_function(way: StepDirection, tag: str) -> None:
+    tags = (member("type", ir.LiteralOf((text,)), required=True) for text in ("text", tag))
     text, link = map(a, ("Text", "Link"), tags)
     root = a("Params", member("block", ref("Block")))
     few = (root, union("Block", "Text"), text)
     many = (root, union("Block", "Text", "Link"), text, link)
     start, end = order_sides(way, OLDEST, MIDDLE)
     (problem,) = problems_of(*order_sides(way, many, few))
-    assert problem.message == f"from {start} to {end}, Block[link]: {end} has no such arm"
-    made = direction(way, many, few, rule("Block[link]", **{way: {"apply": "link_as_text"}}))
-    judged = {"link": Apply("link_as_text", WHY)}
+    what = f"from {start} to {end}, Block[{tag}]: {end} has no such arm"
+    assert problem.message == what
+    kept = rule(f"Block[{tag}]", **{way: {"keep": True}})
+    (refused,) = problems_of(*order_sides(way, many, few), kept)
+    assert (refused.code, refused.message) == ("bad-rule", f"{what}, so it cannot be kept")
+    assert str(refused).startswith("error[bad-rule]: mine.json#/rules/0: ")
+    made = direction(way, many, few, rule(f"Block[{tag}]", **{way: {"apply": "link_as_text"}}))
+    judged = {tag: Apply("link_as_text", WHY)}
     assert made.plans["Block"] == plans.Arms("Block", "type", apply=judged)
+
+
+def test_a_value_without_a_required_member_cannot_be_kept() -> None:
+    for way, fields in product(WAYS, ((X,), ())):
+        with tables.case((way, fields)):
+            start, end = order_sides(way, OLDEST, MIDDLE)
+            both = order_sides(way, (a("Params", *fields),), (a("Params", NEEDED),))
+            found = problems_of(*both, rule("Params.x", up={"keep": True}, down={"keep": True}))
+            assert [(p.code, p.pointer, p.message) for p in found] == [
+                (
+                    "bad-rule",
+                    "/rules/0",
+                    f"from {start} to {end}, Params.x: is required in {end}, so it cannot be kept",
+                )
+            ]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -251,7 +272,13 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
     "move, parts": ("Params.item", PARTS, (AT_ITEM, X), (X,), PARTED),
     "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", undefined=("x",), add={"x": 1})),
-    "add, required": ("Params.x", {"add": 1}, (X,), (NEEDED,), Members("Params", add={"x": 1})),
+    "add, required now": (
+        "Params.x",
+        {"add": "a"},
+        (X,),
+        (NEEDED,),
+        Members("Params", add={"x": "a"}),
+    ),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
     "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),
@@ -306,6 +333,40 @@ def test_a_new_object_that_would_lack_a_required_member_is_undecided() -> None:
     older = (a("Params", member("others", array("Full"))), full)
     (problem,) = problems_of(older, (a("Params", *older[0].fields, X), full), moving)
     assert problem.message.endswith("moves to others[label=a].text, which requires kind")
+
+
+def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
+    types = (a("Params", AT_ITEM), ITEM)
+    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy"}
+    step = read_step(rules_file(became=names))
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
+    assert [(p.code, p.where, p.message, p.hint) for p in caught.value.problems] == [
+        (
+            "bad-rule",
+            "mine.json#/became/Item",
+            f"{MIDDLE} has no type Items",
+            "did you mean Item?",
+        ),
+        (
+            "bad-rule",
+            "mine.json#/became/speak",
+            f"{OLDEST} has no method speak",
+            "did you mean say?",
+        ),
+        ("bad-rule", "mine.json#/became/say", f"{MIDDLE} has no method sy", "did you mean say?"),
+    ]
+
+
+def test_a_name_without_a_decision_is_reported() -> None:
+    types = (a("Params", AT_ITEM), ITEM)
+    choices: Json = {"difference": "It is gone.", "choices": ["Other", None]}
+    step = read_step(rules_file(became={"Gone": choices, "Removed": None}))
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == ("undecided-difference", "mine.json#/became/Gone")
+    assert problem.message == f"{MIDDLE} has no Gone: it was renamed or removed"
 
 
 def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
@@ -404,8 +465,10 @@ UNFIT: dict[str, tuple[GivenFile, str]] = {
     "an unknown loss": (rules_file(rule("Tool.x", down={"drop": "sad"})), "/rules/0/down/drop"),
     "an impossible place": (rules_file(rule("T.x", "tool.x", up={"keep": True})), "/rules/0/at/1"),
     "neither way": (rules_file(rule("Tool.x")), "/rules/0"),
-    "an impossible name": (rules_file(became={"a/b~": "B"}, rules=[{}]), "/became"),
-    "a new name that is none": (rules_file(became={"A": "b-c"}), "/became/A"),
+    "an impossible name": (rules_file(became={"A b": "B"}, rules=[{}]), "/became"),
+    "a new name that is none": (rules_file(became={"A": "B-c"}), "/became/A"),
+    "a type that became a method": (rules_file(became={"A": "a/b"}), "/became/A"),
+    "a method that became a type": (rules_file(became={"a/b~": "B"}), "/became/a~1b~0"),
     "a code of no use": (rules_file(errors=[{"method": ""}]), "/errors/0"),
 }
 

@@ -4,6 +4,7 @@ Templates and comparisons only read it. Objects do not know their parents; cross
 names.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -183,8 +184,14 @@ class ConditionIR:
     """A member of the params that makes a capability necessary."""
 
     member: str
-    one_of: tuple[str, ...] | None
+    one_of: tuple[Json, ...] | None
     or_absent: bool
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values of `one_of` as JSON, strings without quotes."""
+        values = self.one_of or ()
+        return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +300,9 @@ class ErrorIR:
 class MetaKeyIR:
     """A key of `_meta` with a meaning in the specification.
 
-    Messages of the kinds in `on` carry it; `of` names their types if only some do.
+    Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
+    of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
+    for an array of these, and `{}` for an object of them.
     """
 
     key: str
@@ -303,6 +312,11 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+
+    @property
+    def item_type(self) -> str:
+        """The type without arrays and objects around it."""
+        return self.type.rstrip("[]{}")
 
 
 @dataclass(frozen=True, slots=True)

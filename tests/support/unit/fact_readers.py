@@ -43,8 +43,12 @@ _UNCOUNTED: Final = ("mcp_protogen.base.", "mcp_protogen.instep.drafts.")
 
 _SOURCE: Final = {"source": "basic/index"}
 _LIMITED: Final[Json] = {
-    "name": "RATE_LIMITED", "emit": "server", "http_status": 429, **_SOURCE,
-    "data": "Implementation", "retry": {"member": "name", "unit": "ms"},
+    "name": "RATE_LIMITED",
+    "emit": "server",
+    "http_status": 429,
+    **_SOURCE,
+    "data": "Implementation",
+    "retry": {"member": "name", "unit": "ms"},
 }
 _FIELD: Final[Json] = {
     "level": "MAY",

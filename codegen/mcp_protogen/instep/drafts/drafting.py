@@ -12,7 +12,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
 from mcp_protogen.base.jsonvalue import merge_patch
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
@@ -25,7 +25,9 @@ from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.inputs.translations import translation_of
 from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
+from mcp_protogen.pipeline.plans.renamed_names import find_wrong_names
 
 Json = dict[str, Any]
 
@@ -45,7 +47,7 @@ class Draft:
     """The files of a revision by their paths below the schema folder: as they are, and should be.
 
     `undecided` are the decisions that are still left to people, and `contradictions` the entries
-    that the schema contradicts.
+    that the schemas contradict.
     """
 
     before: Mapping[str, Json | None]
@@ -85,20 +87,30 @@ def draft(revision: str, folder: Path) -> Draft:
     translation = files.read_old(files.translation)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = translation["older"] if translation else before_it
+    wrong: list[Problem] = []
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
-        files.after[files.translation] = translation_file(translation, step)
+        document = files.after[files.translation] = translation_file(translation, step)
+        names = translation_of(document, revision, f"schema/{files.translation}")
+        wrong += find_wrong_names(step.older.ir, newer.ir, names)
     missing = tuple(_find_undescribed(newer.ir))
     texts = files.read_old(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
     own = (files.facts, files.patches, files.translation)
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
-    contradictions = tuple(
-        warning for warning in newer.warnings if warning.place == source.facts_place
+    contradictions = (
+        *(warning for warning in newer.warnings if warning.place == source.facts_place),
+        *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
-    return Draft(files.read, files.after, undecided, contradictions)
+    made = Draft(files.read, files.after, undecided, contradictions)
+    raise_errors(
+        problem
+        for path, content in made.changed.items()
+        for problem in check_format(content, Path(path).stem, f"schema/{path}")
+    )
+    return made
 
 
 def _to_decide(path: str, pointer: str) -> Problem:
@@ -152,8 +164,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
         source = replace(source, facts=Facts(revision, stated, origin or ""))
-        next_cursor = source.facts.path_of("next_cursor")
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
+        cursors = source.facts.cursors
+        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, cursors)
         fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]

@@ -6,13 +6,15 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.drafts.method_facts import SchemaFacts
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts, find_codes
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
+
+_KINDS = ("request", "notification", "result", "error")
 
 # Rules for senders that later schemas may state, with the keyword for that.
 _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
@@ -181,8 +183,8 @@ def meta_keys(stated: Json, shown: SchemaFacts) -> Json:
 
 
 def _is_applicable(fact: Json, shown: SchemaFacts) -> bool:
-    named = fact["type"] in shown.definitions or fact["type"][:1].islower()
-    return named and all(shown.has_type(owner) for owner in fact.get("of", ()))
+    named = (fact["type"].rstrip("[]{}"), *fact["on"], *fact.get("of", ()))
+    return all(shown.has_type(name) for name in named if name[:1].isupper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +203,32 @@ def _meta_keys(shown: SchemaFacts) -> Json:
     for kind, owner, schema in _with_meta(shown):
         everyone.setdefault(kind, set()).add(owner)
         for key, inner in schema.get("properties", {}).items():
-            type_ = definition_name(inner["$ref"]) if "$ref" in inner else inner.get("type")
-            if isinstance(type_, str):
+            type_ = _type_text(inner)
+            if type_ is not None:
                 use = _Use(kind, owner, type_, key in schema.get("required", ()))
                 found.setdefault(key, []).append(use)
     return {key: _meta_key(uses, everyone) for key, uses in found.items()}
 
 
+def _type_text(schema: Json) -> str | None:
+    """Return a type as facts write it: `Tag`, `string`, `Tag[]`, `string{}`."""
+    if "$ref" in schema:
+        return definition_name(schema["$ref"])
+    kind = schema.get("type")
+    for name, keyword, after in (
+        ("array", "items", "[]"),
+        ("object", "additionalProperties", "{}"),
+    ):
+        inner = schema.get(keyword)
+        if kind == name and is_object(inner) and (text := _type_text(inner)):
+            return text + after
+    return kind if isinstance(kind, str) else None
+
+
 def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
     found, owners = {use.kind for use in uses}, {use.owner for use in uses}
-    fact: Json = {"on": [kind for kind in ("request", "notification", "result") if kind in found]}
+    kinds = [kind for kind in _KINDS if kind in found]
+    fact: Json = {"on": [*kinds, *sorted(found.difference(_KINDS))]}
     if any(everyone[kind] - owners for kind in found):
         fact["of"] = sorted(owners)
     required = all(use.required for use in uses)
@@ -218,7 +236,20 @@ def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
 
 
 def _with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
-    """Yield the messages that are sent, by kind and type, with the type of their `_meta`."""
+    """Yield what is sent, by kind and type, with the type of its `_meta`.
+
+    The kind of a type within messages is its name.
+    """
+    messages = list(_messages_with_meta(shown))
+    yield from messages
+    others = {name: _meta(name, shown) for name in shown.own_types}
+    known = [meta for _, _, meta in messages]
+    yield from ((name, name, meta) for name, meta in others.items() if meta and meta not in known)
+
+
+def _messages_with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
+    data = {name for _, _, name in find_codes(shown) if name is not None}
+    yield from (("error", name, _meta(name, shown)) for name in sorted(data))
     for method in shown.methods.values():
         if method.kind == "embedded":
             continue

@@ -91,6 +91,7 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
+        yield from _conditions(fact, f"{pointer}/requires", shown.definitions)
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
         yield from _repeated(fact, f"{pointer}/headers", shown.definitions, facts)
 
@@ -118,6 +119,20 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
             place = f"{pointer}{jsonpointer.join('requires', gate)}"
             yield "facts-disagree", f"{gate} is not a capability", place, "see capabilities"
+
+
+def _conditions(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
+    """Yield a finding for each gate with a condition on a value that its member never has."""
+    arms = _arms(fact["params"], definitions).values()
+    for gate, demand in fact.get("requires", {}).items():
+        for case in demand.get("when", ()):
+            named = [arm.get("properties", {}).get(case["member"]) for arm in arms]
+            schemas = [schema for schema in named if schema is not None]
+            for value in case.get("one_of", ()) if schemas else ():
+                if not any(fillings.fits(value, schema, definitions) for schema in schemas):
+                    message = f"{case['member']} is never {value!r:.80}"
+                    place = pointer + jsonpointer.join(gate)
+                    yield "facts-disagree", message, place, "write a value of its JSON type"
 
 
 def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
@@ -252,11 +267,10 @@ def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, 
         if "data" in fact:
             yield jsonpointer.join("errors", code, "data"), fact["data"]
     for key, fact in document.get("meta_keys", {}).items():
-        if fact["type"] not in _JSON_TYPES:
-            yield jsonpointer.join("meta_keys", key), fact["type"]
-
-
-_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+        place = jsonpointer.join("meta_keys", key)
+        for name in (fact["type"].rstrip("[]{}"), *fact["on"]):
+            if name[:1].isupper():
+                yield place, name
 
 
 def _member(definitions: Json, path: str, pointer: str) -> Iterator[Finding]:

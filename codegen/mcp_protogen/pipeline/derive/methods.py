@@ -4,15 +4,18 @@ Everything in the schema is derived and compared with the facts; a method withou
 from the schema alone and reported.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.places import only_list
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
@@ -147,10 +150,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return all methods of the schema, by wire name; `types` are the types of this schema."""
     facts = [method for _, method in sorted(shown.methods.items())]
-    params = {method.method: _params(method, context, shown.definitions) for method in facts}
-    raise_errors(
-        _without_params(method, context.place) for method in facts if not params[method.method]
-    )
+    params = {method.method: _params(method, context.facts, shown.definitions) for method in facts}
     return tuple(
         _method(method, names.class_name(params[method.method]), shown, types, context)
         for method in facts
@@ -169,8 +169,8 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    next_cursor = context.facts.path_of("next_cursor")
-    traits = tuple(fact.get("traits", derived_traits(schema, definitions, next_cursor)))
+    cursors = context.facts.cursors
+    traits = tuple(stated_traits(fact, derived_traits(schema, definitions, cursors)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [
         alternative
@@ -193,7 +193,7 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types, next_cursor) if "paginated" in traits else None,
+        items=_items(results, types, cursors[1]) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -217,6 +217,12 @@ def headers_in(fact: Json) -> Iterator[HeaderFieldIR]:
         yield HeaderFieldIR(header, ("params", repeated["member"]), repeated["policy"])
 
 
+def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
+    """Return the traits in the facts of a method; while one is undecided, those without it."""
+    stated: Any = fact.get("traits", otherwise)
+    return stated[CHOICES][0] if is_object(stated) else stated
+
+
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
     """Yield the alternative classes of a result."""
     for type_ in recursion.arms_within(name, types, _union_members):
@@ -230,9 +236,9 @@ def _union_members(type_: TypeIR) -> list[str]:
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
-def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
+def _params(schema: DerivedMethod, facts: Facts, definitions: Json) -> str:
     """Return the type of the params; empty without a usable one."""
-    fact: Json = context.facts.methods.get(schema.method) or {}
+    fact: Json = facts.methods.get(schema.method) or {}
     names = (schema.params, fact.get("params"), _plain_params(schema))
     return next((name for name in names if name in definitions), "")
 
@@ -241,11 +247,17 @@ def _plain_params(schema: DerivedMethod) -> str:
     return "NotificationParams" if schema.kind == "notification" else "RequestParams"
 
 
-def _without_params(schema: DerivedMethod, place: str) -> Problem:
-    plain = _plain_params(schema)
-    message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
-    hint = f"give it params, or define {plain}"
-    return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
+def find_without_params(shown: Skeleton, facts: Facts, place: str) -> Iterator[Problem]:
+    """Yield a problem for each method whose params have no type; `place` names the file."""
+    for schema in shown.methods.values():
+        if not _params(schema, facts, shown.definitions):
+            plain = _plain_params(schema)
+            message = (
+                f"{schema.message} has no params, and the schema has no {plain} to use instead"
+            )
+            hint = f"give it params, or define {plain}"
+            pointer = jsonpointer.join("$defs", schema.message)
+            yield Problem("bad-message", message, place, pointer, hint)
 
 
 def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
@@ -273,18 +285,49 @@ def _items(
     return (listed.name, listed.type.item) if goes_on else None
 
 
-def derived_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> Iterator[str]:
-    """Yield the traits of a method that its params and result show."""
-    params = definitions.get(schema.params or "", {}).get("properties", {})
-    results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
-    if any("ttlMs" in result for result in results):
-        yield "cacheable"
-    if "inputResponses" in params:
-        yield "may_require_input"
-    if any(next_cursor in result for result in results):
-        yield "paginated"
-    if "task" in params:
-        yield "task_augmentable"
+class ShownTrait(NamedTuple):
+    """A trait that the members of a type show; it is uncertain if the type lacks something."""
+
+    trait: str
+    owner: str
+    lacks: str
+
+
+def derived_traits(schema: DerivedMethod, definitions: Json, cursors: tuple[str, str]) -> list[str]:
+    """Return the traits of a method that its params and results show for sure."""
+    shown = shown_traits(schema, definitions, cursors)
+    return sorted({trait for trait, _, lacks in shown if not lacks})
+
+
+def shown_traits(
+    schema: DerivedMethod, definitions: Json, cursors: tuple[str, str]
+) -> Iterator[ShownTrait]:
+    """Yield each trait with the params or result that has its member, and what speaks against it.
+
+    The same member may mean another thing, such as the `ttlMs` of a task.
+    """
+    cursor, next_cursor = cursors
+    params = schema.params or ""
+    asks = _members(params, definitions)
+    if "inputResponses" in asks:
+        yield ShownTrait("may_require_input", params, _lacking("requestState", asks))
+    if "task" in asks:
+        yield ShownTrait("task_augmentable", params, "" if "$ref" in asks["task"] else "an object")
+    for name in schema.results:
+        answers = _members(name, definitions)
+        if "ttlMs" in answers:
+            yield ShownTrait("cacheable", name, _lacking("cacheScope", answers))
+        if next_cursor in answers:
+            yield ShownTrait("paginated", name, _lacking(cursor, asks))
+
+
+def _members(name: str, definitions: Json) -> Json:
+    members: Json = definitions.get(name, {}).get("properties", {})
+    return members
+
+
+def _lacking(member: str, members: Json) -> str:
+    return "" if member in members else member
 
 
 def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterator[RequirementIR]:

@@ -147,6 +147,6 @@ def _requirement_text(requirement: RequirementIR) -> str:
 def _condition_text(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"`{condition.member}` is given"
-    values = " or ".join(f"`{value}`" for value in condition.one_of)
+    values = " or ".join(f"`{value}`" for value in condition.texts)
     absent = " or absent" if condition.or_absent else ""
     return f"`{condition.member}` is {values}{absent}"

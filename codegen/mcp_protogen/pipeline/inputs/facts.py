@@ -58,6 +58,11 @@ class Facts:
         path: str = fact.get("path", "")
         return path
 
+    @property
+    def cursors(self) -> tuple[str, str]:
+        """The members for a cursor in the params and in the pages of lists."""
+        return self.path_of("cursor"), self.path_of("next_cursor")
+
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
         """The arms of named unions, in source order."""

@@ -2,7 +2,8 @@
 
 The `translation.json` of a revision has the rules of the step from the one before it. A rule has
 places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
-arm of a union (`Type[tag]`) of the newer revision.
+arm of a union (`Type[tag]`) of the newer revision. `became` has the types and methods of the older
+revision with another name in the newer one; a name that begins with a capital letter is a type.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.facts import origin_of
@@ -72,7 +74,10 @@ class UndecidedAction:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The actions of one step, from `older` to `newer`; `became` are the renamed types."""
+    """The actions of one step, from `older` to `newer`.
+
+    `became` are the renamed types and methods; `choices` and `open_names` are undecided.
+    """
 
     older: str
     newer: str
@@ -80,6 +85,9 @@ class Translation:
     actions: tuple[TranslationAction, ...]
     errors: tuple[CodeChange, ...]
     choices: tuple[UndecidedAction, ...] = ()
+    open_names: tuple[str, ...] = ()
+    place: str = ""
+    """The file, as problems name it."""
 
 
 def place_of(revision: str) -> str:
@@ -122,7 +130,17 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         if CHOICES in entry.get(direction, ())
         for at in entry["at"]
     )
-    return Translation(document["older"], revision, document["became"], actions, errors, choices)
+    names: Json = document["became"]
+    return Translation(
+        document["older"],
+        revision,
+        {old: new for old, new in names.items() if isinstance(new, str)},
+        actions,
+        errors,
+        choices,
+        tuple(old for old, new in names.items() if is_object(new)),
+        place,
+    )
 
 
 def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:

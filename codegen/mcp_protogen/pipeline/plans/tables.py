@@ -18,6 +18,7 @@ from mcp_protogen.pipeline.inputs.translations import (
     place_of,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
 from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
@@ -79,6 +80,7 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> Pair
     up, found = _direction(older, newer, "up", step)
     down, more = _direction(newer, older, "down", step)
     problems = [*found, *more]
+    problems += (*find_wrong_names(older, newer, step), *find_open_names(step))
     if problems:
         raise ProblemError(*problems)
     return PairTables(older, newer, up, down)
@@ -168,11 +170,16 @@ def _has(revision: RevisionIR, name: str) -> bool:
 
 def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     choices = {(choice.direction, choice.at): choice.place for choice in walk.actions.step.choices}
+    message = f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}"
+    if kept := walk.actions.of(place_in(at), "keep"):
+        place, _, pointer = kept.place.partition("#")
+        hint = "write add with a value for a member, or apply with a function for an arm"
+        return Problem("bad-rule", f"{message}, so it cannot be kept", place, pointer, hint)
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
-        f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}",
+        message,
         place or place_of(newer),
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,

@@ -268,15 +268,15 @@ class Walk:
         settled: frozenset[str],
     ) -> Iterator[tuple[str, Any]]:
         for name, member in destinations.items():
-            action = self.actions.of(f"{at}.{name}", "add")
-            may_lack = name not in sources or (member.required and not sources[name].required)
-            if action is not None and may_lack:
+            place, may_lack = f"{at}.{name}", name not in sources or not sources[name].required
+            action = self.actions.of(place, "add")
+            if action is not None and (name not in sources or (member.required and may_lack)):
                 yield name, action.value
             elif member.required and may_lack:
                 if member.default is not None:
                     yield name, usual(member, self._destinations)
-                elif f"{at}.{name}" not in settled:
-                    self._undecide(f"{at}.{name}", f"is required in {self.destination.id}")
+                elif place not in settled or self.actions.of(place, "keep"):
+                    self._undecide(place, f"is required in {self.destination.id}")
 
     # Unions.
 
@@ -297,7 +297,7 @@ class Walk:
                 arms[tag] = self._reference_step(arm, theirs[other])
                 continue
             actions = self.actions.at(f"{at}[{tag}]")
-            if not any(action.do in ("apply", "keep") for action in actions):
+            if not any(action.do == "apply" for action in actions):
                 self._undecide(f"{at}[{tag}]", f"{self.destination.id} has no such arm")
             for function in _functions(actions, "apply"):
                 apply[tag] = function

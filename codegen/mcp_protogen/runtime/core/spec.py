@@ -54,14 +54,14 @@ class Condition(NamedTuple):
     """A member of the params that makes a requirement apply, by presence or by value."""
 
     member: str
-    one_of: tuple[str, ...] | None = None
+    one_of: tuple[Any, ...] | None = None
     or_absent: bool = False
 
     def __str__(self) -> str:
         if self.one_of is None:
             return f"params.{self.member} is present"
         absent = " or absent" if self.or_absent else ""
-        return f"params.{self.member} is {' or '.join(self.one_of)}{absent}"
+        return f"params.{self.member} is {' or '.join(map(str, self.one_of))}{absent}"
 
 
 class Requirement(NamedTuple):
