@@ -223,12 +223,9 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
 def _items(
     results: Sequence[str], types: Mapping[str, TypeIR]
 ) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list in every page; None without exactly one list and a next page.
-
-    If a result may be something other than a page, the caller must look at it.
-    """
+    """Return the list in every page; None without exactly one list and a next page."""
     result = types.get(results[0])
-    if len({*results}) > 1 or not isinstance(result, ObjectIR):
+    if not isinstance(result, ObjectIR):
         return None
     lists = [
         (field.name, field.type.item)

@@ -74,8 +74,8 @@ class Peer:
         if "task_augmentable" in spec.traits and getattr(params, "task", None) is not None:
             raise LocalError(f"{spec.method} with `task` returns a task: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
-        results = spec.results
-        if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
+        plain = 1 if "paginated" in spec.traits else len(spec.results) - bool(spec.traits & _ASKING)
+        if not isinstance(answer, spec.results[: plain or 1]):
             raise InvalidAnswer(f"{spec.method} returned {type(answer).__name__}; use request_once")
         return cast(R, answer)
 
@@ -106,13 +106,12 @@ def all_items(
     options: Any,
 ) -> AsyncIterator[T]:
     """Return the items of a paginated method, over all pages."""
-
     from ..core.pagination import items
 
     async def page(cursor: str | None) -> R:
-        if cursor is None:
-            return await peer.request(spec, params, **options)
-        first: Any = spec.params() if params is None else params
-        return await peer.request(spec, first.model_copy(update={"cursor": cursor}), **options)
+        asked: Any = params
+        if cursor is not None:
+            asked = (asked or spec.params()).model_copy(update={"cursor": cursor})
+        return await peer.request(spec, asked, **options)
 
     return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)
