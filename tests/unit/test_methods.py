@@ -202,10 +202,15 @@ def test_a_page_of_anything_else_is_no_list() -> None:
             assert method(derive_ir(SayResult=result), "echo/say").items is None
 
 
-def test_result_with_other_types_is_not_listing() -> None:
+def test_a_page_lists_its_array_where_other_results_may_come_instead() -> None:
     stated = schemas.facts()
     stated["methods"]["echo/say"]["results"].append("EmptyResult")
-    assert method(derive_ir(stated), "echo/say").items is None
+    say = method(derive_ir(stated), "echo/say")
+    assert say.items == ("content", Ref(ClassName("Block")))
+    assert (views.plain_result(say), views.result(say)) == (
+        "m.SayResult",
+        "m.SayResult | m.EmptyResult",
+    )
 
 
 def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:

@@ -273,12 +273,9 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
 def _items(
     results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
 ) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list in every page; None without exactly one list and a next page.
-
-    If a result may be something other than a page, the caller must look at it.
-    """
+    """Return the list in every page; None without exactly one list and a next page."""
     result = types.get(results[0])
-    listed = only_list(result) if len({*results}) == 1 else None
+    listed = only_list(result)
     if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
         return None
     goes_on = any(member.wire == next_cursor for member in result.fields)

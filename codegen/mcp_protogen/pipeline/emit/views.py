@@ -58,8 +58,10 @@ def result(method: MethodIR) -> str:
 
 
 def plain_result(method: MethodIR) -> str:
-    """Return the annotation of the final result, after all questions."""
+    """Return the annotation of the final result, after all questions, or of a page."""
     results = types(method)[1:]
+    if "paginated" in method.traits:
+        return results[0]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
     return union_of(results[:-1] if asks and results[1:] else results)
 

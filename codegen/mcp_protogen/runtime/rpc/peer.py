@@ -75,8 +75,8 @@ class Peer:
         if "task_augmentable" in spec.traits and getattr(params, "task", None) is not None:
             raise LocalError(f"{spec.method} with `task` returns a task: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
-        results = spec.results
-        if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
+        plain = 1 if "paginated" in spec.traits else len(spec.results) - bool(spec.traits & _ASKING)
+        if not isinstance(answer, spec.results[: plain or 1]):
             raise InvalidAnswer(f"{spec.method} returned {type(answer).__name__}; use request_once")
         return cast(R, answer)
 
@@ -107,7 +107,6 @@ def all_items(
     options: Any,
 ) -> AsyncIterator[T]:
     """Return the items of a paginated method, over all pages."""
-
     from ..core.pagination import Page, items
 
     rules = peer.TABLE.rules
@@ -115,8 +114,7 @@ def all_items(
     async def page(cursor: str | None) -> Page[T]:
         asked: Any = params
         if cursor is not None:
-            first = spec.params() if params is None else asked
-            asked = first.model_copy(update={rules.cursor: cursor})
+            asked = (asked or spec.params()).model_copy(update={rules.cursor: cursor})
         result = await peer.request(spec, asked, **options)
         return Page(of(result), member_at(result, (rules.next_cursor,)))
 
