@@ -302,7 +302,7 @@ class RulesIR:
 
 @dataclass(frozen=True, slots=True)
 class RevisionIR:
-    """One whole revision."""
+    """One whole revision; `absorbs` are the identifiers of extensions that became part of it."""
 
     id: str
     module: ModuleName
@@ -313,6 +313,7 @@ class RevisionIR:
     capabilities: tuple[CapabilityIR, ...]
     errors: tuple[ErrorIR, ...]
     meta_keys: tuple[MetaKeyIR, ...]
+    absorbs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

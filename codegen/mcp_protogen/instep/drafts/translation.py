@@ -3,7 +3,7 @@
 The choices are found by trying: a choice decides its difference.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,13 +41,15 @@ class RevisionPair:
         return find_unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
-def translation_file(own: Json | None, step: RevisionPair) -> Json:
+def translation_file(own: Json | None, step: RevisionPair, usual: Sequence[Json] = ()) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An unedited entry is removed once its difference is gone.
+    An unedited entry is removed once its difference is gone. A new file begins with the `usual`
+    rules.
     """
     newer = step.newer.ir.id
-    document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
+    new: Json = {"older": step.older.ir.id, "became": {}, "rules": [*usual], "errors": []}
+    document = own or new
     translation = translation_of(document, newer, "")
     found = step.open(translation)
     entries = [entry for entry in document["rules"] if not _is_moot(entry, found)]

@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.derive import recursion, skeleton
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import patches
+from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
@@ -37,11 +38,6 @@ from mcp_protogen.pipeline.normalise.extension_definitions import own_definition
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
-
-# Facts of an extension that mean the same as those of a revision.
-_MERGED = ("enums", "errors", "open_strings", "unions")
-# Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +157,9 @@ def _merge_sources(
     for fact in revision_facts.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
-    facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
-    facts["methods"] = {
-        method: {
-            "since": core.facts.revision,
-            **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
-        }
-        for method, fact in revision_facts.methods.items()
-    }
+    facts: Json = {name: extension.facts[name] for name in SHARED_FACTS if name in extension.facts}
+    revision = core.facts.revision
+    facts["methods"] = facts_of_methods(extension.facts, revision, revision)
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
         texts[kind] = {**texts.get(kind, {}), **entries}

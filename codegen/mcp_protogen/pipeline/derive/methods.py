@@ -154,6 +154,9 @@ def _method(
         for name in stated or schema.results
         for alternative in _alternatives(name, types)
     ]
+    if "may_require_input" in traits:
+        # The runtime knows the result that asks by its place.
+        results.sort(key=lambda name: _asks(types.get(name)))
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -176,6 +179,12 @@ def _method(
         deprecated=deprecated,
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
+    )
+
+
+def _asks(type_: TypeIR | None) -> bool:
+    return isinstance(type_, ObjectIR) and any(
+        field.wire == "requestState" for field in type_.fields
     )
 
 
@@ -243,9 +252,9 @@ def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
     """Yield the traits of a method that its params and result show."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
-    if any("ttlMs" in result for result in results):
+    if any({"cacheScope", "ttlMs"} <= result.keys() for result in results):
         yield "cacheable"
-    if "inputResponses" in params:
+    if "inputResponses" in params and any("requestState" in result for result in results):
         yield "may_require_input"
     if any("nextCursor" in result for result in results):
         yield "paginated"

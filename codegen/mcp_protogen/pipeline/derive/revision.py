@@ -15,6 +15,7 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.normalise import dialect, normalise, references
+from mcp_protogen.pipeline.normalise.extension_definitions import with_absorbed
 
 Json = dict[str, Any]
 
@@ -54,6 +55,7 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         capabilities=method_tables.capabilities(skeleton, context),
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
+        absorbs=tuple(fact["identifier"] for fact in facts.absorbed.values()),
     )
     refuse_collisions(ir, source.place)
     return DerivedRevision(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches))
@@ -70,7 +72,7 @@ def normalise_revision(
     """
     patched = source.apply_patches()
     _require_messages(patched, source.place)
-    hoisted, origins = references.hoist(patched)
+    hoisted, origins = references.hoist(with_absorbed(patched, source.facts))
     try:
         plain, unread = dialect.plain(hoisted, source.facts.json_schemas, source.place)
         unions = {union for union, _, _ in MESSAGE_UNIONS}

@@ -171,7 +171,11 @@ class Walk:
             drop={name: self._drop(at, sources[name]) for name in going if name not in moved}
             | {name: Drop(f"The value becomes {ids[1]}.", harmless=True) for name in named},
             move=moved,
-            undefined=tuple(name for name in destinations if name not in sources),
+            undefined=tuple(
+                name
+                for name in destinations
+                if name not in sources and self.actions.of(f"{at}.{name}", "keep") is None
+            ),
             inside=inside,
             add=dict(self._members_to_add(sources, destinations, at, settled))
             | dict.fromkeys(named, ids[1]),
