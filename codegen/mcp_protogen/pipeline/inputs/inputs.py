@@ -167,7 +167,7 @@ class _SchemaFolder:
             self._facts[revision] = None  # ends a circular chain
             document = self._json(revision, "facts.json")
             if document is not None:
-                inherited = self._merged_facts(document.get("inherits")) or {}
+                inherited: dict[str, Any] = self._merged_facts(document.get("inherits")) or {}
                 self._facts[revision] = merge_facts(inherited, document, revision, self._folder)
         return self._facts[revision]
 

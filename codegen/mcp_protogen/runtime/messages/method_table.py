@@ -108,8 +108,9 @@ class MethodTable(MessageCodec):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         """Return the classes of results that are neither plain nor questions: tasks."""
         spec = self.wire.requests.get(method)
-        asks = spec is not None and "may_require_input" in spec.traits
-        own = spec.results[1:-1] if asks else ()
+        own: tuple[type[Any], ...] = ()
+        if spec is not None and "may_require_input" in spec.traits:
+            own = spec.results[1:-1]
         return (*own, *(claim.load() for claim in self._claims.get(method, {}).values()))
 
     def request(self, method: str, sender: Role) -> AnyRequest | None:
