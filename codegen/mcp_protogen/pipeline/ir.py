@@ -370,7 +370,7 @@ class PlacesIR:
 
 @dataclass(frozen=True, slots=True)
 class RevisionIR:
-    """One whole revision."""
+    """One whole revision; `absorbs` are the identifiers of extensions that became part of it."""
 
     id: str
     module: ModuleName
@@ -382,6 +382,7 @@ class RevisionIR:
     errors: tuple[ErrorIR, ...]
     meta_keys: tuple[MetaKeyIR, ...]
     places: PlacesIR = PlacesIR()
+    absorbs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

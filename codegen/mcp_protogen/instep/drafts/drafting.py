@@ -11,18 +11,20 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
-from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
+from mcp_protogen.instep.drafts.absorbed import translation_rules, with_absorbed
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
 from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
 from mcp_protogen.pipeline.inputs import patches, sources
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts, texts_of_absorbed
+from mcp_protogen.pipeline.inputs.descriptions import load as load_texts
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
 from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
-from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
+from mcp_protogen.pipeline.inputs.pins import changing, extensions_folder, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
 from mcp_protogen.pipeline.inputs.translations import translation_of
@@ -90,7 +92,10 @@ def draft(revision: str, folder: Path) -> Draft:
     wrong: list[Problem] = []
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
-        document = files.after[files.translation] = translation_file(translation, step)
+        document = translation_file(
+            translation, step, [*translation_rules(files.after[files.facts], newer, folder)]
+        )
+        files.after[files.translation] = document
         names = translation_of(document, revision, f"schema/{files.translation}")
         wrong += find_wrong_names(step.older.ir, newer.ir, names)
     missing = tuple(_find_undescribed(newer.ir))
@@ -154,19 +159,25 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     own = files.read_old(files.facts)
     origin: str | None = own["inherits"] if own else source.facts.origin
     inherited = load(files.folder, origin).document if origin else {}
-    theirs = load_patches(files.folder, origin) if origin else ()
-    patches_file = _patches_file(
-        files.read_old(files.patches), source.schema, theirs, source.patches_place
-    )
-    source = replace(source, patches=tuple(patches_file["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": origin}
+    stated: Json = {}
+    patches_file: Json = {}
     gone: list[str] = []
     for _ in range(_ENOUGH):
-        stated = merge_patch(inherited, file)
-        source = replace(source, facts=Facts(revision, stated, origin or ""))
+        stated = merge_facts(inherited, file, revision, files.folder)
+        theirs = [*_patches_of_absorbed(file, files.folder)]
+        theirs[:0] = load_patches(files.folder, origin) if origin else ()
+        patches_file = _patches_file(
+            files.read_old(files.patches), source.schema, theirs, source.patches_place
+        )
+        entries = tuple(patches_file["patches"])
+        corrected = replace(source, patches=entries, notes=(), facts_hint="")
+        source = replace(corrected, facts=Facts(revision, stated, origin or ""))
         cursors = source.facts.cursors
         shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, cursors)
-        fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
+        fuller = with_absorbed(file, stated, shown, files.folder)
+        if fuller == file:
+            fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]
         if fuller == file:
@@ -176,7 +187,15 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     earlier = {path: files.read_old(path) or {} for path in map(_short_path, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
     files.after |= {files.facts: file, files.patches: patches_file}
-    return source
+    texts = load_texts(
+        files.folder / _TEXTS, revision, source.descriptions.own, texts_of_absorbed(stated)
+    )
+    return replace(source, descriptions=texts)
+
+
+def _patches_of_absorbed(file: Json, folder: Path) -> Iterator[Json]:
+    for name, fact in file.get("absorbs", {}).items():
+        yield from load_patches(extensions_folder(folder), name) if fact else ()
 
 
 def _short_path(path: Path) -> str:

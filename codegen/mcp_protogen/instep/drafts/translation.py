@@ -3,7 +3,7 @@
 The choices are found by trying: a choice decides its difference.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,13 +53,15 @@ class RevisionPair:
         return find_unsettled(self.older.ir, self.newer.ir, translation)
 
 
-def translation_file(own: Json | None, step: RevisionPair) -> Json:
+def translation_file(own: Json | None, step: RevisionPair, usual: Sequence[Json] = ()) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An unedited entry is removed once its difference is gone.
+    An unedited entry is removed once its difference is gone. A new file begins with the `usual`
+    rules.
     """
     older, newer = step.older.ir, step.newer.ir
-    document = own or {"older": older.id, "became": {}, "rules": [], "errors": []}
+    new: Json = {"older": older.id, "became": {}, "rules": [*usual], "errors": []}
+    document = own or new
     translation = translation_of(document, newer.id, "")
     members = dict(_renamed_members(translation, step))
     moved = set(_places_of_moves(members))

@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.derive import recursion, skeleton
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import patches
+from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
@@ -36,11 +37,6 @@ from mcp_protogen.pipeline.normalise.extension_definitions import own_definition
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
-
-# Facts of an extension that mean the same as those of a revision.
-_MERGED = ("enums", "errors", "open_strings", "unions")
-# Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +151,13 @@ def _merge_sources(
     for fact in revision_facts.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
-    facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
-    # Only the header fields of stateless revisions repeat parts of messages.
-    omitted = _OF_EXTENSIONS | ({"headers"} if core.facts.era == "handshake" else set[str]())
-    facts["methods"] = {
-        method: {
-            "since": core.facts.revision,
-            **{key: value for key, value in fact.items() if key not in omitted},
-        }
-        for method, fact in revision_facts.methods.items()
-    }
+    facts: Json = {name: extension.facts[name] for name in SHARED_FACTS if name in extension.facts}
+    revision = core.facts.revision
+    facts["methods"] = facts_of_methods(extension.facts, revision, revision)
+    if core.facts.era == "handshake":
+        # Only the header fields of stateless revisions repeat parts of messages.
+        for fact in facts["methods"].values():
+            fact.pop("headers", None)
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
         texts[kind] = {**texts.get(kind, {}), **entries}

@@ -177,6 +177,9 @@ def _method(
         for name in stated or schema.results
         for alternative in _alternatives(name, types)
     ]
+    if "may_require_input" in traits:
+        # The runtime knows the result that asks by its place.
+        results.sort(key=lambda name: _asks(types.get(name)))
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -221,6 +224,12 @@ def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
     """Return the traits in the facts of a method; while one is undecided, those without it."""
     stated: Any = fact.get("traits", otherwise)
     return stated[CHOICES][0] if is_object(stated) else stated
+
+
+def _asks(type_: TypeIR | None) -> bool:
+    return isinstance(type_, ObjectIR) and any(
+        field.wire == "requestState" for field in type_.fields
+    )
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.normalise import dialect, normalise, references
+from mcp_protogen.pipeline.normalise.extension_definitions import with_absorbed
 
 Json = dict[str, Any]
 
@@ -63,6 +64,7 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
         places=places,
+        absorbs=tuple(fact["identifier"] for fact in facts.absorbed.values()),
     )
     refuse_collisions(ir, source.place)
     warnings = (*source.notes, *losses, *mismatches, *strays)
@@ -80,7 +82,7 @@ def normalise_revision(
     """
     patched = source.apply_patches()
     _require_messages(patched, source.place)
-    hoisted, origins = references.hoist(patched)
+    hoisted, origins = references.hoist(with_absorbed(patched, source.facts))
     try:
         skeleton, losses = _normalise(hoisted, source, for_target=for_target)
     except ProblemError as error:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
 
 from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
@@ -15,6 +14,7 @@ from mcp_protogen.pipeline.emit.models import ModelsSource
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import (
     AppsContext,
+    ClientBaseContext,
     ExtensionContext,
     ExtensionModelsContext,
     ExtensionsContext,
@@ -141,6 +141,7 @@ def revision_modules(
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
         "extensions": sorted(str(extension.module) for extension in extensions),
         "missing": missing_names(selection),
+        **_client_base(ir.absorbs, selection),
     }
     sources = {
         module: renderer.render(template.name, context)
@@ -164,7 +165,7 @@ def extension_modules(
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
-        **_client_base(extension, selection),
+        **_client_base([extension.identifier], selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
     }
     modules = {"__init__", "capabilities", "methods", *context["roles"]}
@@ -179,16 +180,11 @@ def extension_modules(
     raise_errors(verify.members(trees, types, folder))
 
 
-class _ClientBase(TypedDict):
-    client_base: str
-    client_base_module: str
-    client_lacks: str
-
-
-def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
-    """Return the base of an extension's client, and a sentence about a missing part."""
+def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:
+    """Return the base of a client with extensions, and a sentence about a missing part."""
     usual = ClientClass("", "client.base", "ClientBase")
-    base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
+    special = (CLIENTS_OF_EXTENSIONS.get(identifier) for identifier in identifiers)
+    base, lacks = next(filter(None, special), usual), ""
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
         base = usual

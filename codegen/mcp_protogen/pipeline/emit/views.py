@@ -63,7 +63,7 @@ def plain_result(method: MethodIR) -> str:
     if "paginated" in method.traits:
         return results[0]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
-    return union_of(results[:-1] if asks and results[1:] else results)
+    return union_of(results[:1] if asks else results)
 
 
 def params_argument(method: MethodIR) -> str:

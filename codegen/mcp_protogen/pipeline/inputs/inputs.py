@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import digest, digest_files, parse_json, pretty, sha256
-from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.resources import (
     runtime_files,
     runtime_folder,
@@ -17,6 +16,7 @@ from mcp_protogen.base.resources import (
     templates_folder,
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -176,9 +176,8 @@ class _SchemaFolder:
             self._facts[revision] = None  # ends a circular chain
             document = self._json(revision, "facts.json")
             if document is not None:
-                self._facts[revision] = merge_patch(
-                    self._merged_facts(document.get("inherits")), document
-                )
+                inherited: dict[str, Any] = self._merged_facts(document.get("inherits")) or {}
+                self._facts[revision] = merge_facts(inherited, document, revision, self._folder)
         return self._facts[revision]
 
     def _descriptions_digest(self, revision: str) -> str:

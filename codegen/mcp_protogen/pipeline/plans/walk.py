@@ -186,7 +186,11 @@ class Walk:
             drop={name: self._drop(at, sources[name]) for name in going}
             | {n: Drop(f"The value becomes {new}.", harmless=True) for n, new in renamed.items()},
             move=moves,
-            undefined=tuple(name for name in destinations if name not in sources),
+            undefined=tuple(
+                name
+                for name in destinations
+                if name not in sources and self.actions.of(f"{at}.{name}", "keep") is None
+            ),
             inside=inside,
             add=dict(self._members_to_add(stays, missing, at, settled)) | renamed,
             emptied=tuple(

@@ -32,7 +32,6 @@ from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import (
     RELATED_TASK,
     TASKS_EXTENSION,
-    task_kind,
     tasks_declared,
     without_tasks,
 )
@@ -151,9 +150,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     def declaration(self) -> JSONObject:
         # The bridge itself listens for tasks. Other requests declare the client's capabilities.
-        if (kind := task_kind(self.owner.TABLE)) is None:
-            return self.capabilities
-        return merge_objects(self.capabilities, tasks_declared(kind, "client"))
+        return merge_objects(self.capabilities, tasks_declared(self.owner.TABLE, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
         return _without_extensions(self.capabilities)
