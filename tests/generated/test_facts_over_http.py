@@ -111,7 +111,7 @@ class Site:
 
     async def again(self, method: str, **headers: str | None) -> Any:
         """Send the last request of a method once more, with other header fields."""
-        post = next(one for one in reversed(self.posts) if body_of(one)["method"] == method)
+        post = next(post for post in reversed(self.posts) if body_of(post)["method"] == method)
         changed = {name.replace("_", "-"): value for name, value in headers.items()}
         fields = {name: value for name, value in post.headers.items() if name not in changed}
         fields |= {name: value for name, value in changed.items() if value is not None}
@@ -135,7 +135,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @asynccontextmanager
-async def connected(
+async def connection(
     package: Any, *middleware: Any, **options: Any
 ) -> AsyncGenerator[tuple[Site, Any], None]:
     httpx2: Any = import_module("httpx2")
@@ -162,7 +162,7 @@ async def connected(
 
 def test_an_error_has_its_status_and_says_when_to_repeat_the_request(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             busy = package.McpError(LIMITED, "Too many", {"retryAfterMs": 30})
             # The client waits as long as it is told, and then repeats the request.
             site.answers = [busy]
@@ -188,7 +188,7 @@ def test_an_error_has_its_status_and_says_when_to_repeat_the_request(package: An
 
 def test_an_error_with_deeply_nested_data_has_its_status(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             await client.call_tool("any")
             nested: Any = 0
             for _ in range(220):
@@ -202,7 +202,7 @@ def test_an_error_with_deeply_nested_data_has_its_status(package: Any) -> None:
 def test_a_rate_limit_answers_with_the_error_of_the_revision(package: Any) -> None:
     async def main() -> None:
         limit = package.RateLimit(0.001, 1, methods={"tools/call"})
-        async with connected(package, limit) as (site, client):
+        async with connection(package, limit) as (site, client):
             await client.call_tool("any")
             answer = await site.again("tools/call")
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "1000")
@@ -215,7 +215,7 @@ def test_a_rate_limit_answers_with_the_error_of_the_revision(package: Any) -> No
 def test_a_revision_without_the_error_answers_with_its_own_status(package: Any) -> None:
     async def main() -> None:
         only_old = [known for known in package.REVISIONS if known.id == OLD]
-        async with connected(package, revisions=only_old) as (site, client):
+        async with connection(package, revisions=only_old) as (site, client):
             site.answers = [package.McpError(LIMITED, "Too many", {"retryAfterMs": 1200})]
             with pytest.raises(package.McpError, match="Too many"):
                 await client.call_tool("any")
@@ -227,7 +227,7 @@ def test_a_revision_without_the_error_answers_with_its_own_status(package: Any) 
 
 def test_a_header_field_repeats_a_key_of_meta_if_both_are_there(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             site.meta = {ACCEPT: "de-CH, de;q=0.9"}
             await client.call_tool("any")
             assert site.posts[-1].headers["accept-language"] == "de-CH, de;q=0.9"
@@ -247,7 +247,7 @@ def test_a_header_field_repeats_a_key_of_meta_if_both_are_there(package: Any) ->
 
 def test_a_header_field_that_wins_replaces_the_key_of_meta(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             site.meta = {"traceparent": "00-aa-bb-01"}
             await client.call_tool("any")
             assert site.posts[-1].headers["traceparent"] == "00-aa-bb-01"
@@ -265,7 +265,7 @@ def test_a_header_field_that_wins_replaces_the_key_of_meta(package: Any) -> None
 
 def test_an_answer_repeats_a_key_of_meta(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             site.answers = [{CONTENT: "de-CH"}]
             await client.call_tool("any")
             assert site.replies[-1].headers["content-language"] == "de-CH"
@@ -284,7 +284,7 @@ def test_an_answer_repeats_a_key_of_meta(package: Any) -> None:
 
 def test_a_method_names_the_header_field_and_the_member_that_it_repeats(package: Any) -> None:
     async def main() -> None:
-        async with connected(package) as (site, client):
+        async with connection(package) as (site, client):
             await client.read_resource("file:///a")
             headers = site.posts[-1].headers
             assert headers["mcp-uri"] == "file:///a" and "mcp-name" not in headers

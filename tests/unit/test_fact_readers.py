@@ -26,7 +26,7 @@ def test_facts_have_no_key_that_nothing_reads() -> None:
 def test_a_function_reads_the_keys_whose_values_it_takes() -> None:
     readers = Readers(OF_REVISIONS)
     lifecycle = {"era": "stateless", "source": "basic/index"}
-    facts = Facts("made-up", readers.noted({"lifecycle": lifecycle}, readers.schema), "made-up")
+    facts = Facts("made-up", readers.wrap({"lifecycle": lifecycle}, readers.schema), "made-up")
     assert merge_patch(facts.document, {})["lifecycle"]["era"] == "stateless"
     assert readers.found == {}
     assert facts.era == "stateless"

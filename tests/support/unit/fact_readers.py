@@ -99,7 +99,7 @@ class Readers:
             if is_object(schema.get(keyword)):
                 yield schema[keyword], f"{place}/*"
 
-    def noted(self, value: Any, schema: Json, place: str = "") -> Any:
+    def wrap(self, value: Any, schema: Json, place: str = "") -> Any:
         """Return facts, or a part of them, as objects that note who reads them."""
         arms: dict[str, list[Json]] = {}
         for inner, at in self.inside(schema, place):
@@ -107,13 +107,13 @@ class Readers:
         known = {at.rpartition("/")[2]: (at, {"anyOf": found}) for at, found in arms.items()}
         other = known.get("*", (f"{place}/*", {}))
         if is_array(value):
-            return [self.noted(item, other[1], other[0]) for item in value]
+            return [self.wrap(item, other[1], other[0]) for item in value]
         if not is_object(value):
             return value
         members = dict(value)
         for key in members:
             at, inner = known.get(key, other)
-            members[key] = self.noted(members[key], inner, at)
+            members[key] = self.wrap(members[key], inner, at)
         return NotedObject(members, {key: at for key, (at, _) in known.items()}, self)
 
     def note(self, place: str) -> None:
@@ -163,11 +163,11 @@ def _noting(of_revisions: Readers, of_extensions: Readers) -> Generator[None]:
     make, read = facts.Facts.__init__, vars(extensions)["_read"]
 
     def read_noted(file: Path, place: str) -> Any:
-        return of_extensions.noted(read(file, place), of_extensions.schema)
+        return of_extensions.wrap(read(file, place), of_extensions.schema)
 
     def init(self: facts.Facts, *given: Any, **named: Any) -> None:
         make(self, *given, **named)
-        document = of_revisions.noted(self.document, of_revisions.schema)
+        document = of_revisions.wrap(self.document, of_revisions.schema)
         object.__setattr__(self, "document", document)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -186,7 +186,7 @@ def find_readers() -> tuple[Readers, Readers]:
     with _noting(of_revisions, of_extensions):
         default_revisions()
         revision_facts.all_revisions()
-        sides = [_compared(revision) for revision in REVISIONS]
+        sides = [_side(revision) for revision in REVISIONS]
         for before, after in pairwise(sides):
             compare_revisions(before, after)
         for name in extension_names():
@@ -204,7 +204,7 @@ def _source(revision: str) -> sources.RevisionSource:
     return replace(source, facts=replace(source.facts, document=document))
 
 
-def _compared(revision: str) -> ComparedRevision:
+def _side(revision: str) -> ComparedRevision:
     source = _source(revision)
     derive_revision(source)
     source.facts.as_published()

@@ -222,9 +222,9 @@ def _header(name: str, direction: str, entry: Json, methods: Mapping[str, Json])
     ]
     in_methods = [
         f"{method} ({repeated['member']}, {repeated['policy']})"
-        for method, fact in sorted(methods.items())
-        for header, repeated in (fact.get("headers") or {}).items()
-        if (header, direction) == (name, "request")
+        for method, fact in sorted(methods.items() if direction == "request" else ())
+        for repeated in [(fact.get("headers") or Json()).get(name)]
+        if repeated is not None
     ]
     if in_methods:
         parts.append(f"the method is {' or '.join(in_methods)}")

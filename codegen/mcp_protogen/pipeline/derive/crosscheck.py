@@ -93,7 +93,7 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
         yield from _method(schema, fact, pointer, facts)
         yield from _conditions(fact, f"{pointer}/requires", shown.definitions)
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
-        yield from _repeated(fact, f"{pointer}/headers", shown.definitions, facts)
+        yield from _headers_of_method(fact, f"{pointer}/headers", shown.definitions, facts)
 
 
 def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[Finding]:
@@ -146,7 +146,9 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
             yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
 
 
-def _repeated(fact: Json, pointer: str, definitions: Json, facts: Facts) -> Iterator[Finding]:
+def _headers_of_method(
+    fact: Json, pointer: str, definitions: Json, facts: Facts
+) -> Iterator[Finding]:
     """Yield a finding for each header field without the member that it repeats."""
     known = facts.document.get("headers", {}).get("request", {})
     params: Json = definitions.get(fact["params"], {})

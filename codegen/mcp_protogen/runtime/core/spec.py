@@ -137,14 +137,14 @@ class NotificationSpec(CallSpec[P]):
 class ErrorSpec(NamedTuple):
     """One error code; `load` returns the type of its data, if the revision defines one.
 
-    `status` is that of the answer over HTTP. `retry` is the member of its data with the time until
-    the request may be repeated, and the unit: "ms" or "s".
+    `retry` is the member of its data with the time until a repetition, and the unit: "ms" or "s".
     """
 
     code: int
     name: str
     load: Callable[[], Any] | None = None
     status: int = 200
+    """The status of the answer over HTTP."""
     retry: tuple[str, str] | None = None
 
     @property

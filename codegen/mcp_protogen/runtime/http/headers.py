@@ -29,8 +29,6 @@ EVENTS: Final = "text/event-stream"
 
 # All header fields of arguments that schemas of tools mark.
 _PARAM: Final = "mcp-param-{name}"
-# The name of an error in the tables of revisions.
-_MISMATCH: Final = "HEADER_MISMATCH"
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="
@@ -143,10 +141,8 @@ class HttpFacts:
         self.marks_arguments: Final = len(self.common) < len(rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
         self.of_answers: Final = rules.answer_headers
-        self.mismatch: Final = next(
-            (code for code, error in table.errors.items() if error.name == _MISMATCH),
-            HEADER_MISMATCH,
-        )
+        codes = {error.name: code for code, error in table.errors.items()}
+        self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
         """The code of a header field that differs from the message."""
 
     def status_and_delay(self, error: Mapping[str, Any]) -> tuple[int, float | None]:

@@ -18,9 +18,6 @@ _log: Final = getLogger(__name__)
 RATE_LIMITED: Final = -32000
 """The code of a request that comes too soon; no revision gives it another meaning."""
 
-# The name of such an error in the tables of revisions that have one.
-_OWN: Final = "RATE_LIMITED"
-
 # Compensates for the rounding of floats.
 _ROUNDING: Final = 1e-9
 
@@ -68,9 +65,9 @@ class RateLimit:
     """Refuses requests beyond `rate` per second, after a `burst` of them.
 
     Each principal has its own limit, or each value of `key`; all unauthenticated clients share one.
-    Without `methods` all requests except `ping` count. The error is that of the server's revision;
-    without one, it has the code -32000, and the seconds to wait as `retryAfter` in its data. Over
-    HTTP its status is 429, with `Retry-After`.
+    Without `methods` all requests except `ping` count. The error is that of the server's revision,
+    or else has the code -32000, and the seconds to wait as `retryAfter` in its data; over HTTP its
+    status is 429, with `Retry-After`.
     Raises `ValueError` for a rate or burst that lets nothing through.
     """
 
@@ -113,12 +110,12 @@ class RateLimit:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
             for error in call.session.TABLE.errors.values():
-                if error.name == _OWN and error.retry is not None:
+                if error.name == "RATE_LIMITED" and error.retry is not None:
                     member, unit = error.retry
-                    wait = ceil(seconds * 1000) if unit == "ms" else ceil(seconds)
+                    wait = ceil(seconds * (1000 if unit == "ms" else 1))
                     raise McpError(error.code, text, {member: wait})
-            data, wait_field = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
-            raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait_field)
+            data, headers = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
+            raise StatusError(RATE_LIMITED, text, data, status=429, headers=headers)
 
 
 class _Entry(NamedTuple):

@@ -8,10 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import (
-    HEADER_MISMATCH,
     METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    UNSUPPORTED_VERSION,
     InvalidAnswer,
     McpError,
     ParseError,
@@ -23,6 +20,7 @@ from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
+from ...rules.client_negotiation import MODERN_OVER_HTTP
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -40,8 +38,6 @@ _LONGEST_DELAY: Final = 10.0
 
 # Transports have no options.
 _MOST_PAGES: Final = USUAL.max_pages
-
-_MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 # Statuses after which HTTP+SSE is tried (2025-11-25, "Backwards Compatibility"). Some such servers
 # fail at a POST.
@@ -67,7 +63,7 @@ def refusal_of(
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
     opening = message.method in (DISCOVER, INITIALIZE)
     # A failing server is stateless only if its error is of that era.
-    failed = reply.status >= 500 and code not in _MODERN
+    failed = reply.status >= 500 and code not in MODERN_OVER_HTTP
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair: Literal["session", "headers", "legacy_sse"] | None = None
@@ -78,7 +74,7 @@ def refusal_of(
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
-        and code not in _MODERN
+        and code not in MODERN_OVER_HTTP
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"
