@@ -273,15 +273,15 @@ def shown_traits(schema: DerivedMethod, definitions: Json) -> Iterator[ShownTrai
     params = schema.params or ""
     asks = _members(params, definitions)
     if "inputResponses" in asks:
-        yield ShownTrait("may_require_input", params, _lacking("requestState", asks))
+        yield ShownTrait("may_require_input", params, _find_lack("requestState", asks))
     if "task" in asks:
         yield ShownTrait("task_augmentable", params, "" if "$ref" in asks["task"] else "an object")
     for name in schema.results:
         answers = _members(name, definitions)
         if "ttlMs" in answers:
-            yield ShownTrait("cacheable", name, _lacking("cacheScope", answers))
+            yield ShownTrait("cacheable", name, _find_lack("cacheScope", answers))
         if "nextCursor" in answers:
-            yield ShownTrait("paginated", name, _lacking("cursor", asks))
+            yield ShownTrait("paginated", name, "")
 
 
 def _members(name: str, definitions: Json) -> Json:
@@ -289,7 +289,7 @@ def _members(name: str, definitions: Json) -> Json:
     return members
 
 
-def _lacking(member: str, members: Json) -> str:
+def _find_lack(member: str, members: Json) -> str:
     return "" if member in members else member
 
 
