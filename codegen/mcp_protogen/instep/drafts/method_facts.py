@@ -9,7 +9,7 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
-from mcp_protogen.pipeline.derive.methods import derived_traits, shown_traits, stated_traits
+from mcp_protogen.pipeline.derive.methods import derived_traits, find_traits, stated_traits
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import era_of
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
@@ -186,7 +186,7 @@ def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]
     if method.method != "initialize":
         found.add("cancellable")
     perhaps: dict[str, str] = {}
-    for trait, owner, lacks in shown_traits(method, shown.definitions):
+    for trait, owner, lacks in find_traits(method, shown.definitions):
         if lacks and trait not in found:
             perhaps[trait] = f"{owner} shows {trait}, but has no {lacks}"
     decided = not is_object(known.get("traits", {})) and {*method.results} <= {

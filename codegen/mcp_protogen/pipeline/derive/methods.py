@@ -261,11 +261,11 @@ class ShownTrait(NamedTuple):
 
 def derived_traits(schema: DerivedMethod, definitions: Json) -> list[str]:
     """Return the traits of a method that its params and results show for sure."""
-    shown = shown_traits(schema, definitions)
+    shown = find_traits(schema, definitions)
     return sorted({trait for trait, _, lacks in shown if not lacks})
 
 
-def shown_traits(schema: DerivedMethod, definitions: Json) -> Iterator[ShownTrait]:
+def find_traits(schema: DerivedMethod, definitions: Json) -> Iterator[ShownTrait]:
     """Yield each trait with the params or result that has its member, and what speaks against it.
 
     The same member may mean another thing, such as the `ttlMs` of a task.
