@@ -59,6 +59,7 @@ def test_a_fact_about_what_is_gone_fills_nothing_in() -> None:
 
 def test_plain_values_fit_as_jsonschema_says() -> None:
     strings: list[Json] = [STRING, STRING | {"enum": ["a", "b"]}, STRING | {"minLength": 2}]
+    strings += [{"const": "a"}, STRING | {"const": "a"}, {"const": "a", "minLength": 2}]
     integers: list[Json] = [{"type": "integer"}, TTL, TTL | {"maximum": 0}, {"enum": [1]}]
     values: list[Any] = ["", "a", "ab", 0, 1, -1, 1.0, 0.5, True, None, [], {}]
     for schema in (*strings, *integers, {"type": ["integer", "string"]}, {}):

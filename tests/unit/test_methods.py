@@ -111,7 +111,7 @@ def test_a_member_alone_may_mean_another_thing_than_the_trait() -> None:
     ir = draft(
         SayRequestParams2=record(task=STRING, inputResponses={}),
         SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
-        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}),
+        SayResult=record(ttlMs={"type": "integer"}),
     )
     assert method(ir, "echo/say").traits == ()
 

@@ -173,8 +173,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
         entries = tuple(patches_file["patches"])
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
         source = replace(corrected, facts=Facts(revision, stated, origin or ""))
-        cursors = source.facts.cursors
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, cursors)
+        next_cursor = source.facts.path_of("next_cursor")
+        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
         fuller = with_absorbed(file, stated, shown, files.folder)
         if fuller == file:
             fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))

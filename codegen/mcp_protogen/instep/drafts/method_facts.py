@@ -9,7 +9,7 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
-from mcp_protogen.pipeline.derive.methods import derived_traits, shown_traits, stated_traits
+from mcp_protogen.pipeline.derive.methods import derived_traits, find_traits, stated_traits
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import era_of
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
@@ -27,13 +27,13 @@ _NOTIFIED = "notifications/"
 class SchemaFacts:
     """A normalised schema, and its snapshot.
 
-    `cursors` are the members for cursors in params and in pages, by the facts.
+    `next_cursor` is the member of pages for cursors, by the facts.
     """
 
     revision: str
     skeleton: Skeleton
     snapshot: Json
-    cursors: tuple[str, str] = ("cursor", "nextCursor")
+    next_cursor: str = "nextCursor"
 
     @property
     def definitions(self) -> Json:
@@ -186,12 +186,12 @@ def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]
     if method.kind != "request":
         return []
     stated = set(stated_traits(known))
-    found = {*derived_traits(method, shown.definitions, shown.cursors)}
+    found = {*derived_traits(method, shown.definitions, shown.next_cursor)}
     found |= _NOT_IN_SCHEMAS & stated
     if method.method != "initialize":
         found.add("cancellable")
     perhaps: dict[str, str] = {}
-    for trait, owner, lacks in shown_traits(method, shown.definitions, shown.cursors):
+    for trait, owner, lacks in find_traits(method, shown.definitions, shown.next_cursor):
         if lacks and trait not in found:
             perhaps[trait] = f"{owner} shows {trait}, but has no {lacks}"
     decided = not is_object(known.get("traits", {})) and {*method.results} <= {

@@ -51,6 +51,8 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
     match schema:
         case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
             return value in more.get("enum", (value,))
+        case {"const": str(constant), **more} if more.keys() <= {"type"}:
+            return bool(value == constant)
         case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
             return bool(value >= more.get("minimum", value))
         case _:

@@ -169,8 +169,8 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    cursors = context.facts.cursors
-    traits = tuple(stated_traits(fact, derived_traits(schema, definitions, cursors)))
+    next_cursor = context.facts.path_of("next_cursor")
+    traits = tuple(stated_traits(fact, derived_traits(schema, definitions, next_cursor)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [
         alternative
@@ -196,7 +196,7 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types, cursors[1]) if "paginated" in traits else None,
+        items=_items(results, types, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -299,32 +299,29 @@ class ShownTrait(NamedTuple):
     lacks: str
 
 
-def derived_traits(schema: DerivedMethod, definitions: Json, cursors: tuple[str, str]) -> list[str]:
+def derived_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> list[str]:
     """Return the traits of a method that its params and results show for sure."""
-    shown = shown_traits(schema, definitions, cursors)
+    shown = find_traits(schema, definitions, next_cursor)
     return sorted({trait for trait, _, lacks in shown if not lacks})
 
 
-def shown_traits(
-    schema: DerivedMethod, definitions: Json, cursors: tuple[str, str]
-) -> Iterator[ShownTrait]:
+def find_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> Iterator[ShownTrait]:
     """Yield each trait with the params or result that has its member, and what speaks against it.
 
     The same member may mean another thing, such as the `ttlMs` of a task.
     """
-    cursor, next_cursor = cursors
     params = schema.params or ""
     asks = _members(params, definitions)
     if "inputResponses" in asks:
-        yield ShownTrait("may_require_input", params, _lacking("requestState", asks))
+        yield ShownTrait("may_require_input", params, _find_lack("requestState", asks))
     if "task" in asks:
         yield ShownTrait("task_augmentable", params, "" if "$ref" in asks["task"] else "an object")
     for name in schema.results:
         answers = _members(name, definitions)
         if "ttlMs" in answers:
-            yield ShownTrait("cacheable", name, _lacking("cacheScope", answers))
+            yield ShownTrait("cacheable", name, _find_lack("cacheScope", answers))
         if next_cursor in answers:
-            yield ShownTrait("paginated", name, _lacking(cursor, asks))
+            yield ShownTrait("paginated", name, "")
 
 
 def _members(name: str, definitions: Json) -> Json:
@@ -332,7 +329,7 @@ def _members(name: str, definitions: Json) -> Json:
     return members
 
 
-def _lacking(member: str, members: Json) -> str:
+def _find_lack(member: str, members: Json) -> str:
     return "" if member in members else member
 
 

@@ -59,11 +59,6 @@ class Facts:
         path: str = fact.get("path", "")
         return path
 
-    @property
-    def cursors(self) -> tuple[str, str]:
-        """The members for a cursor in the params and in the pages of lists."""
-        return self.path_of("cursor"), self.path_of("next_cursor")
-
     @cached_property
     def absorbed(self) -> Mapping[str, Json]:
         """The extensions that became part of the core: source, identifier, texts, by name."""
