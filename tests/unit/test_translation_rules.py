@@ -344,7 +344,7 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     old, new = order_sides(way, "say/this", "say/that")
     table: Direction = getattr(made, way)
     assert table.methods == {old: plans.Method(To("Params"), None, new)}
-    translator = Translator([table])
+    translator = Translator(table)
     asked = {"asked": {"method": old}}
     assert translator.translate(asked, "Params").value == {"asked": {"method": new}}
     assert translator.method(old) == new

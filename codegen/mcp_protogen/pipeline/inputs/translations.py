@@ -72,7 +72,7 @@ class UndecidedAction:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The actions of one step, from `older` to `newer`; `became` are the renamed types and methods."""
+    """The actions of one step, from `older` to `newer`; `became` has renamed types and methods."""
 
     older: str
     newer: str
