@@ -190,7 +190,7 @@ def _members(
                 if member in out:
                     _drop(out.pop(member), drop, (at, member), report)
             if moving:
-                out = _add(out, add_first)
+                out.update((name, read_json(text)) for name, text in add_first if name not in out)
             for member, old in moving:
                 out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
@@ -203,18 +203,15 @@ def _members(
                         del out[member]
                         if report.thorough:
                             report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
-        if add:
-            out = _add(out, add)
+        for member, text in add:
+            if member not in out:
+                out = dict(out) if out is value else out
+                out[member] = read_json(text)
         for convert, why in finish:
             out = convert(out, Site(at, report, why))
         return out
 
     return run
-
-
-def _add(out: JSONObject, members: Iterable[tuple[str, bytes]]) -> JSONObject:
-    new = {member: read_json(text) for member, text in members if member not in out}
-    return {**out, **new} if new else out
 
 
 def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
