@@ -385,6 +385,19 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
     assert [name for name, less in smaller(step) if make_tables(less) == everything] == []
 
 
+def ends(options: GenerationOptions) -> list[tuple[str, str]]:
+    return [(step.older, step.newer) for step in translations.all_steps(schema_folder(), options)]
+
+
+def test_steps_lead_over_revisions_that_a_package_lacks() -> None:
+    assert ends(GenerationOptions((OLDEST, NEWEST))) == [(OLDEST, MIDDLE), (MIDDLE, NEWEST)]
+    direct = {NEWEST: rules_file(older=OLDEST)}
+    assert ends(GenerationOptions((OLDEST, NEWEST), rules=direct)) == [(OLDEST, NEWEST)]
+    # What the package has is never left out.
+    all_three = GenerationOptions((OLDEST, MIDDLE, NEWEST), rules=direct)
+    assert ends(all_three) == [(OLDEST, MIDDLE), (MIDDLE, NEWEST)]
+
+
 def test_rules_and_the_runtime_know_the_same_functions() -> None:
     steps = own_steps(REVISIONS[0], REVISIONS[-1])
     found = {
