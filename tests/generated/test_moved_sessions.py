@@ -67,13 +67,13 @@ def make_server(package: Any, revision: str) -> Any:
 
 
 @asynccontextmanager
-async def directly(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
+async def connect_directly(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
     async with package.connect_in_memory(server, client, revisions=package.REVISIONS) as connected:
         yield connected
 
 
 @asynccontextmanager
-async def bridged(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
+async def connect_by_bridge(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
     ours, middle = memory_pair()
     running = asyncio.create_task(package.Bridge(middle, in_memory(server)).run())
 
@@ -90,7 +90,7 @@ def structured_values(result: Json) -> list[Any]:
     return [*outputs, *([result["structuredContent"]] if "structuredContent" in result else [])]
 
 
-@pytest.mark.parametrize("connect", [directly, bridged])
+@pytest.mark.parametrize("connect", [connect_directly, connect_by_bridge])
 @pytest.mark.parametrize(
     ("own", "wire"),
     [pair for pair in permutations((OLD, MIDDLE, NEWEST, MOVED), 2) if MOVED in pair],

@@ -51,9 +51,13 @@ def translator(source: str, destination: str) -> Translator:
     """Return the translator of a package with the made-up revision, without generating it."""
     older, newer = sorted((source, destination))
     between = [step for step in steps() if older < step.newer.id <= newer]
+    directions = [step.down for step in between][::-1]
     if source == older:
-        return Translator([step.up for step in between])
-    return Translator([step.down for step in reversed(between)])
+        directions = [step.up for step in between]
+    made = Translator(directions[-1])
+    for direction in directions[-2::-1]:
+        made = Translator(direction, made)
+    return made
 
 
 @cache

@@ -371,6 +371,20 @@ def test_files_of_a_revision_that_is_not_made_anew_are_kept(out: Path) -> None:
     assert "vdraft/models.py" in (out / LOCK_NAME).read_text()
 
 
+def test_translations_of_a_kept_revision_stay_unless_made_anew(out: Path) -> None:
+    both = with_revisions(["2025-11-25", "draft"], "draft.json")
+    made = {"v2025_11_25/models.py": "made", "translate/v2025_11_25.py": "from older"}
+    tables = {"vdraft/models.py": "draft", "translate/vdraft.py": "from 2025-11-25"}
+    put(package({"__init__.py": "1", **made, **tables}, both), out)
+    more = with_revisions(["2025-06-18", "2025-11-25", "draft"], "draft.json")
+    anew = {**made, "v2025_06_18/models.py": "made", "translate/v2025_11_25.py": "anew"}
+    put(package({"__init__.py": "2", **anew}, more), out)
+    assert contents(out).items() >= {
+        ("translate/vdraft.py", b"from 2025-11-25"),
+        ("translate/v2025_11_25.py", b"anew"),
+    }
+
+
 def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> None:
     draft = with_revisions(["draft"], "draft.json")
     put(package({"__init__.py": "1", "vdraft/models.py": "draft"}, draft), out)

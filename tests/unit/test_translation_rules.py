@@ -405,7 +405,7 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     old, new = order_sides(way, "say/this", "say/that")
     table: Direction = getattr(made, way)
     assert table.methods == {old: plans.Method(To("Params"), None, new)}
-    translator = Translator([table])
+    translator = Translator(table)
     asked = {"asked": {"method": old}}
     assert translator.translate(asked, "Params").value == {"asked": {"method": new}}
     assert translator.method(old) == new
@@ -444,6 +444,19 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
     everything = make_tables(step)
     assert everything is not None and step.actions
     assert [name for name, less in smaller(step) if make_tables(less) == everything] == []
+
+
+def ends(options: GenerationOptions) -> list[tuple[str, str]]:
+    return [(step.older, step.newer) for step in translations.all_steps(schema_folder(), options)]
+
+
+def test_steps_lead_over_revisions_that_a_package_lacks() -> None:
+    assert ends(GenerationOptions((OLDEST, NEWEST))) == [(OLDEST, MIDDLE), (MIDDLE, NEWEST)]
+    direct = {NEWEST: rules_file(older=OLDEST)}
+    assert ends(GenerationOptions((OLDEST, NEWEST), rules=direct)) == [(OLDEST, NEWEST)]
+    # What the package has is never left out.
+    all_three = GenerationOptions((OLDEST, MIDDLE, NEWEST), rules=direct)
+    assert ends(all_three) == [(OLDEST, MIDDLE), (MIDDLE, NEWEST)]
 
 
 def test_rules_and_the_runtime_know_the_same_functions() -> None:

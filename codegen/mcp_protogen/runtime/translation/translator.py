@@ -41,21 +41,21 @@ _IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
-    """Translates from one revision to another, over the revisions between them."""
+    """Translates from one revision to another: by one step, and then by the `following` ones."""
 
-    def __init__(self, directions: Iterable[Direction]) -> None:
-        self._steps: Final = tuple(map(_StepTranslator, directions))
+    def __init__(self, direction: Direction, following: "Translator | None" = None) -> None:
+        self._direction = direction
+        self._following = following
+        self._runs: dict[str, Run] = {}
         self._messages: dict[tuple[str, Part], Run | None] = {}
 
     def message(self, method: str, part: Part) -> Run | None:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            runs: list[Run | None] = []
-            for step in self._steps:
-                runs.append(step.message(method, part))
-                method = step.method(method)
-            self._messages[key] = _chain(runs)
+            step: Step | None = getattr(self._direction.methods[method], part)
+            run, then = None if step is None else self._step(step), self._following
+            self._messages[key] = _chain(run, then and then.message(self._method(method), part))
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
@@ -63,29 +63,25 @@ class Translator:
 
         Raise `LookupError` for a type that a later revision on the way lacks.
         """
-        runs: list[Run | None] = []
-        for step in self._steps:
-            runs.append(step.of_type(name))
-            name = step.becomes(name)
-        return _chain(runs)
+        there, then = self._type(name), self._following
+        run = self._function_for(name) if name in self._direction.plans else None
+        return _chain(run, then and then.of_type(there))
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
-        for step in self._steps:
-            name = step.becomes(name)
-        return name
+        there = self._type(name)
+        return self._following.becomes(there) if self._following else there
 
     def method(self, name: str) -> str:
         """Return the destination's name of a method."""
-        for step in self._steps:
-            name = step.method(name)
-        return name
+        there = self._method(name)
+        return self._following.method(there) if self._following else there
 
     def code(self, method: str, code: int) -> int:
-        for step in self._steps:
-            code = step.code(method, code)
-            method = step.method(method)
-        return code
+        errors = self._direction.errors
+        found = errors.get((method, code)) or errors.get(("", code))
+        there = code if found is None else found[0]
+        return self._following.code(self._method(method), there) if self._following else there
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -98,69 +94,30 @@ class Translator:
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
 
+    def _type(self, name: str) -> str:
+        at = self._direction
+        if name in at.same:
+            return at.same[name]
+        if name in at.plans:
+            return at.plans[name].becomes
+        raise LookupError(f"{at.destination} has no equivalent of {name} of {at.source}")
 
-def _chain(runs: Iterable[Run | None]) -> Run | None:
-    """Return the function that calls all of them, in order."""
-    working = [run for run in runs if run is not None]
-    if len(working) < 2:
-        return working[0] if working else None
-
-    def run_all(value: Any, at: Place, report: Report) -> Any:
-        for run in working:
-            value = run(value, at, report)
-        report.unite()
-        return value
-
-    return run_all
-
-
-class _StepTranslator:
-    """Translates from one revision to the next or the one before."""
-
-    def __init__(self, direction: Direction) -> None:
-        self.direction: Final = direction
-        self._runs: dict[str, Run] = {}
-
-    def message(self, method: str, part: Part) -> Run | None:
-        step: Step | None = getattr(self.direction.methods[method], part)
-        return None if step is None else self._step(step)
-
-    def of_type(self, name: str) -> Run | None:
-        if name in self.direction.plans:
-            return self._function_for(name)
-        if name in self.direction.same:
-            return None
-        raise LookupError(
-            f"{self.direction.destination} has no equivalent of {name} of {self.direction.source}"
-        )
-
-    def becomes(self, name: str) -> str:
-        if name in self.direction.same:
-            return self.direction.same[name]
-        self.of_type(name)
-        return self.direction.plans[name].becomes
-
-    def method(self, name: str) -> str:
-        method = self.direction.methods.get(name)
+    def _method(self, name: str) -> str:
+        method = self._direction.methods.get(name)
         return method.becomes or name if method else name
-
-    def code(self, method: str, code: int) -> int:
-        errors = self.direction.errors
-        found = errors.get((method, code)) or errors.get(("", code))
-        return code if found is None else found[0]
 
     def _function_for(self, name: str) -> Run:
         run = self._runs.get(name)
         if run is None:
             # A type may be recursive, so its function may need itself.
             self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
-            run = self._runs[name] = self._compile(self.direction.plans[name])
+            run = self._runs[name] = self._compile(self._direction.plans[name])
         return run
 
     def _compile(self, plan: Plan) -> Run:
         match plan:
             case Members():
-                undefined = Drop(f"{self.direction.source} does not define it.")
+                undefined = Drop(f"{self._direction.source} does not define it.")
                 dropped = {**dict.fromkeys(plan.undefined, undefined), **plan.drop}
                 moved = {
                     member: [(move, self._step(move.step)) for move in moves]
@@ -187,6 +144,18 @@ class _StepTranslator:
             case When(cases, otherwise):
                 steps = [(member, value, self._step(inner)) for member, value, inner in cases]
                 return _run_case(steps, self._step(otherwise))
+
+
+def _chain(first: Run | None, then: Run | None) -> Run | None:
+    if first is None or then is None:
+        return first or then
+
+    def run_both(value: Any, at: Place, report: Report) -> Any:
+        value = then(first(value, at, report), at, report)
+        report.unite()
+        return value
+
+    return run_both
 
 
 def _keep_value(value: Any, at: Place, report: Report) -> Any:
@@ -221,7 +190,7 @@ def _members(
                 if member in out:
                     _drop(out.pop(member), drop, (at, member), report)
             if moving:
-                out = _add(out, add_first)
+                out.update((name, read_json(text)) for name, text in add_first if name not in out)
             for member, old in moving:
                 out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
@@ -234,18 +203,15 @@ def _members(
                         del out[member]
                         if report.thorough:
                             report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
-        if add:
-            out = _add(out, add)
+        for member, text in add:
+            if member not in out:
+                out = dict(out) if out is value else out
+                out[member] = read_json(text)
         for convert, why in finish:
             out = convert(out, Site(at, report, why))
         return out
 
     return run
-
-
-def _add(out: JSONObject, members: Iterable[tuple[str, bytes]]) -> JSONObject:
-    new = {member: read_json(text) for member, text in members if member not in out}
-    return {**out, **new} if new else out
 
 
 def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
@@ -373,7 +339,11 @@ def translator(package: ModuleType, source: str, destination: str) -> Translator
         else:
             up.insert(0, step.UP)
             end = step.UP.source
-    return Translator([*down, *up])
+    made: Translator | None = None
+    for direction in reversed([*down, *up]):
+        made = Translator(direction, made)
+    assert made is not None
+    return made
 
 
 def module_name(revision: str) -> str:
