@@ -83,7 +83,9 @@ class _Reader:
         if not content and not structured and self.facts.inherited:
             structured = self._only_value(result)
         if not content and not structured:
-            self._report("tool_content", f"nothing says where {result} has the value of a tool")
+            if TODO not in map(self.facts.path_of, ("tool_content", "tool_structured")):
+                message = f"nothing says where {result} has the value of a tool"
+                self._report("tool_content", message)
             return None
         return ToolPlaces(content, structured, error)
 
