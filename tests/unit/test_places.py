@@ -59,6 +59,11 @@ def test_results_are_structured_from_one_revision_on() -> None:
         ("tool_structured", "content.x", "CallToolResult: there is no member 'x'"),
         ("tool_error", "content", "CallToolResult: content is an array of ContentBlock"),
         ("tool_output_schema", "schema", "Tool: there is no member 'schema'"),
+        (
+            "tool_content_variant",
+            "inputSchema",
+            "it must be an entry, which its constants describe",
+        ),
         ("cursor", "page", "PaginatedRequestParams: there is no member 'page'"),
         ("next_cursor", "ttlMs", "ListPromptsResult: ttlMs is an integer"),
         (

@@ -162,7 +162,7 @@ def _owners(place: str, shown: SchemaFacts) -> list[str]:
             return [method.params for method in methods.values() if method.params]
         case "next_cursor":
             return [name for method in methods.values() for name in method.results]
-        case "tool_output_schema":
+        case "tool_content_variant" | "tool_output_schema":
             return [name for page in _results("tools/list", shown) for name in _listed(page, shown)]
         case _:
             return _results("tools/call", shown)
