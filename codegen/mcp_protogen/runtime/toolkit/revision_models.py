@@ -63,7 +63,7 @@ class RevisionModels:
 
     @cached_property
     def places(self) -> ToolPlaces:
-        """Where results of tools have their parts; raise `TypeError` if that is unknown."""
+        """The places in results of tools; raise `TypeError` if they are unknown."""
         found = places_of(self.call_result)
         if not (found.content or found.structured):
             name = self.call_result.__name__
