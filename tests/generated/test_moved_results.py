@@ -64,9 +64,11 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
         " /result/outputs/1/value: Input should be a valid boolean",
         "fail as int": "ToolFailed: tools/call: no points left",
     }
-    variants = {tool["name"]: tool.get("outputVariants") for tool in said["tools"]}
-    assert variants["text"] == {"structured": {"kind": "structured", "schema": {"type": "string"}}}
-    assert variants["open"] is None
+    variants = {tool["name"]: tool["outputVariants"] for tool in said["tools"]}
+    content = {"content": {"kind": "content"}}
+    schema = {"type": "string"}
+    assert variants["text"] == {**content, "structured": {"kind": "structured", "schema": schema}}
+    assert variants["open"] == content
     assert tuple(variants) == CALLED
 
 

@@ -96,7 +96,7 @@ def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None
 def test_a_paginated_method_has_the_one_list_of_its_result() -> None:
     def listing(**lists: Json) -> MethodIR:
         result = record(tuple(lists), nextCursor=STRING, **lists)
-        return method(derive_ir(schemas.facts(), SayResult=result), "echo/say")
+        return method(derive_ir(schemas.facts_of_pages(), SayResult=result), "echo/say")
 
     names: Json = {"type": "array", "items": STRING}
     assert listing(names=names).items == ("names", Scalar("string"))

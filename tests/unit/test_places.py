@@ -1,14 +1,23 @@
 """Places of values: facts that fit the types of a revision, and those that do not."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
+from mcp_protogen.instep.drafts.types import places
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
+from mcp_protogen.pipeline.derive.revision import (
+    DerivedRevision,
+    derive_revision,
+    normalise_revision,
+)
 from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.runtime.core.value_paths import ToolPlaces
+from support.generated.moved_results import with_outputs
 from support.revisions import REVISIONS, STATELESS
 from support.tables import case
 
@@ -50,6 +59,11 @@ def test_results_are_structured_from_one_revision_on() -> None:
         ("tool_structured", "content.x", "CallToolResult: there is no member 'x'"),
         ("tool_error", "content", "CallToolResult: content is an array of ContentBlock"),
         ("tool_output_schema", "schema", "Tool: there is no member 'schema'"),
+        (
+            "tool_content_variant",
+            "inputSchema",
+            "it must be an entry, which its constants describe",
+        ),
         ("cursor", "page", "PaginatedRequestParams: there is no member 'page'"),
         ("next_cursor", "ttlMs", "ListPromptsResult: ttlMs is an integer"),
         (
@@ -84,8 +98,20 @@ def test_result_may_lack_the_other_places() -> None:
 
 
 def test_undecided_path_is_not_a_contradiction() -> None:
+    assert derived(STATELESS, tool_content="TODO", tool_structured="TODO").ir.places.tool is None
     found = derived(STATELESS, tool_structured="TODO").ir.places.tool
     assert found == ToolPlaces(structured=None)
+
+
+def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    moved = replace(source, schema=with_outputs(deepcopy(source.schema)), patches=())
+    stated = source.facts.document["places"]
+    undecided = {"path": TODO, "source": TODO}
+    lost = ("tool_content", "tool_structured", "tool_output_schema")
+    for one, expected in ((source, {}), (moved, dict.fromkeys(lost, undecided))):
+        shown = SchemaFacts(STATELESS, normalise_revision(one)[0], one.schema)
+        assert places(stated, shown) == {**stated, **expected}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:

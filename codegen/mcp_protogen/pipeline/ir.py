@@ -363,6 +363,7 @@ class PlacesIR:
 
     result: str = ""
     tool: ToolPlaces | None = None
+    content_variant: ValuePath | None = None
     output_schema: ValuePath | None = None
     cursor: str = ""
     next_cursor: str = ""

@@ -19,7 +19,7 @@ PAGE: Final = "server/tools#outputs"
 def with_outputs(schema: Json) -> Json:
     """Return a schema with `outputs` in place of content and structured content.
 
-    A tool declares its variants, by name.
+    A tool declares all its variants, by name.
     """
     types: Json = schema["$defs"]
     result, tool = types["CallToolResult"], types["Tool"]
@@ -41,6 +41,7 @@ def with_outputs(schema: Json) -> Json:
         "type": "object",
         "additionalProperties": _ref("OutputVariant"),
     }
+    tool["required"].append("outputVariants")
     return schema
 
 
@@ -63,6 +64,7 @@ def facts_of_outputs(inherits: str) -> Json:
         "places": {
             "tool_content": {"path": "outputs[kind=content].content", "source": PAGE},
             "tool_structured": {"path": "outputs[kind=structured].value", "source": PAGE},
+            "tool_content_variant": {"path": "outputVariants[kind=content]", "source": PAGE},
             "tool_output_schema": {
                 "path": "outputVariants[kind=structured].schema",
                 "source": PAGE,

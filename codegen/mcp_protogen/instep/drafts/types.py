@@ -1,5 +1,6 @@
 """Facts about types, as far as a schema shows them: which ones exist, and in which order."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,6 +140,45 @@ def open_strings(stated: Json, shown: SchemaFacts) -> Json:
 
 def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
     return shown.definitions.get(owner, {}).get("properties", {}).get(member)
+
+
+def places(stated: Json, shown: SchemaFacts) -> Json:
+    """Return the places of values, with paths to decide where a type lost the first member."""
+    return {place: _place(place, fact, shown) for place, fact in stated.items()}
+
+
+def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
+    first = re.split(r"[.\[]", fact["path"])[0]
+    members = [
+        shown.definitions.get(name, {}).get("properties", {}) for name in _owners(place, shown)
+    ]
+    is_there = first == TODO or not members or any(first in found for found in members)
+    return fact if is_there else {"path": TODO, "source": TODO}
+
+
+def _owners(place: str, shown: SchemaFacts) -> list[str]:
+    """Return the types in which a path begins."""
+    methods = shown.skeleton.methods
+    match place:
+        case "cursor":
+            return [method.params for method in methods.values() if method.params]
+        case "next_cursor":
+            return [name for method in methods.values() for name in method.results]
+        case "tool_content_variant" | "tool_output_schema":
+            return [name for page in _results("tools/list", shown) for name in _listed(page, shown)]
+        case _:
+            return _results("tools/call", shown)
+
+
+def _results(method: str, shown: SchemaFacts) -> list[str]:
+    known = shown.skeleton.methods.get(method)
+    return [*known.results[:1]] if known else []
+
+
+def _listed(page: str, shown: SchemaFacts) -> Iterator[str]:
+    for member in shown.definitions[page].get("properties", {}).values():
+        if is_object(items := member.get("items")) and "$ref" in items:
+            yield definition_name(items["$ref"])
 
 
 def leniency(stated: Json, shown: SchemaFacts) -> Json:

@@ -27,7 +27,7 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
 )
-from mcp_protogen.runtime.core.value_paths import ToolPlaces, ValuePath
+from mcp_protogen.runtime.core.value_paths import Entry, ToolPlaces, ValuePath
 
 Types = Mapping[str, TypeIR]
 
@@ -56,6 +56,7 @@ def find_places(
     places = PlacesIR(
         result,
         reader.tool_places(result) if result else None,
+        reader.variant([item] if item else []),
         reader.path("tool_output_schema", [item] if item else []),
         reader.member("cursor", [Ref(method.params) for method in lists]),
         reader.member("next_cursor", [Ref(method.results[0]) for method in lists]),
@@ -83,7 +84,9 @@ class _Reader:
         if not content and not structured and self.facts.inherited:
             structured = self._only_value(result)
         if not content and not structured:
-            self._report("tool_content", f"nothing says where {result} has the value of a tool")
+            if TODO not in map(self.facts.path_of, ("tool_content", "tool_structured")):
+                message = f"nothing says where {result} has the value of a tool"
+                self._report("tool_content", message)
             return None
         return ToolPlaces(content, structured, error)
 
@@ -94,6 +97,14 @@ class _Reader:
             return path[0]
         self._report(name, "lists can only have their cursors in members of params and pages")
         return ""
+
+    def variant(self, owners: list[TypeExpr]) -> ValuePath | None:
+        """Return the path of the entry in a tool that promises content."""
+        path = self.path("tool_content_variant", owners)
+        if path is None or isinstance(path[-1], Entry):
+            return path
+        self._report("tool_content_variant", "it must be an entry, which its constants describe")
+        return None
 
     def path(
         self, name: str, owners: list[TypeExpr], fits: Callable[[TypeExpr], bool] | None = None

@@ -250,10 +250,9 @@ def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
                 members[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
             case _:
                 pass
-    for name, value in class_constants(type_).items():
-        expected_value = ast.unparse(ast.parse(value, mode="eval"))
-        if members.pop(name, None) != ("ClassVar", expected_value):
-            yield f"{type_.name}.{name} is not {value}"
+    for name, text in class_constants(type_).items():
+        if members.pop(name, None) != ("ClassVar", ast.unparse(ast.parse(text, mode="eval"))):
+            yield f"{type_.name}.{name} is not {text}"
     expected: dict[str, FieldIR] = {str(field.name): field for field in type_.own_fields}
     for name in sorted(expected.keys() ^ members.keys()):
         yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"

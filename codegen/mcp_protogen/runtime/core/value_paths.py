@@ -45,6 +45,8 @@ def put(value: Any, path: ValuePath, new: Any) -> Any:
     if not path:
         return new
     step, rest = path[0], path[1:]
+    if not rest and isinstance(step, str):
+        return {**value, step: new}
     out = value.copy()
     try:
         key = key_of(value, step)

@@ -13,7 +13,7 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
-from ..core.value_paths import put
+from ..core.value_paths import Entry, put
 from ..server.base import SessionBase
 from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions
@@ -192,8 +192,11 @@ class Tool(Item):
         output = self._output.schema
         execution = None if self.task is None else {"taskSupport": self.task.support()}
         members = {"name": self.key, "inputSchema": schema, "execution": execution}
-        if output is not None and models.rules.output_schema:
-            members = put(members, models.rules.output_schema, output)
+        variant, place = models.rules.content_variant, models.rules.output_schema
+        if variant and isinstance(variant[-1], Entry):
+            members = put(members, variant, dict(variant[-1].constants))
+        if output is not None and place:
+            members = put(members, place, output)
         self.listed = self.entry(**members)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
@@ -219,7 +219,7 @@ class Mount(ABC):
                 sent = params.model_copy(update={"ref": sent})
         try:
             async with self.link(outer) as link:
-                result = await link.handle(method, outer, sent)
+                result: WireModel = await link.handle(method, outer, sent)
         except McpError as error:
             if not is_object(error.data) or error.data.get("uri") != inner_key:
                 raise
@@ -227,7 +227,7 @@ class Mount(ABC):
         if inner_key == key:
             return result
         members = {"contents", "content", "messages", "resource"}
-        path = places_of(cast(type[Any], type(result))).content or ()
+        path = places_of(type(result)).content or ()
         members.update(step for step in path if isinstance(step, str))
         return self._with_full_uris(result, members)
 

@@ -7,6 +7,7 @@ structured content (2025-11-25, server/tools, "Structured Content" and "Output S
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from operator import itemgetter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
 
@@ -32,8 +33,9 @@ RESULT: Final = "result"
 
 _PLAIN: Final = (bool, int, str)
 
-# Stands for values in the template of a result.
-_MARK: Final = "\ue000"
+# These stand for values in the template of a result.
+_SHOWN: Final = "\ue000"
+_VALUE: Final = "\ue001"
 
 
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
@@ -202,15 +204,19 @@ class StructuredOutput:
         wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
         shown = text if text.startswith(b'"') else json_text(wire.decode())
-        return ResultText(self._format % {b"shown": shown, b"structured": wire})
+        template, slots = self._template
+        return ResultText(template % slots((shown, wire)))
 
     @cached_property
-    def _format(self) -> bytes:
-        structured: list[JSONObject] = [] if self.schema is None else [{_MARK: 0}]
-        text: bytes = self._models.text_result(_MARK, *structured).to_json()[1:-1]
-        mark = _MARK.encode()
-        marked = text.replace(b"%", b"%%").replace(b'{"%b":0}' % mark, b"%(structured)b")
-        return marked.replace(b'"%b"' % mark, b"%(shown)b")
+    def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
+        """A result as text, and the getter of what it shows and its value, in their order."""
+        value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
+        text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
+        marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]
+        order = sorted((text.find(mark), slot) for slot, mark in enumerate(marks) if mark in text)
+        for mark in marks:
+            text = text.replace(mark, b"%b")
+        return text, itemgetter(*(slot for _, slot in order))
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)

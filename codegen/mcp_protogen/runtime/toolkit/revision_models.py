@@ -63,7 +63,7 @@ class RevisionModels:
 
     @cached_property
     def places(self) -> ToolPlaces:
-        """Where results of tools have their parts; raise `TypeError` if that is unknown."""
+        """The places in results of tools; raise `TypeError` if they are unknown."""
         found = places_of(self.call_result)
         if not (found.content or found.structured):
             name = self.call_result.__name__
@@ -124,7 +124,8 @@ class RevisionModels:
 
     def text_result(self, text: str, *structured: Any) -> Any:
         """Return a result with one text, and perhaps a structured value."""
-        return self.tool_result([text_block(text)] if self.places.content else text, *structured)
+        has_blocks = self.places.content is not None
+        return self.tool_result([text_block(text)] if has_blocks else text, *structured)
 
     def tool_result(self, content: Any, *structured: Any) -> Any:
         # Reading takes half the time of constructors.

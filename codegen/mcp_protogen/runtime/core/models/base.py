@@ -355,7 +355,9 @@ def member_at(owner: object, path: ValuePath | None, absent: object = None) -> A
         if len(path) == 1:
             wire: Any = path[0]
             name = shape_of(type(owner)).names.get(wire, wire)
-            return getattr(owner, name) if name in owner.model_fields_set else absent
+            value = owner.__dict__.get(name)
+            is_known = value is not None or absent is None
+            return value if is_known or name in owner.model_fields_set else absent
         owner = owner.to_wire()
     try:
         return find(owner, path)
