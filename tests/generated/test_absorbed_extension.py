@@ -1,6 +1,7 @@
 """A revision that made an extension part of its core: its draft, its facts and its package."""
 
 import json
+import shutil
 import sys
 from collections import Counter
 from importlib import import_module
@@ -9,11 +10,14 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.drafts.drafting import draft, write
+from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.sources import load_pinned
+from support import missing
 from support.generated.absorbing_revision import (
     ABSORBED,
     ABSORBING,
@@ -64,6 +68,18 @@ def test_a_draft_asks_nothing_that_the_facts_of_the_extension_say(drafted: Path)
     # The order of arms and the marks of types are in no file of the extension.
     assert asked.keys() == {"absorbs", "capabilities", "types", "unions"}
     assert sum(asked.values()) <= 12 and not made.contradictions
+
+
+def test_a_published_form_of_the_move_is_recognised_too(tmp_path: Path) -> None:
+    case_file = missing.reference(
+        "cases/next-revision/tasks-in-core.schema.json", "the case of an extension that moved"
+    )
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    add(ABSORBING, case_file.read_bytes(), Origin(), case_file.name, folder)
+    made = write(ABSORBING, folder)
+    facts = read(folder, ABSORBING, "facts.json")
+    assert [*facts["absorbs"]] == [ABSORBED] and "methods" not in facts
+    assert len(made.undecided) <= 12
 
 
 def test_patches_of_the_extension_are_entries_of_the_draft(drafted: Path) -> None:

@@ -29,7 +29,7 @@ class SameClients(ExtensionClients):
         return self.answer(methods.CALL, result.to_wire()) if isinstance(result, claims) else result
 
     async def state(self, id: str) -> JSONObject:
-        task = await self.ask_server(methods.GET, taskId=id)
+        task: JSONObject = await self.ask_server(methods.GET, taskId=id)
         task.pop("_meta", None)
         table: Any = self.wire.table
         for question in task.get("inputRequests", {}).values():
