@@ -83,9 +83,9 @@ def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
             case _:
                 continue
         yield Filling(member, schema, value, pointer)
-        for other in _with_other_bounds(member, schema, definitions):
-            if not isinstance(value, Filled) and fits(value, other, definitions):
-                yield Filling(member, other, value, pointer)
+        for similar in _with_other_bounds(member, schema, definitions):
+            if not isinstance(value, Filled) and fits(value, similar, definitions):
+                yield Filling(member, similar, value, pointer)
 
 
 def _with_other_bounds(member: str, schema: Json, definitions: Json) -> Iterator[Json]:

@@ -70,7 +70,7 @@ class _Conversation(logging.Handler):
                 server, has_tools = app, True
         settings = {"revisions": [self._revision], "tap": self._read}
         opening = self._module.methods.TABLE.era.opened_by
-        with self._step(opening):
+        with self._step(opening, "" if opening in self._requests else "client and server"):
             if opening not in self._requests:
                 raise LookupError("the schema lacks this request, which opens a connection")
             connecting = self._connect(server, self._module.Client(), **settings)

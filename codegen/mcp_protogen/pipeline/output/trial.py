@@ -40,10 +40,7 @@ _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", 
 _CAN_REFUSE = os.name != "nt"
 """Whether a full pipe can refuse data; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
-_CONNECTION_HINT = (
-    "correct the schema, for example with --patches; see mcp-gen explain failed-trial"
-)
-_PART_HINT = "override the method in a class of Server; see mcp-gen explain failed-trial"
+_TRIAL_HINT = "correct the schema, for example with --patches; see mcp-gen explain failed-trial"
 
 
 class Trial:
@@ -123,13 +120,9 @@ def _problem(step: Mapping[str, str], package: Package) -> Problem:
     revision, method, part = step["revision"], step["method"], step["part"]
     source = package.inputs.revisions[revision].source
     place = f"schema/{revision}/schema.json" if source == PINNED else source
-    if part:
-        message, hint, level = f"{method} of the {part} fails", _PART_HINT, Level.WARNING
-    else:
-        message = f"its client cannot connect to its server by {method}"
-        hint, level = _CONNECTION_HINT, Level.ERROR
-    message += f": {step['reason']:.300}"
-    return Problem("failed-trial", message, place, step["pointer"], hint, level)
+    what = f"{method} of the {part} fails" if part else f"no connection is opened by {method}"
+    message, level = f"{what}: {step['reason']:.300}", Level.WARNING if part else Level.ERROR
+    return Problem("failed-trial", message, place, step["pointer"], _TRIAL_HINT, level)
 
 
 def find_untried(inputs: GenerationInputs, options: GenerationOptions) -> list[str]:
