@@ -14,7 +14,7 @@ from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.generated.absorbing_revision import ABSORBING, decide, draft_in, write_package
 from support.json_types import Json
-from support.revisions import STATELESS
+from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, Hand, modern
 from support.tables import case
 
@@ -35,7 +35,7 @@ def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
     place = tmp_path_factory.mktemp("absorbing")
     folder = draft_in(place)
     decide(folder)
-    write_package(folder, place / "with_tasks_in_core", REVISIONS)
+    write_package(folder, place / "with_tasks_in_core", (OLD, *REVISIONS))
     sys.path.insert(0, str(place))
     return import_module("with_tasks_in_core")
 
@@ -69,7 +69,9 @@ def make_server(pkg: Any, revision: str) -> Any:
 def make_client(pkg: Any, revision: str) -> Any:
     """Return a client with tasks that answers yes."""
     mcp = pkg.load(revision)
-    bases = (extension_of(mcp).TasksClient,) if revision == STATELESS else ()
+    bases: tuple[Any, ...] = (extension_of(mcp).TasksClient,) if revision == STATELESS else ()
+    if revision == OLD:
+        bases = (pkg.TaskCalls,)
 
     async def on_elicit(self: Any, params: Any) -> Any:
         return mcp.models.ElicitResult(action="accept", content={"value": True})
@@ -148,6 +150,30 @@ async def test_tasks_are_the_same_in_both_revisions_whatever_each_side_is_writte
                 assert client.revision == spoken
                 await use_tasks(client, spoken)
             assert [loss for loss in lost if not loss.harmless] == []
+
+
+async def check_calls(client: Any, served: str) -> None:
+    called = [(await client.call_tool(name)).text for name in ("slow", "asking", "plain")]
+    assert called == [f"slow in {served}", "sure: True", "plain"]
+    handle = await client.start_task("asking")
+    assert handle.id is not None and (await handle.result()).text == "sure: True"
+
+
+async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: Any) -> None:
+    for ours, theirs, spoken in product((OLD, ABSORBING), repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
+            async with pkg.connect(
+                opener, make_client(pkg, ours), revisions=known(pkg, spoken)
+            ) as client:
+                await check_calls(client, spoken)
+    for ours, theirs in permutations((OLD, ABSORBING)):
+        with case(f"a bridge between a client of {ours} and a server of {theirs}"):
+            async with (
+                bridged(pkg, theirs, []) as opener,
+                pkg.connect(opener, make_client(pkg, ours), revisions=known(pkg, ours)) as client,
+            ):
+                await check_calls(client, theirs)
 
 
 async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:

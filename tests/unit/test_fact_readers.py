@@ -5,8 +5,8 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from support.tables import case
 from support.unit.fact_readers import OF_REVISIONS, Readers, find_readers
 
-# For people who check a fact.
-FOR_PEOPLE = ("reason", "source")
+# For people who check a fact, or decide it.
+FOR_PEOPLE = ("choices", "difference", "reason", "source")
 # Facts of extensions that become facts of a revision, where they are read.
 MERGED = ("enums", "errors", "methods", "open_strings", "unions")
 

@@ -67,7 +67,7 @@ class TranslatingTable(MethodTable):
             requests={
                 name: (
                     _with_rules(spec, asked.get(ours.get(name, name)))
-                    if spec.method in core.requests
+                    if spec.method in core.requests and self._inward.has(spec.method)
                     else spec
                 )
                 for name, spec in wire.requests.items()
@@ -75,7 +75,7 @@ class TranslatingTable(MethodTable):
             notifications={
                 name: (
                     _with_rules(spec, known.notifications.get(ours.get(name, name)))
-                    if spec.method in core.notifications
+                    if spec.method in core.notifications and self._inward.has(spec.method)
                     else spec
                 )
                 for name, spec in wire.notifications.items()

@@ -77,6 +77,11 @@ class Translator:
         there = self._method(name)
         return self._following.method(there) if self._following else there
 
+    def has(self, method: str) -> bool:
+        """Return whether all revisions have a method; one that came again is another."""
+        there, then = self._method(method), self._following
+        return method in self._direction.methods and (then is None or then.has(there))
+
     def code(self, method: str, code: int) -> int:
         errors = self._direction.errors
         found = errors.get((method, code)) or errors.get(("", code))
