@@ -55,7 +55,8 @@ class Translator:
         if key not in self._messages:
             step: Step | None = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
-            self._messages[key] = _chain(run, then and then.message(self._method(method), part))
+            rest = None if then is None else then.message(self._method(method), part)
+            self._messages[key] = _chain(run, rest)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
@@ -65,7 +66,7 @@ class Translator:
         """
         there, then = self._type(name), self._following
         run = self._function_for(name) if name in self._direction.plans else None
-        return _chain(run, then and then.of_type(there))
+        return _chain(run, None if then is None else then.of_type(there))
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
