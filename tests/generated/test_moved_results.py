@@ -139,6 +139,36 @@ asyncio.run(main())
     assert checkout.run("typed.py") == "x=1 ä%2\n"
 
 
+def test_mounted_server_has_full_uris_in_outputs(checkout: Checkout) -> None:
+    program = """
+import asyncio
+from mcp_revisions import connect
+from server import mcp
+
+inner, front = mcp.App("inner"), mcp.App("front")
+
+@inner.resource("notes://1")
+def note() -> str:
+    return "milk"
+
+@inner.tool
+def link() -> mcp.models.ResourceLink:
+    return mcp.models.ResourceLink(name="note", uri="notes://1")
+
+front.mount("shop", inner)
+
+async def main():
+    async with connect(front) as client:
+        (output,) = (await client.call_tool("shop_link")).outputs
+        (block,) = output.content
+        print(block.uri, (await client.read_resource(block.uri)).contents[0].text)
+
+asyncio.run(main())
+"""
+    (checkout.folder / "mounting.py").write_text(program)
+    assert checkout.run("mounting.py") == "notes://shop/1 milk\n"
+
+
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Package]:
     """A folder with a package of a revision like drafts of 2024, which has no facts."""
