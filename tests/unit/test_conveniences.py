@@ -49,10 +49,22 @@ def test_usual_value_applies_to_repeated_required_members() -> None:
         One=record(("count",), count=COUNT),
         Same=record(("count",), count=COUNT),
         Optional=record((), count=COUNT),
-        Other=record(("count",), count={"type": "integer"}),
+        Other=record(("count",), count={"type": "number"}),
     )
     defaults = [field(ir, name, "count").default for name in ("One", "Same", "Optional", "Other")]
     assert defaults == [0, 0, None, None]
+
+
+def test_usual_value_applies_within_the_bounds_of_each_member() -> None:
+    bounds: dict[str, Json] = {
+        "Unbounded": {"type": "integer"},
+        "Within": COUNT | {"maximum": 86_400_000},
+        "Outside": COUNT | {"minimum": 1},
+    }
+    members = {name: record(("count",), count=count) for name, count in bounds.items()}
+    facts = state_producer(count=duty("One.count", 0))
+    ir = derive_ir(facts, One=record(("count",), count=COUNT), **members)
+    assert [field(ir, name, "count").default for name in bounds] == [0, 0, None]
 
 
 def test_a_member_may_name_the_revision_itself() -> None:

@@ -94,6 +94,17 @@ def test_an_object_is_not_filled_in_without_its_members() -> None:
     )
 
 
+def test_texts_about_the_sender_are_filled_in() -> None:
+    named = DEFINITIONS | {"Who": record(("name", "kind"), name=STRING, kind={"const": "a"})}
+    duties = DUTIES | {"who": duty("Meta.who", True, "names_sender")}
+    assert filled_values(named, duties)["who"] == Filled(("name",))
+    assert filled_values(named, duties)["_meta"] == Filled()
+    for unknown in (TTL, STRING | {"minLength": 1}):
+        with tables.case(unknown):
+            named["Who"] = record(("name", "age"), name=STRING, age=unknown)
+            assert filled_values(named, duties).keys() == {"ttl", "version"}
+
+
 def test_members_that_cannot_be_filled_are_required() -> None:
     for name, schema in [
         ("a circle", record(("self",), self=ref("Meta"))),

@@ -36,7 +36,12 @@ Json = None | bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The default of an object that may be left out: all its required members have usual values."""
+    """The default of an object that may be left out: all its required members have usual values.
+
+    Those in `texts` are empty until the message is sent.
+    """
+
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

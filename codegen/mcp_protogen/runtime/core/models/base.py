@@ -297,9 +297,11 @@ def shape_of(cls: type[WireModel]) -> _Shape:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                model = cast(type[WireModel], field.annotation)
+                model: Any = field.annotation
+                # Texts that the connection knows, such as names.
+                texts = {key: "" for key, f in model.__pydantic_fields__.items() if f.is_required()}
                 with BUILDING:
-                    default = _shared[model] = _shared.get(model) or model()
+                    default = _shared[model] = _shared.get(model) or model(**texts)
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name
@@ -315,8 +317,7 @@ def validator_of(expression: Any) -> Validate:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
             return expression.__pydantic_validator__.validate_python
-        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
-        return adapter.validator.validate_python
+        return TypeAdapter[Any](cast(Any, expression), config=_STRICT).validator.validate_python
 
 
 class ToolResult(WireModel):
