@@ -73,6 +73,7 @@ def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
         if schema is None:
             continue
         pointer = jsonpointer.join("producer", key)
+        value: JsonScalar | Filled
         match fact["rule"]:
             case "names_revision":
                 value = facts.revision
