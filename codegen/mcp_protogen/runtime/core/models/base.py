@@ -11,7 +11,6 @@ both.
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from sys import getrecursionlimit, setrecursionlimit
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
@@ -21,14 +20,15 @@ from pydantic_core import core_schema as cs
 
 from ..json import is_array, is_object, read_json
 from ..value_paths import NOWHERE, USUAL_PLACES, ToolPlaces, ValuePath, find
-from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
+from .core_schema import absent_if_none, adjust, by_reference, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
 # Classes that are being built. A class builds the classes it refers to first, each only once, so
 # that instances are written by their own class.
-_under_way: set[type["WireModel"]] = set()
+_under_way: dict[type["WireModel"], None] = {}
+_MOST_UNDER_WAY, _MOST_WITHIN = 10, 200  # Python nests 50 calls for a build under way.
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -66,6 +66,7 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
+    _size: ClassVar[int] = 1  # models within it
     # Pydantic would evaluate the annotation again for each subclass.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
@@ -197,21 +198,11 @@ class WireModel(BaseModel):
         def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
             depth, build = _parent_namespace_depth + 1, super().model_rebuild
             with BUILDING:
-                _under_way.add(cls)
+                _under_way[cls] = None
                 try:
                     return build(_parent_namespace_depth=depth, **options)
-                except RecursionError:
-                    if len(_under_way) > 1:
-                        raise
-                    build_before(cls, WireModel)
-                    usual = getrecursionlimit()
-                    setrecursionlimit(max(usual, 6_000))  # for a cycle of classes
-                    try:
-                        return build(_parent_namespace_depth=depth, **options)
-                    finally:
-                        setrecursionlimit(usual)
                 finally:
-                    _under_way.discard(cls)
+                    _under_way.pop(cls, None)
                     cls.__signature__ = _SIGNATURE  # replaces Pydantic's, which has wire names
 
         @classmethod
@@ -220,7 +211,13 @@ class WireModel(BaseModel):
         ) -> CoreSchema:
             with BUILDING:
                 if cls not in _under_way:
+                    if len(_under_way) >= _MOST_UNDER_WAY and not cls.__pydantic_complete__:
+                        return by_reference(cls)
                     cls.model_rebuild(raise_errors=False)
+                    if cls._size > _MOST_WITHIN:
+                        return by_reference(cls)
+                    for outer in list(_under_way)[-1:]:
+                        outer._size += cls._size
                 schema = handler(source)
                 if not cls.__pydantic_complete__:
                     resolve = handler.resolve_ref_schema
