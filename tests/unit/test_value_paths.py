@@ -9,7 +9,8 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.ir import ListOf, Ref, Scalar, TypeIR
-from mcp_protogen.runtime.core.value_paths import Entry, find, put
+from mcp_protogen.runtime.core.value_copies import put
+from mcp_protogen.runtime.core.value_paths import Entry, find
 
 VALUE: Mapping[str, Any] = {
     "outputs": [{"kind": "content", "content": [1]}, {"kind": "structured", "value": 2}],

@@ -172,7 +172,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
+            "core": (
+                *("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
+                "value_copies",
+            ),
             "server": (
                 *("answers", "base", "connection", "context", "form_check", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
@@ -218,7 +221,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL}),
         {
-            "core": ("form_fields", "losses", "value_paths"),
+            "core": ("form_fields", "losses", "value_copies"),
             "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,

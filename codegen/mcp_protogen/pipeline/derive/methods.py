@@ -223,7 +223,8 @@ def headers_in(fact: Json) -> Iterator[HeaderFieldIR]:
 def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
     """Return the traits in the facts of a method; while one is undecided, those without it."""
     stated: Any = fact.get("traits", otherwise)
-    return stated[CHOICES][0] if is_object(stated) else stated
+    traits: Iterable[str] = stated[CHOICES][0] if is_object(stated) else stated
+    return traits
 
 
 def _asks(type_: TypeIR | None) -> bool:

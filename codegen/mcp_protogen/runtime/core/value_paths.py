@@ -40,45 +40,15 @@ def find(value: Any, path: ValuePath) -> Any:
     return value
 
 
-def put(value: Any, path: ValuePath, new: Any) -> Any:
-    """Return a copy with `new` at a path; missing objects and entries are added."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
-    if not rest and isinstance(step, str):
-        return {**value, step: new}
-    out = value.copy()
-    try:
-        key = key_of(value, step)
-    except LookupError:
-        start: Any = [] if rest and isinstance(rest[0], Entry) and rest[0].key is None else {}
-        inner = put(dict(step.constants) if isinstance(step, Entry) else start, rest, new)
-        if is_array(out):
-            out.append(inner)
-        else:
-            out[step.key if isinstance(step, Entry) else step] = inner
-    else:
-        out[key] = put(value[key], rest, new)
-    return out
-
-
-def keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
-    """Yield the names and indices on the way to each value that a path leads to."""
-    if not path:
-        yield ()
-        return
-    for key in _keys(value, path[0]):
-        yield from ((key, *rest) for rest in keys_of(value[key], path[1:]))
-
-
 def key_of(value: Any, step: str | Entry) -> Any:
     """Return the index or the name of a step."""
-    for key in _keys(value, step):
+    for key in keys_at(value, step):
         return key
     raise LookupError(step)
 
 
-def _keys(value: Any, step: str | Entry) -> Iterator[Any]:
+def keys_at(value: Any, step: str | Entry) -> Iterator[Any]:
+    """Yield the index or the name of each value that a step leads to."""
     if isinstance(step, str):
         yield from (step,) if is_object(value) and step in value else ()
         return

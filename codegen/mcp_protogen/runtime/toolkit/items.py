@@ -13,7 +13,8 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
-from ..core.value_paths import Entry, put
+from ..core.value_copies import put
+from ..core.value_paths import Entry
 from ..server.base import SessionBase
 from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias, get_args
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
-from ..core.value_paths import Entry, ToolPlaces, ValuePath, put
+from ..core.value_copies import put
+from ..core.value_paths import Entry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
 

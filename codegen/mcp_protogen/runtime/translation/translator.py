@@ -4,7 +4,7 @@ Plans are compiled into functions on demand. Such a function takes a value, its 
 for losses. It returns the same object if nothing changes, or a copy of the changed parts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
@@ -16,7 +16,8 @@ from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
-from ..core.value_paths import Entry, keys_of, put
+from ..core.value_copies import put
+from ..core.value_paths import Entry, ValuePath, keys_at
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
@@ -232,7 +233,7 @@ def _move(
     why, taken = moves[0][0].why, set[tuple[str | int, ...]]()
     what: What | None = None
     for move, translate in moves:
-        for keys in keys_of(value, move.source):
+        for keys in _keys_of(value, move.source):
             place, old = at, value
             for depth, (key, step) in enumerate(zip(keys, move.source, strict=True), 1):
                 place, old = (place, key), old[key]
@@ -241,7 +242,7 @@ def _move(
             taken.add(keys)
             if not move.to:
                 what = what or "dropped"
-            elif any(keys_of(out, move.to)):
+            elif any(_keys_of(out, move.to)):
                 report.lose(place, "dropped", why)
             else:
                 out, what = put(out, move.to, translate(old, place, report)), "moved"
@@ -262,6 +263,15 @@ def _lose_others(
             _lose_others(value[key], (*keys, key), taken, site)
     else:
         site.lose("dropped", *keys, harmless=value in ([], {}))
+
+
+def _keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
+    """Yield the names and indices on the way to each value that a path leads to."""
+    if not path:
+        yield ()
+        return
+    for key in keys_at(value, path[0]):
+        yield from ((key, *rest) for rest in _keys_of(value[key], path[1:]))
 
 
 def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
