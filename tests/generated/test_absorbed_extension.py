@@ -31,13 +31,13 @@ Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def drafted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def draft_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a read-only schema folder with the draft of the revision."""
     return draft_in(tmp_path_factory.mktemp("drafted"))
 
 
 @pytest.fixture(scope="module")
-def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def decided_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a read-only schema folder in which nothing is left to decide."""
     folder = draft_in(tmp_path_factory.mktemp("decided"))
     decide(folder)
@@ -55,15 +55,15 @@ def change_facts(folder: Path, absorbs: Json) -> None:
     file.write_text(json.dumps({**json.loads(file.read_bytes()), "absorbs": absorbs}))
 
 
-def test_an_extension_is_recognised_by_its_messages(drafted: Path) -> None:
-    facts = read(drafted, ABSORBING, "facts.json")
+def test_an_extension_is_recognised_by_its_messages(draft_folder: Path) -> None:
+    facts = read(draft_folder, ABSORBING, "facts.json")
     assert facts["absorbs"] == {ABSORBED: {"source": "TODO"}}
     # All else about its methods follows from its own facts.
     assert "methods" not in facts and "enums" not in facts
 
 
-def test_a_draft_asks_nothing_that_the_facts_of_the_extension_say(drafted: Path) -> None:
-    made = draft(ABSORBING, drafted)
+def test_a_draft_asks_nothing_that_the_facts_of_the_extension_say(draft_folder: Path) -> None:
+    made = draft(ABSORBING, draft_folder)
     asked = Counter(problem.pointer.split("/")[1] for problem in made.undecided)
     # The order of arms and the marks of types are in no file of the extension.
     assert asked.keys() == {"absorbs", "capabilities", "types", "unions"}
@@ -82,16 +82,16 @@ def test_a_published_form_of_the_move_is_recognised_too(tmp_path: Path) -> None:
     assert len(made.undecided) <= 12
 
 
-def test_patches_of_the_extension_are_entries_of_the_draft(drafted: Path) -> None:
-    entries = read(drafted, ABSORBING, "patches.json")["patches"]
-    theirs = read(drafted, "extensions", ABSORBED, "patches.json")["patches"]
+def test_patches_of_the_extension_are_entries_of_the_draft(draft_folder: Path) -> None:
+    entries = read(draft_folder, ABSORBING, "patches.json")["patches"]
+    theirs = read(draft_folder, "extensions", ABSORBED, "patches.json")["patches"]
     gone = {entry["pointer"] for entry in theirs if "TasksExtensionCapability" in entry["pointer"]}
     pointers = {entry["pointer"] for entry in theirs} - gone
     assert pointers <= {entry["pointer"] for entry in entries}
 
 
-def test_a_decided_draft_leaves_nothing_open_and_does_not_change(decided: Path) -> None:
-    made = draft(ABSORBING, decided)
+def test_a_decided_draft_leaves_nothing_open_and_does_not_change(decided_folder: Path) -> None:
+    made = draft(ABSORBING, decided_folder)
     assert not made.undecided and not made.changed
 
 
@@ -116,8 +116,8 @@ def test_an_absorbed_extension_without_facts_is_refused_with_its_place(tmp_path:
     )
 
 
-def test_methods_and_types_of_the_extension_are_those_of_the_core(decided: Path) -> None:
-    ir = derive_revision(load_pinned(ABSORBING, decided)).ir
+def test_methods_and_types_of_the_extension_are_those_of_the_core(decided_folder: Path) -> None:
+    ir = derive_revision(load_pinned(ABSORBING, decided_folder)).ir
     assert ir.absorbs == ("io.modelcontextprotocol/tasks",)
     methods = {method.method: method for method in ir.methods}
     for name in ("tasks/get", "tasks/update", "tasks/cancel", "notifications/tasks"):
@@ -135,7 +135,7 @@ def test_methods_and_types_of_the_extension_are_those_of_the_core(decided: Path)
 
 
 def test_a_change_of_the_extension_is_a_change_of_the_inputs(
-    decided: Path, tmp_path_factory: pytest.TempPathFactory
+    decided_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     options = GenerationOptions((ABSORBING,))
     folder = draft_in(tmp_path_factory.mktemp("changed"))
@@ -143,15 +143,16 @@ def test_a_change_of_the_extension_is_a_change_of_the_inputs(
     file = folder / "extensions" / ABSORBED / "facts.json"
     file.write_text(file.read_text().replace("Task to stop.", "The task to stop."))
     digests = [
-        read_inputs(options, schema).revisions[ABSORBING].facts for schema in (decided, folder)
+        read_inputs(options, schema).revisions[ABSORBING].facts
+        for schema in (decided_folder, folder)
     ]
     assert digests[0] != digests[1]
 
 
 def test_the_package_has_the_types_in_the_core_and_a_client_that_waits(
-    decided: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    decided_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_package(decided, tmp_path / "absorbing_alone", [ABSORBING])
+    write_package(decided_folder, tmp_path / "absorbing_alone", [ABSORBING])
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     package: Any = import_module("absorbing_alone")
     revision = package.load(ABSORBING)

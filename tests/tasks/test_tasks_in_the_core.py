@@ -79,8 +79,8 @@ def make_client(pkg: Any, revision: str) -> Any:
     return type("Patient", (*bases, mcp.Client), {"on_elicit": on_elicit})()
 
 
-def known(pkg: Any, revision: str) -> list[Any]:
-    return [one for one in pkg.REVISIONS if one.id == revision]
+def revisions_of(pkg: Any, id: str) -> list[Any]:
+    return [revision for revision in pkg.REVISIONS if revision.id == id]
 
 
 @asynccontextmanager
@@ -98,10 +98,10 @@ async def serve(pkg: Any, revision: str) -> AsyncGenerator[Hand, None]:
 
 
 @asynccontextmanager
-async def bridged(pkg: Any, theirs: str, lost: list[Any]) -> AsyncGenerator[Any, None]:
+async def open_bridge(pkg: Any, theirs: str, lost: list[Any]) -> AsyncGenerator[Any, None]:
     """Bridge to a server of one revision; yield an opener for clients."""
     ours, middle = memory_pair()
-    opener = pkg.in_memory(make_server(pkg, theirs), revisions=known(pkg, theirs))
+    opener = pkg.in_memory(make_server(pkg, theirs), revisions=revisions_of(pkg, theirs))
     bridge = pkg.Bridge(middle, opener, options=pkg.Options(on_loss=lost.append))
     running = asyncio.create_task(bridge.run())
 
@@ -145,7 +145,7 @@ async def test_tasks_are_the_same_in_both_revisions_whatever_each_side_is_writte
                 make_server(pkg, theirs), revisions=pkg.REVISIONS, options=options
             )
             async with pkg.connect(
-                opener, make_client(pkg, ours), revisions=known(pkg, spoken), options=options
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken), options=options
             ) as client:
                 assert client.revision == spoken
                 await use_tasks(client, spoken)
@@ -164,14 +164,16 @@ async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: A
         with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
             opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
             async with pkg.connect(
-                opener, make_client(pkg, ours), revisions=known(pkg, spoken)
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
             ) as client:
                 await check_calls(client, spoken)
     for ours, theirs in permutations((OLD, ABSORBING)):
         with case(f"a bridge between a client of {ours} and a server of {theirs}"):
             async with (
-                bridged(pkg, theirs, []) as opener,
-                pkg.connect(opener, make_client(pkg, ours), revisions=known(pkg, ours)) as client,
+                open_bridge(pkg, theirs, []) as opener,
+                pkg.connect(
+                    opener, make_client(pkg, ours), revisions=revisions_of(pkg, ours)
+                ) as client,
             ):
                 await check_calls(client, theirs)
 
@@ -181,7 +183,7 @@ async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:
         with case(f"a server of {theirs} in {spoken}"):
             opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
             async with pkg.connect(
-                opener, make_client(pkg, spoken), revisions=known(pkg, spoken)
+                opener, make_client(pkg, spoken), revisions=revisions_of(pkg, spoken)
             ) as client:
                 declared = client.server_capabilities.to_wire()
             found = {name: declared[name] for name in ("extensions", "tasks") if name in declared}
@@ -208,7 +210,7 @@ async def test_a_client_declares_the_extension_only_where_it_is_one(pkg: Any) ->
                 tap=partial(note_sent, sent),
             )
             async with pkg.connect(
-                opener, make_client(pkg, ours), revisions=known(pkg, spoken)
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
             ) as client:
                 sent.clear()
                 await client.call_tool("slow")
@@ -221,8 +223,10 @@ async def test_tasks_pass_through_a_bridge_between_the_core_and_the_extension(pk
         with case(f"a client of {ours} and a server of {theirs}"):
             lost: list[Any] = []
             async with (
-                bridged(pkg, theirs, lost) as opener,
-                pkg.connect(opener, make_client(pkg, ours), revisions=known(pkg, ours)) as client,
+                open_bridge(pkg, theirs, lost) as opener,
+                pkg.connect(
+                    opener, make_client(pkg, ours), revisions=revisions_of(pkg, ours)
+                ) as client,
             ):
                 await use_tasks(client, theirs)
             assert [loss for loss in lost if not loss.harmless] == []
@@ -231,7 +235,7 @@ async def test_tasks_pass_through_a_bridge_between_the_core_and_the_extension(pk
 async def test_a_bridge_waits_for_tasks_of_the_core_where_the_client_has_none(pkg: Any) -> None:
     plain = pkg.load(STATELESS).Client()
     async with (
-        bridged(pkg, ABSORBING, []) as opener,
-        pkg.connect(opener, plain, revisions=known(pkg, STATELESS)) as client,
+        open_bridge(pkg, ABSORBING, []) as opener,
+        pkg.connect(opener, plain, revisions=revisions_of(pkg, STATELESS)) as client,
     ):
         assert (await client.call_tool("slow")).text == f"slow in {ABSORBING}"

@@ -24,7 +24,7 @@ from support.tables import case
 STRUCTURED_SINCE = "2025-06-18"
 
 
-def derived(revision: str, **paths: str | None) -> DerivedRevision:
+def derive_with(revision: str, **paths: str | None) -> DerivedRevision:
     """Derive a revision with other paths in its facts."""
     source = sources.load(revision, GenerationOptions((revision,)))
     places: dict[str, Any] = dict(source.facts.document["places"])
@@ -36,14 +36,14 @@ def derived(revision: str, **paths: str | None) -> DerivedRevision:
 
 def refusal(revision: str, **paths: str | None) -> list[Problem]:
     with pytest.raises(ProblemError) as refused:
-        derived(revision, **paths)
+        derive_with(revision, **paths)
     return list(refused.value.problems)
 
 
 def test_results_are_structured_from_one_revision_on() -> None:
     for revision in REVISIONS:
         with case(revision):
-            places = derived(revision).ir.places
+            places = derive_with(revision).ir.places
             is_structured = revision >= STRUCTURED_SINCE
             usual = ToolPlaces()
             assert places.tool == (usual if is_structured else usual._replace(structured=None))
@@ -54,17 +54,17 @@ def test_results_are_structured_from_one_revision_on() -> None:
 @pytest.mark.parametrize(
     ("place", "path", "message"),
     [
-        ("tool_content", "outputs", "CallToolResult: there is no member 'outputs'"),
+        ("tool_content", "outputs", "CallToolResult: 'outputs' is not a member"),
         ("tool_content", "isError", "CallToolResult: isError is a boolean"),
-        ("tool_structured", "content.x", "CallToolResult: there is no member 'x'"),
+        ("tool_structured", "content.x", "CallToolResult: 'x' is not a member"),
         ("tool_error", "content", "CallToolResult: content is an array of ContentBlock"),
-        ("tool_output_schema", "schema", "Tool: there is no member 'schema'"),
+        ("tool_output_schema", "schema", "Tool: 'schema' is not a member"),
         (
             "tool_content_variant",
             "inputSchema",
             "it must be an entry, which its constants describe",
         ),
-        ("cursor", "page", "PaginatedRequestParams: there is no member 'page'"),
+        ("cursor", "page", "PaginatedRequestParams: 'page' is not a member"),
         ("next_cursor", "ttlMs", "ListPromptsResult: ttlMs is an integer"),
         (
             "next_cursor",
@@ -90,16 +90,18 @@ def test_result_without_any_value_is_refused() -> None:
 
 
 def test_result_may_lack_the_other_places() -> None:
-    bare = derived(STATELESS, tool_structured=None, tool_error=None, tool_output_schema=None)
+    bare = derive_with(STATELESS, tool_structured=None, tool_error=None, tool_output_schema=None)
     assert bare.ir.places.tool == ToolPlaces(structured=None, error=None)
     assert bare.ir.places.output_schema is None
-    only_structured = derived(STATELESS, tool_content=None).ir.places.tool
+    only_structured = derive_with(STATELESS, tool_content=None).ir.places.tool
     assert only_structured == ToolPlaces(content=None)
 
 
 def test_undecided_path_is_not_a_contradiction() -> None:
-    assert derived(STATELESS, tool_content="TODO", tool_structured="TODO").ir.places.tool is None
-    found = derived(STATELESS, tool_structured="TODO").ir.places.tool
+    assert (
+        derive_with(STATELESS, tool_content="TODO", tool_structured="TODO").ir.places.tool is None
+    )
+    found = derive_with(STATELESS, tool_structured="TODO").ir.places.tool
     assert found == ToolPlaces(structured=None)
 
 
@@ -109,12 +111,12 @@ def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
     stated = source.facts.document["places"]
     undecided = {"path": TODO, "source": TODO}
     lost = ("tool_content", "tool_structured", "tool_output_schema")
-    for one, expected in ((source, {}), (moved, dict.fromkeys(lost, undecided))):
-        shown = SchemaFacts(STATELESS, normalise_revision(one)[0], one.schema)
+    for drafted, expected in ((source, {}), (moved, dict.fromkeys(lost, undecided))):
+        shown = SchemaFacts(STATELESS, normalise_revision(drafted)[0], drafted.schema)
         assert places(stated, shown) == {**stated, **expected}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:
-    ir = derived(STATELESS, next_cursor=None).ir
+    ir = derive_with(STATELESS, next_cursor=None).ir
     assert ir.places.next_cursor == ""
     assert not any(method.items for method in ir.methods)

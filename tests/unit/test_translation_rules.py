@@ -308,11 +308,11 @@ def test_required_member_of_another_name_is_filled_by_its_move() -> None:
 
 
 PATHS: dict[str, tuple[object, str]] = {
-    "a member that is not there": ("item.gone", "there is no member 'gone'"),
-    "a part that is not there": ({"part": "item.label"}, "there is no member 'part'"),
+    "a member that is not there": ("item.gone", "'gone' is not a member"),
+    "a part that is not there": ({"part": "item.label"}, "'part' is not a member"),
     "no path": ("item..label", "is not a path"),
     "an entry of no array": ("item[label=a]", "brackets follow an array"),
-    "an entry of another type": ("items[kind=a].label", "there is no entry with kind=a"),
+    "an entry of another type": ("items[kind=a].label", "no entry has kind=a"),
 }
 
 

@@ -9,15 +9,15 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.ir import ListOf, Ref, Scalar, TypeIR
-from mcp_protogen.runtime.core.value_copies import put
-from mcp_protogen.runtime.core.value_paths import Entry, find
+from mcp_protogen.runtime.core.copies import put
+from mcp_protogen.runtime.core.value_paths import PathEntry, find
 
 VALUE: Mapping[str, Any] = {
     "outputs": [{"kind": "content", "content": [1]}, {"kind": "structured", "value": 2}],
     "variants": {"first": {"kind": "content"}},
 }
 
-STRUCTURED = Entry({"kind": "structured"})
+STRUCTURED = PathEntry({"kind": "structured"})
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def types() -> Mapping[str, TypeIR]:
 
 def test_path_names_members_and_entries(types: Mapping[str, TypeIR]) -> None:
     found = typed_path("content[type=text].text", Ref("CallToolResult"), types)
-    assert found.path == ("content", Entry({"type": "text"}), "text")
+    assert found.path == ("content", PathEntry({"type": "text"}), "text")
     assert found.type == Scalar("string")
 
 
@@ -39,15 +39,15 @@ def test_path_may_end_at_an_array(types: Mapping[str, TypeIR]) -> None:
 
 def test_entry_of_a_map_is_named_after_its_constants(types: Mapping[str, TypeIR]) -> None:
     found = typed_path("[method=roots/list]", Ref("InputRequests"), types)
-    assert found.path == (Entry({"method": "roots/list"}, "roots/list"),)
+    assert found.path == (PathEntry({"method": "roots/list"}, "roots/list"),)
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("outputs", "there is no member 'outputs'"),
-        ("isError.text", "there is no member 'text'"),
-        ("content[type=video]", "there is no entry with type=video"),
+        ("outputs", "'outputs' is not a member"),
+        ("isError.text", "'text' is not a member"),
+        ("content[type=video]", "no entry has type=video"),
         ("isError[type=text]", "brackets follow an array, or an object with free keys"),
         ("content[", "'content[' is not a path such as a.b[kind=c].d"),
     ],
@@ -62,14 +62,16 @@ def test_path_that_a_type_lacks_is_refused(
 
 def test_value_is_found_by_members_and_constants() -> None:
     assert find(VALUE, ("outputs", STRUCTURED, "value")) == 2
-    assert find(VALUE, ("variants", Entry({"kind": "content"}, "content"))) == {"kind": "content"}
+    assert find(VALUE, ("variants", PathEntry({"kind": "content"}, "content"))) == {
+        "kind": "content"
+    }
 
 
 @pytest.mark.parametrize(
     "path",
     [
         ("missing",),
-        ("outputs", Entry({"kind": "other"})),
+        ("outputs", PathEntry({"kind": "other"})),
         ("outputs", "kind"),
         ("outputs", STRUCTURED, "x"),
     ],
@@ -91,7 +93,7 @@ def test_value_is_put_into_a_copy() -> None:
 def test_missing_objects_arrays_and_entries_are_added() -> None:
     path = ("outputs", STRUCTURED, "value")
     assert put({}, path, 3) == {"outputs": [{"kind": "structured", "value": 3}]}
-    entry = Entry({"kind": "structured"}, "structured")
+    entry = PathEntry({"kind": "structured"}, "structured")
     assert put({}, ("variants", entry, "schema"), 3) == {
         "variants": {"structured": {"kind": "structured", "schema": 3}}
     }

@@ -172,10 +172,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": (
-                *("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
-                "value_copies",
-            ),
+            "core": ("copies", "form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
                 *("answers", "base", "connection", "context", "form_check", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
@@ -221,7 +218,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL}),
         {
-            "core": ("form_fields", "losses", "value_copies"),
+            "core": ("copies", "form_fields", "losses"),
             "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,

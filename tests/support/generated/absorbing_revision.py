@@ -42,7 +42,7 @@ def published_schema() -> Json:
     document: Json = json.loads(read_snapshot(NEWEST))
     types: Json = document["$defs"]
     own = {name: part for name, part in schema["$defs"].items() if name not in types}
-    del own["TasksExtensionCapability"]  # nobody declares the extension any more
+    del own["TasksExtensionCapability"]  # the extension needs no declaration any more
     types |= own
     for method in facts["methods"].values():
         sender = method["senders"][0].capitalize()
@@ -75,14 +75,14 @@ def decide(folder: Path) -> None:
     """Decide everything that a draft leaves open."""
     for name in ("facts", "patches", "translation"):
         file = folder / ABSORBING / f"{name}.json"
-        file.write_bytes(compact(_decided(json.loads(file.read_bytes()))))
+        file.write_bytes(compact(_decide_value(json.loads(file.read_bytes()))))
 
 
-def _decided(value: Any, key: str = "") -> Any:
+def _decide_value(value: Any, key: str = "") -> Any:
     if is_object(value):
-        return {name: _decided(inner, name) for name, inner in value.items()}
+        return {name: _decide_value(inner, name) for name, inner in value.items()}
     if is_array(value):
-        return [_decided(entry) for entry in value]
+        return [_decide_value(entry) for entry in value]
     return _DECIDED[key] if value == TODO else value
 
 

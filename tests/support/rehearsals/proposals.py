@@ -52,7 +52,7 @@ class Rehearsal:
 
     def translation(self) -> Json:
         """Return the rules that they decide."""
-        became = reduce(merge_patch, (part.get("became", {}) for part in self.parts), {})
+        became: Json = reduce(merge_patch, (part.get("became", {}) for part in self.parts), {})
         rules = {key: self.collect(key) for key in ("rules", "errors")}
         return {"older": self.base, "became": became, **rules}
 

@@ -14,10 +14,12 @@ revision: Any = import_module(f"mcp_revisions.{sys.argv[1]}")
 app = revision.App("rehearsal", version="1.0.0")
 
 
-@app.tool
 def add(first: int, second: int) -> int:
     """Add two numbers."""
     return first + second
+
+
+app.tool(add)
 
 
 async def talk() -> None:

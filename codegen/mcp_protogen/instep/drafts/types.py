@@ -165,7 +165,11 @@ def _owners(place: str, shown: SchemaFacts) -> list[str]:
         case "next_cursor":
             return [name for method in methods.values() for name in method.results]
         case "tool_content_variant" | "tool_output_schema":
-            return [name for page in _results("tools/list", shown) for name in _listed(page, shown)]
+            return [
+                name
+                for page in _results("tools/list", shown)
+                for name in _types_of_items(page, shown)
+            ]
         case _:
             return _results("tools/call", shown)
 
@@ -175,7 +179,7 @@ def _results(method: str, shown: SchemaFacts) -> list[str]:
     return [*known.results[:1]] if known else []
 
 
-def _listed(page: str, shown: SchemaFacts) -> Iterator[str]:
+def _types_of_items(page: str, shown: SchemaFacts) -> Iterator[str]:
     for member in shown.definitions[page].get("properties", {}).values():
         if is_object(items := member.get("items")) and "$ref" in items:
             yield definition_name(items["$ref"])

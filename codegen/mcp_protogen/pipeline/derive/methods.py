@@ -164,22 +164,14 @@ def _method(
     types: Mapping[str, TypeIR],
     context: Context,
 ) -> MethodIR:
-    definitions = shown.definitions
     fact: Json = context.facts.methods.get(schema.method) or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
     next_cursor = context.facts.path_of("next_cursor")
-    traits = tuple(stated_traits(fact, derived_traits(schema, definitions, next_cursor)))
-    stated = [name for name in fact.get("results", schema.results) if name in definitions]
-    results = [
-        alternative
-        for name in stated or schema.results
-        for alternative in _alternatives(name, types)
-    ]
-    if "may_require_input" in traits:
-        # The runtime knows the result that asks by its place.
-        results.sort(key=lambda name: _asks(types.get(name)))
+    traits = tuple(stated_traits(fact, derived_traits(schema, shown.definitions, next_cursor)))
+    stated = [name for name in fact.get("results", schema.results) if name in shown.definitions]
+    results = _results(stated or schema.results, traits, types)
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -192,7 +184,7 @@ def _method(
         params_given=_needs_params(params, schema, types),
         order=tuple(fact.get("order") or ()),
         variants=tuple((names.StubName(name), of) for name, of in variants.items()),
-        results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
+        results=tuple(map(names.class_name, results)),
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
@@ -225,6 +217,17 @@ def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
     stated: Any = fact.get("traits", otherwise)
     traits: Iterable[str] = stated[CHOICES][0] if is_object(stated) else stated
     return traits
+
+
+def _results(
+    stated: Iterable[str], traits: Sequence[str], types: Mapping[str, TypeIR]
+) -> Sequence[str]:
+    """Return the alternative classes of all results, each once."""
+    results = list(dict.fromkeys(arm for name in stated for arm in _alternatives(name, types)))
+    if "may_require_input" in traits:
+        # The runtime knows the result that asks by its place.
+        results.sort(key=lambda name: _asks(types.get(name)))
+    return results
 
 
 def _asks(type_: TypeIR | None) -> bool:

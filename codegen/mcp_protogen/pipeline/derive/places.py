@@ -27,7 +27,7 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
 )
-from mcp_protogen.runtime.core.value_paths import Entry, ToolPlaces, ValuePath
+from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePath
 
 Types = Mapping[str, TypeIR]
 
@@ -91,7 +91,7 @@ class _Reader:
         return ToolPlaces(content, structured, error)
 
     def member(self, name: str, owners: list[TypeExpr]) -> str:
-        """Return the member for a cursor in the types of lists; empty if there is none."""
+        """Return the member for a cursor in the types of lists; empty for a missing one."""
         path = self.path(name, owners, partial(eq, Scalar("string"))) or ("",)
         if len(path) == 1 and isinstance(path[0], str):
             return path[0]
@@ -101,7 +101,7 @@ class _Reader:
     def variant(self, owners: list[TypeExpr]) -> ValuePath | None:
         """Return the path of the entry in a tool that promises content."""
         path = self.path("tool_content_variant", owners)
-        if path is None or isinstance(path[-1], Entry):
+        if path is None or isinstance(path[-1], PathEntry):
             return path
         self._report("tool_content_variant", "it must be an entry, which its constants describe")
         return None

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.runtime.core.value_paths import Entry, ValuePath
+from mcp_protogen.runtime.core.value_paths import PathEntry, ValuePath
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
@@ -42,7 +42,7 @@ class TypedPath:
 
 def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> TypedPath:
     """Return the path in a text, from a value of the type `start`; raise `UnknownPath`."""
-    path: list[str | Entry] = []
+    path: list[str | PathEntry] = []
     type_, lacking = start, list[str]()
     given: Container[str] | None = None
     for step in _split(text):
@@ -56,14 +56,14 @@ def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> Typed
             given = ()
         else:
             is_map, type_ = _entry(type_, step, types)
-            path.append(Entry(step, "-".join(map(str, step.values())) if is_map else None))
+            path.append(PathEntry(step, "-".join(map(str, step.values())) if is_map else None))
             given = step
     return TypedPath(tuple(path), type_, tuple(lacking))
 
 
 def untyped_path(text: str) -> ValuePath:
     """Return the path in a text for reading; only types tell arrays from maps."""
-    return tuple(step if isinstance(step, str) else Entry(step) for step in _split(text))
+    return tuple(step if isinstance(step, str) else PathEntry(step) for step in _split(text))
 
 
 def _split(text: str) -> Iterator[str | dict[str, str]]:
@@ -85,7 +85,7 @@ def _member(owner: TypeExpr, name: str, types: Mapping[str, TypeIR]) -> TypeExpr
         member = _members(arm, types).get(name)
         if member is not None:
             return member.type
-    raise UnknownPath(f"there is no member {name!r}")
+    raise UnknownPath(f"{name!r} is not a member")
 
 
 def _entry(
@@ -102,7 +102,7 @@ def _entry(
         ):
             return isinstance(container, MapOf), arm
     entry = ", ".join(f"{name}={value}" for name, value in constants.items())
-    raise UnknownPath(f"there is no entry with {entry}")
+    raise UnknownPath(f"no entry has {entry}")
 
 
 def _arms(expression: TypeExpr, types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:

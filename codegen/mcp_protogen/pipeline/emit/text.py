@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import INVISIBLE
-from mcp_protogen.runtime.core.value_paths import Entry
+from mcp_protogen.runtime.core.value_paths import PathEntry
 
 WIDTH = 100
 
@@ -31,7 +31,7 @@ def literal(value: Any) -> str:
         return f'"{inside}"'
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
-    if isinstance(value, Entry):
+    if isinstance(value, PathEntry):
         key = f", {literal(value.key)}" if value.key else ""
         return f"PathEntry({literal(dict(value.constants))}{key})"
     if _is_tuple(value):

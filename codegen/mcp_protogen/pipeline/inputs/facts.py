@@ -54,7 +54,7 @@ class Facts:
         return methods
 
     def path_of(self, place: str) -> str:
-        """Return the text of a path (see `derive.value_paths`); empty if there is none."""
+        """Return the text of a path (see `derive.value_paths`); empty for a missing one."""
         fact: Json = self.document.get("places", {}).get(place) or {}
         path: str = fact.get("path", "")
         return path

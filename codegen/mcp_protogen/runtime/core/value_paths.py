@@ -8,7 +8,7 @@ from .json import is_array, is_object
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PathEntry:
     """The first entry of an array or map that has these constants.
 
     A new one gets them, and in a map, `key` as its name.
@@ -18,7 +18,7 @@ class Entry:
     key: str | None = None
 
 
-ValuePath: TypeAlias = tuple[str | Entry, ...]
+ValuePath: TypeAlias = tuple[str | PathEntry, ...]
 
 
 class ToolPlaces(NamedTuple):
@@ -34,20 +34,20 @@ NOWHERE: Final = ToolPlaces(None, None, None)
 
 
 def find(value: Any, path: ValuePath) -> Any:
-    """Return the value at a path; raise `LookupError` if there is none."""
+    """Return the value at a path; raise `LookupError` for a missing one."""
     for step in path:
         value = value[key_of(value, step)]
     return value
 
 
-def key_of(value: Any, step: str | Entry) -> Any:
+def key_of(value: Any, step: str | PathEntry) -> Any:
     """Return the index or the name of a step."""
     for key in keys_at(value, step):
         return key
     raise LookupError(step)
 
 
-def keys_at(value: Any, step: str | Entry) -> Iterator[Any]:
+def keys_at(value: Any, step: str | PathEntry) -> Iterator[Any]:
     """Yield the index or the name of each value that a step leads to."""
     if isinstance(step, str):
         yield from (step,) if is_object(value) and step in value else ()

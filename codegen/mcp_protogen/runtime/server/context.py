@@ -35,7 +35,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.value_copies import put
+from ..core.copies import put
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST

@@ -13,8 +13,8 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
-from ..core.value_copies import put
-from ..core.value_paths import Entry
+from ..core.copies import put
+from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions
@@ -194,7 +194,7 @@ class Tool(Item):
         execution = None if self.task is None else {"taskSupport": self.task.support()}
         members = {"name": self.key, "inputSchema": schema, "execution": execution}
         variant, place = models.rules.content_variant, models.rules.output_schema
-        if variant and isinstance(variant[-1], Entry):
+        if variant and isinstance(variant[-1], PathEntry):
             members = put(members, variant, dict(variant[-1].constants))
         if output is not None and place:
             members = put(members, place, output)

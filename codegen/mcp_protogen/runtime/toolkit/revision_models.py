@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias, get_args
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
-from ..core.value_copies import put
-from ..core.value_paths import Entry, ToolPlaces, ValuePath
+from ..core.copies import put
+from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
 
@@ -179,7 +179,7 @@ def annotation_at(model: type[WireModel], path: ValuePath) -> Any:
             cls: {field.alias or name: field.annotation for name, field in fields_of(cls).items()}
             for cls in _models_of(found)
         }
-        if isinstance(step, Entry):
+        if isinstance(step, PathEntry):
             found = next(cls for cls, own in members.items() if _may_have(own, step.constants))
         else:
             found = next(own[step] for own in members.values() if step in own)

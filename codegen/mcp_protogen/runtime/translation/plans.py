@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
-from ..core.value_paths import Entry as Entry
+from ..core.value_paths import PathEntry as PathEntry
 from ..core.value_paths import ValuePath
 
 

@@ -16,8 +16,8 @@ from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
-from ..core.value_copies import put
-from ..core.value_paths import Entry, ValuePath, keys_at
+from ..core.copies import put
+from ..core.value_paths import PathEntry, ValuePath, keys_at
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
@@ -237,7 +237,7 @@ def _move(
             place, old = at, value
             for depth, (key, step) in enumerate(zip(keys, move.source, strict=True), 1):
                 place, old = (place, key), old[key]
-                if isinstance(step, Entry):
+                if isinstance(step, PathEntry):
                     taken.update((*keys[:depth], name) for name in step.constants)
             taken.add(keys)
             if not move.to:

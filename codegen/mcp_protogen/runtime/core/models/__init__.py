@@ -1,7 +1,6 @@
 """The building blocks of generated models."""
 
-from ..value_paths import Entry as PathEntry
-from ..value_paths import ToolPlaces
+from ..value_paths import PathEntry, ToolPlaces
 from .base import SUPPLIED, ToolResult, WireModel, validator_of
 from .core_schema import Implied, Nullable
 from .types import Exact, Integer, Number, OpenUnion, UnknownContent

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .json import is_array
-from .value_paths import Entry, ValuePath, key_of
+from .value_paths import PathEntry, ValuePath, key_of
 
 
 def put(value: Any, path: ValuePath, new: Any) -> Any:
@@ -17,12 +17,12 @@ def put(value: Any, path: ValuePath, new: Any) -> Any:
     try:
         key = key_of(value, step)
     except LookupError:
-        start: Any = [] if rest and isinstance(rest[0], Entry) and rest[0].key is None else {}
-        inner = put(dict(step.constants) if isinstance(step, Entry) else start, rest, new)
+        start: Any = [] if rest and isinstance(rest[0], PathEntry) and rest[0].key is None else {}
+        inner = put(dict(step.constants) if isinstance(step, PathEntry) else start, rest, new)
         if is_array(out):
             out.append(inner)
         else:
-            out[step.key if isinstance(step, Entry) else step] = inner
+            out[step.key if isinstance(step, PathEntry) else step] = inner
     else:
         out[key] = put(value[key], rest, new)
     return out
