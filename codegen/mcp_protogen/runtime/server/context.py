@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection import PROGRESS
 from ..core.connection_errors import Disconnected
+from ..core.copies import put
 from ..core.errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -35,7 +36,6 @@ from ..core.middleware import (
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..core.copies import put
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.connection_errors import Disconnected
+from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
-from ..core.copies import put
 from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result

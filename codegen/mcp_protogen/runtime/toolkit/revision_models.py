@@ -6,10 +6,10 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
+from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
-from ..core.copies import put
 from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in

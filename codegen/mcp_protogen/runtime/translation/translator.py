@@ -11,12 +11,12 @@ from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
+from ..core.copies import put
 from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
-from ..core.copies import put
 from ..core.value_paths import PathEntry, ValuePath, keys_at
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
