@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import ProblemError
 
 from support.generated.golden_package import PACKAGE
@@ -58,8 +57,7 @@ def _generate(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def _connect(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    modules = (module_name(revision) for revision in (NEXT, rehearsal.base))
-    checkout.run("tests/support/rehearsals/trial.py", *modules)
+    checkout.run("tests/support/rehearsals/trial.py", NEXT, rehearsal.base)
     return {}
 
 

@@ -1,16 +1,15 @@
 """A client and a server of a revision, connected in memory: a list, a call, and an error.
 
-It runs on a copy of the checkout, with the name of the revision's module as its argument.
+It runs on a copy of the checkout, with the revision, and the one before it, as its arguments.
 """
 
 import asyncio
 import sys
-from importlib import import_module
 from typing import Any
 
-from mcp_revisions import McpError, client_of
+from mcp_revisions import McpError, client_of, load
 
-revision: Any = import_module(f"mcp_revisions.{sys.argv[1]}")
+revision: Any = load(sys.argv[1])
 app = revision.App("rehearsal", version="1.0.0")
 
 
@@ -25,7 +24,7 @@ app.tool(add)
 async def talk() -> None:
     """Use the server in its own revision, then with a client of the revision before."""
     for only in (None, sys.argv[2]):
-        choice: dict[str, Any] = {"as_": import_module(f"mcp_revisions.{only}")} if only else {}
+        choice: dict[str, Any] = {"as_": load(only)} if only else {}
         async with client_of(app, **choice) as client:
             tools = [tool.name async for tool in client.iter_tools()]
             assert tools == ["add"], tools

@@ -59,6 +59,7 @@ _FIELD: Final[Json] = {
 _NEXT: Final[Json] = {
     "errors": {"-32990": _LIMITED},
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD}},
+    "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
 }
 
 
