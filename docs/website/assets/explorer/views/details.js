@@ -358,13 +358,14 @@ function headerDetails(name, side) {
  */
 function metaKeyDetails(name, side) {
   const one = found([], side.revision.metaKeys, (/** @type {MetaKey} */ each) => each.key === name);
-  const [, named, around] = /^(\w*)(.*)$/.exec(one.type) ?? [];
-  const type = /^[A-Z]/.test(named) ? [typeLink(named, side.name), around] : one.type;
+  const named = one.type.replace(/\W+$/, "");
+  const around = one.type.slice(named.length);
+  const type = /^[A-Z]/.test(named) ? [typeLink(named, side.name), around] : [one.type];
   return [
     facts([
       ["Carried by", [one.on.map((each) => (/^[A-Z]/.test(each) ? each : `${each}s`)).join(", ")]],
       ["Only", links(one.of, side.name)],
-      ["Type", [type].flat()],
+      ["Type", type],
       ["Required", [one.required ? "yes" : "no"]],
       ["Page", [sourceLink(one)]],
     ]),
