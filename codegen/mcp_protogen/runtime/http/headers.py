@@ -141,6 +141,8 @@ class HttpFacts:
         self.marks_arguments: Final = len(self.common) < len(rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
         self.of_answers: Final = rules.answer_headers
+        self.cursors: Final = rules.cursor, rules.next_cursor
+        """The members of params and of pages."""
         codes = {error.name: code for code, error in table.errors.items()}
         self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
         """The code of a header field that differs from the message."""

@@ -322,10 +322,12 @@ async def relearn(state: ClientState, call: Message) -> bool:
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
 
+    asked, told = state.protocol.facts_of(call).cursors
+
     async def page(cursor: str | None) -> Page[Any]:
-        params = {} if cursor is None else {"cursor": cursor}
+        params = {} if cursor is None else {asked: cursor}
         result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
-        following = result.get("nextCursor") if is_object(result) else None
+        following = result.get(told) if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)
 
