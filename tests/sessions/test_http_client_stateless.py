@@ -340,7 +340,8 @@ class TestCorrection:
 
         monkeypatch.setattr(http_request, "ask", ask)
         log = logging.getLogger("test")
-        protocol = SimpleNamespace(post_headers=str)
+        facts = SimpleNamespace(cursors=("cursor", "nextCursor"))
+        protocol = SimpleNamespace(post_headers=str, facts_of=lambda _: facts)
         state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))
         call = request_of("2", "tools/call", {"_meta": {}})
         assert not asyncio.run(http_request.relearn(state, call))
