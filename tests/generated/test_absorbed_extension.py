@@ -15,6 +15,7 @@ from mcp_protogen.instep.drafts.drafting import draft, write
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.sources import load_pinned
 from support import missing
@@ -114,6 +115,21 @@ def test_an_absorbed_extension_without_facts_is_refused_with_its_place(tmp_path:
     assert (
         problem.place == f"schema/{ABSORBING}/facts.json" and problem.pointer == "/absorbs/chores"
     )
+
+
+def test_a_method_gets_each_result_that_an_absorbed_extension_adds(tmp_path: Path) -> None:
+    extension = read(schema_folder(), "extensions", ABSORBED, "facts.json")
+    (claim,) = extension["claims"]
+    extension["claims"].append({**claim, "result_type": "other", "type": "OtherResult"})
+    file = tmp_path / "extensions" / ABSORBED / "facts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(extension))
+    inherited: Json = {"methods": {claim["method"]: {"results": ["CallToolResult"]}}}
+    own: Json = {"absorbs": {ABSORBED: {"source": "server/tools"}}}
+    facts = merge_facts(inherited, own, ABSORBING, tmp_path)
+    results = ["CallToolResult", claim["type"], "OtherResult"]
+    assert facts["methods"][claim["method"]]["results"] == results
+    assert facts["rules"]["result_type"]["values"] == [claim["result_type"], "other"]
 
 
 def test_methods_and_types_of_the_extension_are_those_of_the_core(decided_folder: Path) -> None:

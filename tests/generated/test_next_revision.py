@@ -161,7 +161,7 @@ def test_moved_and_renamed_members_arrive_from_all_revisions(checkout: Checkout)
             for old in REVISIONS
         ),
         *(("Annotations", old, NEXT, dated, moved) for old in REVISIONS[-2:]),
-        ("Annotations", NEXT, NEWEST, moved, {"priority": 1}),
+        ("Annotations", NEXT, NEWEST, moved, dated),
         ("PromptReference", NEWEST, NEXT, titled, {"type": "ref/prompt", "name": "a"}),
     ]
     given = [(name, source, destination, value) for name, source, destination, value, _ in cases]

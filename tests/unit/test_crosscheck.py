@@ -233,6 +233,19 @@ def test_conditions_have_values_of_any_json_type() -> None:
             assert find_problems(say(requires=gate_on(member, values))) == []
 
 
+def test_a_header_field_of_each_message_repeats_no_member_that_may_be_missing() -> None:
+    document, stated = schemas.schema(), schemas.facts()
+    del document["$defs"]["GoneNotification"]["properties"]["params"]["required"]
+    stated["headers"] = {"request": {"x-echo": {"level": "MUST", "source": PAGE}}}
+    repeated = {"member": "reason", "policy": "both"}
+    stated["methods"]["notifications/gone"]["headers"] = {"x-echo": repeated}
+    shown = skeleton_of(schemas.derive(document).schema, "schema.json")
+    facts = Facts(schemas.REVISION, stated, schemas.REVISION)
+    (problem,) = compare(shown, facts, "facts.json")
+    assert problem.pointer == "/methods/notifications~1gone/headers/x-echo"
+    assert problem.message == "GoneNotificationParams has no required string 'reason'"
+
+
 def test_facts_that_agree_are_silent() -> None:
     assert find_problems(lambda facts: facts) == []
 

@@ -217,6 +217,7 @@ def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> It
         for revision, revision_inputs in inputs.revisions.items()
     )
     newer = {step.newer for step in all_steps(schema_folder(), options)}
+    # Kept revisions have their tables from an earlier run.
     newer.update([*inputs.revisions][1:])
     steps = [module_name(revision) for revision in sorted(newer)]
     return layout.package_modules(exports, steps, options.selection, _renderer(options))

@@ -70,6 +70,7 @@ def _generate_package(options: GenerationOptions) -> Generator[Package, None, No
 
         package = generate(options, tried.tell)
         if untried := trial.find_untried(package.inputs, options):
+            # Its warnings belong to the package, which waits for them.
             warnings = tried.require(package, untried)
             yield package._replace(warnings=(*package.warnings, *warnings))
         else:

@@ -37,7 +37,7 @@ def _move(types: Json) -> None:
     result, tool = types["CallToolResult"], types["Tool"]
     content = result["properties"].pop("content")
     structured = result["properties"].pop("structuredContent")
-    result["required"] = ["outputs", *(n for n in result["required"] if n != "content")]
+    result["required"] = ["outputs", *(name for name in result["required"] if name != "content")]
     result["properties"]["outputs"] = _array_of("ToolOutput")
     del tool["properties"]["outputSchema"]
     tool["required"].append("outputVariants")

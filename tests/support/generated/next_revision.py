@@ -208,8 +208,8 @@ _TRANSLATION: Final[Json] = {
         },
         {
             "at": ["Annotations.history"],
-            "down": {"drop": "lossy"},
-            "reason": "No rule can take a member out of its object.",
+            "down": {"move": {"modified": "lastModified"}},
+            "reason": "Dates of a resource were beside its other annotations.",
             "source": "server/resources#annotations",
         },
         {

@@ -5,13 +5,13 @@ import shutil
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
 
+from support.generated.absorbing_revision import schemas_of
 from support.revisions import NEWEST
 
 Json = dict[str, Any]
@@ -24,7 +24,5 @@ def package_with(place: Path, facts: Json, revisions: tuple[str, ...] = (NEWEST,
     folder = Path(shutil.copytree(schema_folder(), place / "schema"))
     file = folder / NEWEST / "facts.json"
     file.write_text(json.dumps(merge_patch(json.loads(file.read_bytes()), facts)))
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("extensions", "inputs", "pins", "sources"):
-            patch.setattr(f"mcp_protogen.pipeline.inputs.{module}.schema_folder", lambda: folder)
+    with schemas_of(folder):
         return generate(GenerationOptions(revisions, parts=PARTS))

@@ -1,4 +1,4 @@
-"""Rehearses each proposal on a copy of this checkout, and records what came of it.
+"""The rehearsal of each proposal on a copy of this checkout, and the record of what came of it.
 
 PYTHONPATH=tests python -m support.rehearsals [NAME ...]
 """

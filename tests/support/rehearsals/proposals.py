@@ -32,13 +32,13 @@ class Rehearsal:
 
     @property
     def base(self) -> str:
-        """Return the revision that the proposals change."""
+        """The revision that the proposals change."""
         (base,) = {part["base"] for part in self.parts}
         return str(base)
 
     @property
     def page(self) -> str:
-        """Return the page that entries without one name."""
+        """The page that entries without one name."""
         return str(self.parts[0]["page"])
 
     def collect(self, key: str) -> list[Any]:

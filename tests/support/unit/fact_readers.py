@@ -160,7 +160,7 @@ class NotedObject(Json):
 
 
 @contextmanager
-def _noting(of_revisions: Readers, of_extensions: Readers) -> Generator[None]:
+def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[None]:
     make, read = facts.Facts.__init__, vars(extensions)["_read"]
 
     def read_noted(file: Path, place: str) -> Any:
@@ -184,7 +184,7 @@ def find_readers() -> tuple[Readers, Readers]:
     """
     of_revisions, of_extensions = Readers(OF_REVISIONS), Readers(OF_EXTENSIONS)
     revision_facts.all_revisions.cache_clear()
-    with _noting(of_revisions, of_extensions):
+    with _note_readers(of_revisions, of_extensions):
         default_revisions()
         revision_facts.all_revisions()
         sides = [_side(revision) for revision in REVISIONS]

@@ -9,11 +9,12 @@ from typing import Any, Final
 from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+
+from support.revisions import NEWEST
 
 Json = dict[str, Any]
 
-NEWEST: Final = max(load_pins())
 NEXT: Final = "2099-01-01"
 
 

@@ -166,8 +166,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     gone: list[str] = []
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
-        theirs = [*_patches_of_absorbed(file, files.folder)]
-        theirs[:0] = load_patches(files.folder, origin) if origin else ()
+        theirs = [*(load_patches(files.folder, origin) if origin else ())]
+        theirs += _patches_of_absorbed(file, files.folder)
         patches_file = _patches_file(
             files.read_old(files.patches), source.schema, theirs, source.patches_place
         )

@@ -63,7 +63,7 @@ def find_renamed_members(
             pairs = list(_member_pairs(old, new, similar))
             ways: tuple[tuple[StepDirection, list[tuple[str, str]]], ...] = (
                 ("up", pairs),
-                ("down", [(come, gone) for gone, come in pairs]),
+                ("down", [(added, removed) for removed, added in pairs]),
             )
             for direction, found in ways:
                 for member in dict.fromkeys(here for here, _ in found):
@@ -76,10 +76,10 @@ def _member_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield each member that went, with each that came and may have its values."""
     before, after = ({field.wire: field for field in type_.fields} for type_ in (old, new))
-    for gone in sorted(before.keys() - after.keys()):
-        for come in sorted(after.keys() - before.keys()):
-            if _may_be(before[gone].type, after[come].type, similar):
-                yield gone, come
+    for removed in sorted(before.keys() - after.keys()):
+        for added in sorted(after.keys() - before.keys()):
+            if _may_be(before[removed].type, after[added].type, similar):
+                yield removed, added
 
 
 def _may_be(one: TypeExpr, other: TypeExpr, similar: Mapping[str, Sequence[str]]) -> bool:
@@ -125,9 +125,9 @@ def _method_shapes(revision: RevisionIR) -> Iterator[tuple[str, Shape]]:
 
 
 def _find_similar(before: Mapping[str, Shape], after: Mapping[str, Shape]) -> dict[str, list[str]]:
-    come = after.keys() - before.keys()
+    added = after.keys() - before.keys()
     found = {
-        name: sorted(new for new in come if _are_similar(before[name], after[new]))
+        name: sorted(new for new in added if _are_similar(before[name], after[new]))
         for name in sorted(before.keys() - after.keys())
     }
     return {name: others for name, others in found.items() if others}

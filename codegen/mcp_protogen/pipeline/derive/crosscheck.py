@@ -156,10 +156,10 @@ def _headers_of_method(
     for header, repeated in headers.items():
         place, member = pointer + jsonpointer.join(header), repeated["member"]
         schema = params.get("properties", {}).get(member, {})
-        needed = repeated["policy"] == "both"
+        needed, is_required = repeated["policy"] == "both", member in params.get("required", ())
         if header not in known:
             yield "facts-disagree", f"there is no header field {header}", place, "see headers"
-        elif schema.get("type") != "string" or (needed and member not in params["required"]):
+        elif schema.get("type") != "string" or (needed and not is_required):
             message = (
                 f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
             )

@@ -13,6 +13,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
+from mcp_protogen.pipeline.derive.crosscheck import Finding
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import patches
@@ -242,8 +243,6 @@ def _capability(role: Role, extension: ExtensionSource, fact: Json) -> Capabilit
     )
 
 
-_Finding = tuple[str, str, str, str]
-"""Code, message, pointer and hint of a problem."""
 _BOUND = "see revisions, at the top of the file"
 
 
@@ -285,14 +284,14 @@ def _refuse_missing(
             yield _problem(_no_type(name, f"/types/names/{index}"), extension)
 
 
-def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
+def _problem(finding: Finding, extension: ExtensionSource) -> Problem:
     code, message, pointer, hint = finding
     return Problem(code, message, extension.facts_place, pointer, hint)
 
 
 def _wrong_methods(
     extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     methods = {method.method for method in revision.methods}
     facts: Mapping[str, Json] = extension.facts.get("methods", {})
     for method, fact in facts.items():
@@ -323,7 +322,7 @@ def _wrong_methods(
 
 def _wrong_others(
     extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     methods = {method.method for method in revision.methods}
     core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
@@ -348,20 +347,20 @@ def _wrong_others(
                 yield _no_type(member[key], f"{place}/{key}")
 
 
-def _unbound(fact: Json, place: str, extension: ExtensionSource) -> Iterator[_Finding]:
+def _unbound(fact: Json, place: str, extension: ExtensionSource) -> Iterator[Finding]:
     for revision in fact.get("revisions", ()):
         if revision not in extension.revisions:
             message = f"the extension is not for {revision!r:.80}"
             yield "facts-disagree", message, f"{place}/revisions", _BOUND
 
 
-def _no_type(name: str, pointer: str) -> _Finding:
+def _no_type(name: str, pointer: str) -> Finding:
     return "unknown-type", f"there is no type {name!r:.80}", pointer, "see $defs of the schema"
 
 
 def _no_method(
     fact: Json, methods: set[str], place: str, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     if fact["method"] not in methods:
         message = f"{revision.id} has no method {fact['method']!r:.80}"
         yield "facts-disagree", message, f"{place}/method", f"see the methods of {revision.id}"
@@ -369,7 +368,7 @@ def _no_method(
 
 def _wrong_claims(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR]
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     """Yield faults of claimed results."""
     for place, claim in revision_facts.claims.items():
         type_, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
@@ -384,7 +383,7 @@ def _wrong_claims(
 
 def _wrong_additions(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     """Yield faults of members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
     for place, member in revision_facts.members.items():

@@ -315,16 +315,17 @@ def find_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> I
     The same member may mean another thing, such as the `ttlMs` of a task.
     """
     params = schema.params or ""
-    asks = _members(params, definitions)
-    if "inputResponses" in asks:
-        yield ShownTrait("may_require_input", params, _find_lack("requestState", asks))
-    if "task" in asks:
-        yield ShownTrait("task_augmentable", params, "" if "$ref" in asks["task"] else "an object")
+    members = _members(params, definitions)
+    if "inputResponses" in members:
+        yield ShownTrait("may_require_input", params, _find_lack("requestState", members))
+    if "task" in members:
+        lacks = "" if "$ref" in members["task"] else "object in task"
+        yield ShownTrait("task_augmentable", params, lacks)
     for name in schema.results:
-        answers = _members(name, definitions)
-        if "ttlMs" in answers:
-            yield ShownTrait("cacheable", name, _find_lack("cacheScope", answers))
-        if next_cursor in answers:
+        members = _members(name, definitions)
+        if "ttlMs" in members:
+            yield ShownTrait("cacheable", name, _find_lack("cacheScope", members))
+        if next_cursor in members:
             yield ShownTrait("paginated", name, "")
 
 

@@ -50,8 +50,8 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
     by_name = {str(type_.name): type_ for type_ in types}
     methods = method_tables.methods(skeleton, by_name, context)
     places, unfit = find_places(facts, methods, by_name)
-    strays = crosscheck.problems_of(unfit, facts, source.facts_place, source.facts_hint)
-    raise_errors(strays)
+    misplaced = crosscheck.problems_of(unfit, facts, source.facts_place, source.facts_hint)
+    raise_errors(misplaced)
     revision = facts.revision
     ir = RevisionIR(
         id=revision,
@@ -67,7 +67,7 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         absorbs=tuple(fact["identifier"] for fact in facts.absorbed.values()),
     )
     refuse_collisions(ir, source.place)
-    warnings = (*source.notes, *losses, *mismatches, *strays)
+    warnings = (*source.notes, *losses, *mismatches, *misplaced)
     return DerivedRevision(ir, skeleton.schema, facts, warnings)
 
 

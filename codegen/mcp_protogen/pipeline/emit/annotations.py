@@ -24,7 +24,7 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     UnionIR,
 )
-from mcp_protogen.runtime.core.value_paths import ToolPlaces
+from mcp_protogen.runtime.core.value_paths import USUAL_PLACES
 
 _SCALARS = {
     "string": "str",
@@ -135,9 +135,9 @@ def class_constants(type_: ObjectIR) -> dict[str, str]:
     if type_.any_of_required:
         found["ANY_OF_REQUIRED"] = literal(type_.any_of_required)
     if type_.places is not None and (
-        type_.places != ToolPlaces() or base_class(type_) != "ToolResult"
+        type_.places != USUAL_PLACES or base_class(type_) != "ToolResult"
     ):
-        usual = ToolPlaces()._asdict()
+        usual = USUAL_PLACES._asdict()
         given = (
             f"{name}={literal(path)}"
             for name, path in type_.places._asdict().items()

@@ -361,6 +361,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "documentation": documentation,
     "handler": handler,
     "handling": handling,
+    "header_field": header_field,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
@@ -371,7 +372,6 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
-    "header_field": header_field,
     "types": types,
 }
 """The filters of templates for methods and conditions."""

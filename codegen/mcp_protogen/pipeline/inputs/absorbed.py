@@ -54,11 +54,12 @@ def facts_of_methods(extension: Json, extended: str, since: str) -> Json:
             **{member: value for member, value in fact.items() if member not in _OF_EXTENSIONS},
         }
         for method, fact in extension.get("methods", {}).items()
-        if _applies(fact, extended)
+        if applies(fact, extended)
     }
 
 
-def _applies(fact: Json, revision: str) -> bool:
+def applies(fact: Json, revision: str) -> bool:
+    """Return whether a fact of an extension is about a revision."""
     return revision in fact.get("revisions", (revision,))
 
 
@@ -87,12 +88,15 @@ def _core_facts(name: str, extension: Json, inherited: Json, own: Json, revision
         gate = {"requires": {f"server.{name}": {"level": "SHOULD", "source": source}}}
         methods = {method: {**fact, **gate} for method, fact in methods.items()}
     result_type: Json = dict(inherited.get("rules", {}).get("result_type", {}))
+    claimed: dict[str, list[str]] = {}
     for claim in extension.get("claims", ()):
-        if _applies(claim, newest):
-            plain, *others = inherited["methods"][claim["method"]]["results"]
-            methods[claim["method"]] = {"results": [plain, claim["type"], *others]}
+        if applies(claim, newest):
+            claimed.setdefault(claim["method"], []).append(claim["type"])
             values = [*result_type.get("values", ()), claim["result_type"]]
             result_type["values"] = list(dict.fromkeys(values))
+    for method, types in claimed.items():
+        plain, *others = inherited["methods"][method]["results"]
+        methods[method] = {"results": [plain, *types, *others]}
     if result_type:
         facts["rules"] = {"result_type": result_type}
     absorbed = {
@@ -111,4 +115,4 @@ def _texts(extension: Json) -> Iterator[tuple[str, Mapping[str, str]]]:
         for key, text in entries.items():
             owner, _, member = key.rpartition(".")
             spread |= {f"{type_}.{member}": text for type_ in types} if owner == "*" else {}
-        yield kind, {**spread, **{k: v for k, v in entries.items() if k[:2] != "*."}}
+        yield kind, {**spread, **{key: text for key, text in entries.items() if key[:2] != "*."}}

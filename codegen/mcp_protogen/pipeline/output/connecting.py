@@ -120,9 +120,10 @@ class _Conversation(logging.Handler):
         data: dict[str, Any] = self._answer.get("data") or {}
         problems: list[dict[str, str]] = data.get("problems", [])
         texts = (f"{problem['pointer']}: {problem['message']}" for problem in problems)
-        members = [problem["pointer"].split("/")[2] for problem in problems]
+        # The first one may be about the params as a whole.
+        member = problems[0]["pointer"].split("/")[2:3] if problems else []
         owner: str = self._requests[method].params.__name__
-        pointer = _pointer(owner, members[0]) if members else ""
+        pointer = _pointer(owner, *member) if problems else ""
         return "; ".join((self._answer["message"], *texts)), pointer
 
 

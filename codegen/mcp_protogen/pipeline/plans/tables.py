@@ -60,15 +60,15 @@ def all_tables(
     A step may lead to a revision between them, which is then derived. Raise `ProblemError`
     (`undecided-difference`) with every difference that neither types nor translation rules decide.
     """
+    derived = dict(revisions)
     tables: list[PairTables] = []
     problems: list[Problem] = []
     for step in all_steps(schema_folder(), options):
-        older, newer = (
-            revisions.get(id) or derive_revision(sources.load(id, options)).ir
-            for id in (step.older, step.newer)
-        )
+        for revision in (step.older, step.newer):
+            if revision not in derived:
+                derived[revision] = derive_revision(sources.load(revision, options)).ir
         try:
-            tables.append(pair_tables(older, newer, step))
+            tables.append(pair_tables(derived[step.older], derived[step.newer], step))
         except ProblemError as error:
             problems += error.problems
     raise_errors(problems)
@@ -286,11 +286,11 @@ def _rewrite(part: Any, names: Mapping[str, str]) -> Any:
         case Method(params, result, becomes):
             return Method(_rewrite(params, names), _rewrite(result, names), becomes)
         case Members():
-            moves = {
+            moved = {
                 name: tuple(replace(move, step=_rewrite(move.step, names)) for move in moves)
                 for name, moves in part.move.items()
             }
-            return replace(part, move=moves, inside=_rewrite_steps(part.inside, names))
+            return replace(part, move=moved, inside=_rewrite_steps(part.inside, names))
         case Arms():
             return replace(part, arms=_rewrite_steps(part.arms, names))
         case Whole():

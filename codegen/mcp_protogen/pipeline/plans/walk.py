@@ -172,14 +172,14 @@ class Walk:
         stays = {name: member for name, member in sources.items() if name not in moves}
         renamed = dict(self._renamed_constants(stays, destinations))
         inside: dict[str, Step] = {}
-        for name in (n for n in stays if n in destinations and n not in renamed):
+        for name in (name for name in stays if name in destinations and name not in renamed):
             place = f"{at}.{name}"
             step = self._member(sources[name], destinations[name], place, place in settled)
             if step is not None:
                 inside[name] = step
-        going = [n for n in stays if n not in destinations and f"{at}.{n}" not in settled]
+        going = [name for name in stays if not (name in destinations or f"{at}.{name}" in settled)]
         filled = {move.to[0] for n, (move, *_) in moves.items() if _always_moves(sources[n], move)}
-        missing = {n: member for n, member in destinations.items() if n not in filled}
+        missing = {name: member for name, member in destinations.items() if name not in filled}
         return Members(
             becomes,
             apply=_functions(actions, "apply"),

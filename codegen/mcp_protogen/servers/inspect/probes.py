@@ -63,13 +63,17 @@ def _page(client: PlanClient, method: str) -> ProbeStep | None:
     return client.ask(method, {path_in(client.transcript.revision, "cursor"): cursor})
 
 
+def _wrong_cursor(client: PlanClient, method: str) -> ProbeStep:
+    return client.ask(method, {path_in(client.transcript.revision, "cursor"): NONE})
+
+
 def _listing_probes() -> Iterator[Probe]:
     for method in LISTS:
         feature = method.partition("/")[0]
-        page = partial(_page, method=method)
+        page, wrong = partial(_page, method=method), partial(_wrong_cursor, method=method)
         yield Probe(name=method, make=page, declared=(feature,), repeats=True)
         yield request_step(f"{method} undeclared", method, declared=(feature,), undeclared=True)
-        yield request_step(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
+        yield Probe(name=f"{method} wrong cursor", make=wrong, declared=(feature,))
 
 
 def first_uri(transcript: Transcript, method: str, member: str) -> str | None:
