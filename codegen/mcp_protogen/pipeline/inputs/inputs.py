@@ -148,12 +148,14 @@ class _SchemaFolder:
     def _rules_digest(self, revision: str, options: GenerationOptions) -> str:
         """Return the digest of all that decides the steps to a revision from the one before."""
         rules = self._translation(revision, options)
-        before = max((name for name in options.revisions if name < revision), default=revision)
         between: list[Any] = []
-        for name in sorted(name for name in self._pins if before < name < revision):
-            snapshot = self._pinned_schema(name)[-1]
-            sources = self._facts_and_patches(name, snapshot)
-            between.append([sha256(snapshot), *sources, self._translation(name, options)])
+        # One with the user's schema may be kept while revisions before it come and go.
+        if revision not in options.schemas:
+            before = max((name for name in options.revisions if name < revision), default=revision)
+            for name in sorted(name for name in self._pins if before < name < revision):
+                snapshot = self._pinned_schema(name)[-1]
+                sources = self._facts_and_patches(name, snapshot)
+                between.append([sha256(snapshot), *sources, self._translation(name, options)])
         if between:
             return digest([rules, *between])
         return "" if rules is None else digest(rules)
