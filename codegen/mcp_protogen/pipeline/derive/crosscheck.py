@@ -164,12 +164,21 @@ def _headers_of_method(
                 f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
             )
             yield "facts-disagree", message, place, "name another member, or remove the entry"
+        elif not _compares_headers(facts):
+            yield "facts-disagree", _COMPARED, place, "see errors and lifecycle"
+
+
+def _compares_headers(facts: Facts) -> bool:
+    errors = facts.document.get("errors", {}).values()
+    return facts.era == "stateless" and any(error["name"] == "HEADER_MISMATCH" for error in errors)
+
+
+_COMPARED = "only stateless revisions with an error HEADER_MISMATCH check this"
 
 
 def _headers(facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each header field that repeats what messages lack, or cannot differ."""
-    keys, errors = (facts.document.get(section, {}) for section in ("meta_keys", "errors"))
-    can_differ = any(error["name"] == "HEADER_MISMATCH" for error in errors.values())
+    keys = facts.document.get("meta_keys", {})
     for direction, kind in (("request", "request"), ("response", "result")):
         for header, fact in facts.document.get("headers", {}).get(direction, {}).items():
             place, repeats = jsonpointer.join("headers", direction, header), fact.get("repeats")
@@ -177,9 +186,8 @@ def _headers(facts: Facts) -> Iterator[Finding]:
             if key is not None and kind not in keys.get(key, {}).get("on", ()):
                 message = f"{key} is no key in the _meta of a {kind}"
                 yield "facts-disagree", message, f"{place}/repeats", "see meta_keys"
-            elif repeats is not None and not (can_differ and facts.era == "stateless"):
-                message = "only stateless revisions with an error HEADER_MISMATCH check this"
-                yield "facts-disagree", message, f"{place}/repeats", "see errors and lifecycle"
+            elif repeats is not None and not _compares_headers(facts):
+                yield "facts-disagree", _COMPARED, f"{place}/repeats", "see errors and lifecycle"
 
 
 def variant_choices(fact: Json, definitions: Json) -> list[str]:
