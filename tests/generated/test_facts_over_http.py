@@ -212,6 +212,20 @@ def test_a_rate_limit_answers_with_the_error_of_the_revision(package: Any) -> No
     asyncio.run(main())
 
 
+def test_a_rate_limit_has_its_status_in_a_revision_without_the_error(package: Any) -> None:
+    async def main() -> None:
+        limit = package.RateLimit(0.001, 1, methods={"tools/call"})
+        only_old = [known for known in package.REVISIONS if known.id == OLD]
+        async with connection(package, limit, revisions=only_old) as (site, client):
+            await client.call_tool("any")
+            with pytest.raises(package.McpError, match="Too many"):
+                await client.call_tool("any")
+            reply = site.replies[-1]
+            assert (reply.status_code, reply.headers["retry-after"]) == (429, "1000")
+
+    asyncio.run(main())
+
+
 def test_a_revision_without_the_error_answers_with_its_own_status(package: Any) -> None:
     async def main() -> None:
         only_old = [known for known in package.REVISIONS if known.id == OLD]

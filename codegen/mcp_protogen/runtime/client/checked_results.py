@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import InvalidAnswer, ProtocolError
+from ..core.errors import InvalidAnswer, Problem, ProtocolError
 from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
@@ -91,17 +91,15 @@ class KnownTools:
         check = self.checks.get(name)
         if check is None or has_failed(result):
             return
-        at = pointer_of(result, structured=True)
-        if not has_data(result):
-            raise InvalidAnswer(
-                f"the result of {name} has no structured content, which its output schema "
-                "requires",
-                [(at, "Field required")],
-            )
-        faults = check(result.data)
+        if has_data(result):
+            faults, what = check(result.data), "does not fit its output schema"
+        else:
+            faults = [Problem("", "Field required")]
+            what = "has no structured content, which its output schema requires"
         if faults:
+            at = pointer_of(result, structured=True)
             problems = [(at + pointer, message) for pointer, message in faults]
-            raise InvalidAnswer(f"the result of {name} does not fit its output schema", problems)
+            raise InvalidAnswer(f"the result of {name} {what}", problems)
 
 
 def find_known_tools(client: object) -> KnownTools:

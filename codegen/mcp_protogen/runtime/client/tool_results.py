@@ -66,16 +66,16 @@ def _build_adapter(as_: Any) -> TypeAdapter[Any]:
 
 
 def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
-    candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
 
     def validate(value: Any) -> Any:
         return adapter.validate_json(to_json(value))
 
-    for pointer, value in candidates:
+    for suffix, value in _candidates(result):
         try:
             return validate(value)
         except ValidationError as error:
+            pointer = pointer_of(result, structured=has_data(result)) + suffix
             faults = problems_within(error, value, pointer, validate)
             first = first or InvalidAnswer(f"the result of {method} does not fit the type", faults)
     assert first is not None
@@ -83,15 +83,14 @@ def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> 
 
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
-    """Yield possible meanings: only the wanted type can tell whether a value was wrapped."""
+    """Yield possible meanings, with pointers: only the wanted type tells if a value was wrapped."""
     structured = has_data(result)
-    at = pointer_of(result, structured=structured)
     value = result.data if structured else _parse_text(result.text)
-    yield at, value
+    yield "", value
     if is_object(value) and value.keys() == {_WRAPPED}:
-        yield f"{at}/{_WRAPPED}", value[_WRAPPED]
+        yield f"/{_WRAPPED}", value[_WRAPPED]
     if not structured:
-        yield at, result.text
+        yield "", result.text
 
 
 def pointer_of(result: ToolResult, *, structured: bool) -> str:

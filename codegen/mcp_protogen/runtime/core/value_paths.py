@@ -9,10 +9,7 @@ from .json import is_array, is_object
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """The first entry of an array or map that has these constants.
-
-    A new one gets them, and in a map, `key` as its name.
-    """
+    """An entry of an array or map, found by its constants; in a map, a new one is called `key`."""
 
     constants: Mapping[str, Any] = field(hash=False)
     key: str | None = None

@@ -102,12 +102,12 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def value_at(arguments: object, path: Iterable[str]) -> Any:
+def value_at(value: object, path: Iterable[str]) -> Any:
     for name in path:
-        if not is_object(arguments):
+        if not is_object(value):
             return None
-        arguments = arguments.get(name)
-    return arguments
+        value = value.get(name)
+    return value
 
 
 def text_of(value: object) -> str | None:
@@ -130,26 +130,19 @@ class HttpFacts:
     """What a revision says of HTTP: header fields that repeat parts of messages, and statuses."""
 
     def __init__(self, table: MessageCodec) -> None:
-        rules = table.rules
-        self._errors = table.errors
-        self.common: Final = tuple(field for field in rules.headers if field.header != _PARAM)
+        self.rules: Final = table.rules
+        self._table = table
+        self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
-        self.of_methods: Final[Mapping[str, tuple[HeaderField, ...]]] = {
-            method: spec.headers for method, spec in table.requests.items() if spec.headers
-        }
-        """Further ones, by method."""
-        self.marks_arguments: Final = len(self.common) < len(rules.headers)
+        self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
-        self.of_answers: Final = rules.answer_headers
-        self.cursors: Final = rules.cursor, rules.next_cursor
-        """The members of params and of pages."""
         codes = {error.name: code for code, error in table.errors.items()}
         self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
         """The code of a header field that differs from the message."""
 
     def status_and_delay(self, error: Mapping[str, Any]) -> tuple[int, float | None]:
         """Return the status of an error, and the seconds until the request may be repeated."""
-        spec = self._errors.get(error["code"])
+        spec = self._table.errors.get(error["code"])
         if spec is None:
             return 200, None
         member, unit = spec.retry or ("", "")
@@ -157,13 +150,17 @@ class HttpFacts:
         is_time = type(delay) in (int, float) and delay >= 0
         return spec.status, delay / (1000 if unit == "ms" else 1) if is_time else None
 
+    def of_method(self, method: str) -> tuple[HeaderField, ...]:
+        spec = self._table.requests.get(method)
+        return (*self.common, *(spec.headers if spec else ()))
+
     def request_fields(self, method: str, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        return _repeat((*self.common, *self.of_methods.get(method, ())), message)
+        return _repeat(self.of_method(method), message)
 
     def answer_fields(self, answer: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         error = answer.get("error")
         return _repeat(
-            self.of_answers, answer.get("result") if error is None else error.get("data")
+            self.rules.answer_headers, answer.get("result") if error is None else error.get("data")
         )
 
 

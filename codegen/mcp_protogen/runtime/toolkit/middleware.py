@@ -8,7 +8,6 @@ from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
 from ..core.connection_errors import StatusError
-from ..core.errors import McpError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared_member
@@ -67,8 +66,8 @@ class RateLimit:
     Each principal has its own limit, or each value of `key`; all unauthenticated clients share one.
     Without `methods` all requests except `ping` count. The error is that of the server's revision,
     or else has the code -32000, and the seconds to wait as `retryAfter` in its data; over HTTP its
-    status is 429, with `Retry-After`.
-    Raises `ValueError` for a rate or burst that lets nothing through.
+    status is 429, with `Retry-After`. Raises `ValueError` for a rate or burst that lets nothing
+    through.
     """
 
     def __init__(
@@ -109,13 +108,14 @@ class RateLimit:
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
+            code, data = RATE_LIMITED, {"retryAfter": seconds}
             for error in call.session.TABLE.errors.values():
                 if error.name == "RATE_LIMITED" and error.retry is not None:
                     member, unit = error.retry
-                    wait = ceil(seconds * (1000 if unit == "ms" else 1))
-                    raise McpError(error.code, text, {member: wait})
-            data, headers = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
-            raise StatusError(RATE_LIMITED, text, data, status=429, headers=headers)
+                    code, data = error.code, {member: ceil(seconds * (1000 if unit == "ms" else 1))}
+            # Revisions without the error need the status.
+            headers = {"retry-after": str(ceil(seconds))}
+            raise StatusError(code, text, data, status=429, headers=headers)
 
 
 class _Entry(NamedTuple):

@@ -180,7 +180,6 @@ class Mount(ABC):
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
         result: list[tuple[MountedItem, Any]] = []
-
         rules = outer.table.rules
 
         async def page(cursor: str | None) -> Page[Any]:
@@ -234,8 +233,8 @@ class Mount(ABC):
     def _with_full_uris(self, value: Any, members: Collection[str]) -> Any:
         """Return a result, list or block with the URIs that clients use."""
         if is_array(value):
-            items = [self._with_full_uris(item, members) for item in value]
-            return value if all(map(is_, items, value)) else items
+            copies = [self._with_full_uris(entry, members) for entry in value]
+            return value if all(map(is_, copies, value)) else copies
         if not isinstance(value, WireModel):
             return value
         changed: JSONObject = {}

@@ -12,15 +12,13 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
-from pydantic_core import to_json
-
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, validator_of
 from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
-from ..messages.jsonrpc import write_call, write_result
+from ..messages.jsonrpc import write_result
 from ..messages.method_table import EXTENSIONS, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
@@ -28,7 +26,6 @@ from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
 from .translator import Run, translator
 
-P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -194,23 +191,6 @@ class TranslatingTable(MethodTable):
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
-
-    def serialise_request(
-        self,
-        spec: RequestSpec[P, Any, Any],
-        id: RequestId,
-        params: P | None,
-        *,
-        meta: bytes | None = None,
-    ) -> bytes:
-        text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._name(spec.method)), text)
-
-    def serialise_notification(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
-    ) -> bytes:
-        text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._name(spec.method)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

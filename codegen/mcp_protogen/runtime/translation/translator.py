@@ -63,7 +63,7 @@ class Translator:
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raise `LookupError` for a type that a later revision on the way lacks.
+        Raise `LookupError` for a type that a revision on the way lacks.
         """
         there, then = self._type(name), self._following
         run = self._function_for(name) if name in self._direction.plans else None
@@ -208,8 +208,7 @@ def _members(
                     out[member] = result
                     if not result and member in emptied:
                         del out[member]
-                        if report.thorough:
-                            report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
+                        report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
         for member, text in add:
             if member not in out:
                 out = dict(out) if out is value else out
@@ -223,8 +222,7 @@ def _members(
 
 def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
     harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
-    if report.thorough or not harmless:
-        report.lose(at, "dropped", drop.why, harmless=harmless)
+    report.lose(at, "dropped", drop.why, harmless=harmless)
 
 
 def _move(
@@ -346,20 +344,20 @@ def translator(package: ModuleType, source: str, destination: str) -> Translator
     start, end = source, destination
     while start != end:
         # Each revision has a table to an older one, so the newer of two leads to where they meet.
-        step = package.__mcp_part__(f"translate.{module_name(max(start, end))}")
-        if step is None:
+        tables = package.__mcp_part__(f"translate.{module_name(max(start, end))}")
+        if tables is None:
             raise LookupError(f"{package.__name__} has no tables from {source} to {destination}")
         if start > end:
-            down.append(step.DOWN)
-            start = step.DOWN.destination
+            down.append(tables.DOWN)
+            start = tables.DOWN.destination
         else:
-            up.insert(0, step.UP)
-            end = step.UP.source
-    made: Translator | None = None
-    for direction in reversed([*down, *up]):
-        made = Translator(direction, made)
-    assert made is not None
-    return made
+            up.insert(0, tables.UP)
+            end = tables.UP.source
+    *earlier, last = *down, *up
+    chain = Translator(last)
+    for direction in reversed(earlier):
+        chain = Translator(direction, chain)
+    return chain
 
 
 def module_name(revision: str) -> str:

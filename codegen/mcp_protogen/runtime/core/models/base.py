@@ -297,7 +297,8 @@ def shape_of(cls: type[WireModel]) -> _Shape:
             if default is SUPPLIED:
                 model: Any = field.annotation
                 # Texts that the connection knows, such as names.
-                texts = {key: "" for key, f in model.__pydantic_fields__.items() if f.is_required()}
+                members = model.__pydantic_fields__.items()
+                texts = {key: "" for key, member in members if member.is_required()}
                 with BUILDING:
                     default = _shared[model] = _shared.get(model) or model(**texts)
             implied.append((name, wire_name, default))

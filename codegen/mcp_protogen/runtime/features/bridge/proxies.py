@@ -29,12 +29,7 @@ from ...rpc.jobs import Job, Serve
 from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_kinds import (
-    RELATED_TASK,
-    TASKS_EXTENSION,
-    tasks_declared,
-    without_tasks,
-)
+from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext

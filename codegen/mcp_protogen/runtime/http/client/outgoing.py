@@ -94,7 +94,7 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 class ProtocolState:
     def __init__(self) -> None:
-        self.table_of: Callable[[str], MessageCodec] | None = None
+        self.table_of: Callable[[str], MessageCodec] = dict[str, MessageCodec]().__getitem__
         """The table of a revision; raises `LookupError` for an unknown one."""
         self.opening: Message | None = None
         """The `initialize` request, repeated if the session is lost."""
@@ -117,10 +117,8 @@ class ProtocolState:
         return message
 
     def facts_of(self, message: Message) -> fields.HttpFacts:
-        revision = message.revision or self.agreed
-        if self.table_of is not None and revision is not None:
-            with suppress(LookupError):
-                return fields.facts_of(self.table_of(revision))
+        with suppress(LookupError):
+            return fields.facts_of(self.table_of(message.revision or self.agreed or ""))
         return _UNKNOWN
 
     def post_headers(self, message: Message) -> dict[str, str]:

@@ -7,13 +7,7 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
-from ...core.errors import (
-    METHOD_NOT_FOUND,
-    InvalidAnswer,
-    McpError,
-    ParseError,
-    RemoteError,
-)
+from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import USUAL
 from ...core.pagination import Page, items
@@ -111,8 +105,7 @@ async def posting(
 ) -> AsyncGenerator[HttpReply, None]:
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
-            facts = state.protocol.facts_of(message)
-            delay = None if reply.succeeded else await _delay_of(message, reply, attempts, facts)
+            delay = None if reply.succeeded else await _delay_of(state, message, reply, attempts)
             # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
             seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
@@ -124,7 +117,7 @@ async def posting(
 
 
 async def _delay_of(
-    message: Message, reply: HttpReply, attempts: int, facts: fields.HttpFacts
+    state: ClientState, message: Message, reply: HttpReply, attempts: int
 ) -> float | None:
     """Return the seconds until a refused message is repeated; None if that is the answer.
 
@@ -136,7 +129,7 @@ async def _delay_of(
         answer = _error_in(reply)
     if answer is None or answer.get("id") != message.id:
         return reply.delay(attempts)
-    _, stated = facts.status_and_delay(answer["error"])
+    _, stated = state.protocol.facts_of(message).status_and_delay(answer["error"])
     return None if stated is None else reply.delay(attempts, stated)
 
 
@@ -185,9 +178,8 @@ class PostedRequest:
     def _check_fields(self, reply: HttpReply) -> None:
         """Raise `InvalidAnswer` for a header field that differs from the answer."""
         facts = self._state.protocol.facts_of(self.message)
-        for value in read_values(reply.body).values if facts.of_answers else ():
-            answer = answer_in(value, self.message.id)
-            for name, said in facts.answer_fields(answer or {}):
+        for value in read_values(reply.body).values if facts.rules.answer_headers else ():
+            for name, said in facts.answer_fields(answer_in(value, self.message.id) or {}):
                 if reply.field(name) not in (None, said):
                     raise InvalidAnswer(f"{name.title()} differs from the answer")
 
@@ -321,13 +313,12 @@ async def relearn(state: ClientState, call: Message) -> bool:
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
-
-    asked, told = state.protocol.facts_of(call).cursors
+    rules = state.protocol.facts_of(call).rules
 
     async def page(cursor: str | None) -> Page[Any]:
-        params = {} if cursor is None else {asked: cursor}
+        params = {} if cursor is None else {rules.cursor: cursor}
         result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
-        following = result.get(told) if is_object(result) else None
+        following = result.get(rules.next_cursor) if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)
 

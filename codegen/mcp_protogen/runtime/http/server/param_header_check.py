@@ -127,7 +127,7 @@ def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = No
     """Return the refusal of a request whose header fields differ from its message."""
     status, _ = facts.status_and_delay({"code": facts.mismatch})
     text = f"Header mismatch: {reason}"
-    return HttpRefusal(status, text, code=facts.mismatch, id=id, data=data)
+    return HttpRefusal(max(status, 400), text, code=facts.mismatch, id=id, data=data)
 
 
 def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:

@@ -122,7 +122,7 @@ class HttpResponse(StreamSink):
         return self._answer_later(data, error)
 
     def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
-        if error is None and not self.facts.of_answers:
+        if error is None and not self.facts.rules.answer_headers:
             return self.exchange.respond(200, data)
         try:
             message = read_json(data)

@@ -30,7 +30,6 @@ from .response import HttpResponse, single_request
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
-
 _Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
 """A connection, and the header fields that repeat parts of a call, by their names in requests."""
 
@@ -128,7 +127,7 @@ class StatelessHttp:
                 self._check_field(field, exchange.fields.get(field.header.encode()), call)
             status, _ = facts.status_and_delay({"code": METHOD_NOT_FOUND})
             raise HttpRefusal.because(MethodNotFound(call.method, id=call.id), status)
-        fields = (*facts.common, *facts.of_methods.get(call.method, ()))
+        fields = facts.of_method(call.method)
         known = *opened, tuple((field.header.encode(), field) for field in fields)
         self._known[version, call.method] = known
         return known

@@ -24,7 +24,6 @@ from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ....rules import task_methods as methods
 from ....rules.task_kinds import RELATED_TASK, has_tasks, needs_extension, tasks_declared
-from ....rules.task_methods import CHANGED
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
@@ -60,7 +59,7 @@ async def follow(
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
-    spec, told = table.notifications[CHANGED], None
+    spec, told = table.notifications[methods.CHANGED], None
     with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)
@@ -119,7 +118,7 @@ class ExtensionClients(PlainClients):
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        wants = bool(self.handlers) and self._wants(context.meta)
+        wants = self.handlers and self._wants(context.meta)
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)

@@ -36,6 +36,8 @@ class SameClients(ExtensionClients):
             if "params" in question:
                 method = question["method"]
                 question["params"] = table.carry_in(method, "params", question["params"])
+        if error := task.get("error"):
+            error["code"] = table.code_that_came(methods.CALL, error["code"])
         if "result" in task:
             task["result"] = self.wire.read(task["result"]).to_wire()
         return task
