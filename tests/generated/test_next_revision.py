@@ -162,6 +162,7 @@ def test_moved_and_renamed_members_arrive_from_all_revisions(checkout: Checkout)
         ),
         *(("Annotations", old, NEXT, dated, moved) for old in REVISIONS[-2:]),
         ("Annotations", NEXT, NEWEST, moved, dated),
+        ("ModelPreferences", NEWEST, NEXT, {"hints": [{}]}, {"suggestions": [{"name": "any"}]}),
         ("PromptReference", NEWEST, NEXT, titled, {"type": "ref/prompt", "name": "a"}),
     ]
     given = [(name, source, destination, value) for name, source, destination, value, _ in cases]

@@ -35,12 +35,17 @@ _DECIDED: Final = {"source": "server/tools#tasks", "state": "dropped"}
 
 def published_schema() -> Json:
     """Return the schema of the revision as it would be published."""
+    document: Json = json.loads(read_snapshot(NEWEST))
+    add_extension(document["$defs"])
+    return document
+
+
+def add_extension(types: Json) -> None:
+    """Make the extension a part of the core in the definitions of a revision."""
     extension = _SCHEMA / "extensions" / ABSORBED
     facts, schema = (
         json.loads((extension / f"{name}.json").read_bytes()) for name in ("facts", "schema")
     )
-    document: Json = json.loads(read_snapshot(NEWEST))
-    types: Json = document["$defs"]
     own = {name: part for name, part in schema["$defs"].items() if name not in types}
     del own["TasksExtensionCapability"]  # the extension needs no declaration any more
     types |= own
@@ -56,7 +61,6 @@ def published_schema() -> Json:
         types[member["type"]]["properties"] |= types[member["from"]]["properties"]
     for role in ("Client", "Server"):
         types[f"{role}Capabilities"]["properties"][ABSORBED] = {"type": "object"}
-    return document
 
 
 def _ref(name: str) -> Json:

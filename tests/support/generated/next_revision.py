@@ -1,9 +1,9 @@
 """A copy of this checkout with one made-up revision more.
 
 It is the newest one with a request, a capability for it, and an optional member of an existing
-type. It lacks a member, has a type and a member under other names, and one inside a new object.
-Code and tests find everything relative to themselves, so a copy needs no switch for the place of
-schemas.
+type. It lacks a member, has a type and a member under other names, requires one that might be
+absent, and has one inside a new object. Code and tests find everything relative to themselves, so a
+copy needs no switch for the place of schemas.
 """
 
 import json
@@ -128,7 +128,7 @@ def _make_published(schema: Json) -> Json:
     types["ServerCapabilities"]["properties"]["measuring"] = _ref("JSONObject")
     types["Prompt"]["properties"]["language"] = string
     del types["PromptReference"]["properties"]["title"]
-    types["ModelSuggestion"] = types.pop("ModelHint")
+    types["ModelSuggestion"] = {**types.pop("ModelHint"), "required": ["name"]}
     preferences = types["ModelPreferences"]["properties"]
     preferences["suggestions"] = {"items": _ref("ModelSuggestion"), "type": "array"}
     del preferences["hints"]
@@ -198,6 +198,12 @@ _TRANSLATION: Final[Json] = {
             "at": ["ModelPreferences.suggestions"],
             "down": {"move": "hints"},
             "reason": "Suggestions were called hints.",
+            "source": "client/sampling#model-preferences",
+        },
+        {
+            "at": ["ModelSuggestion.name"],
+            "up": {"add": "any"},
+            "reason": "A suggestion has a name, which a hint may lack.",
             "source": "client/sampling#model-preferences",
         },
         {

@@ -43,7 +43,8 @@ def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     published.unlink()
     (schema / NEXT / "facts.json").write_bytes(compact(rehearsal.facts()))
-    (schema / NEXT / "translation.json").write_bytes(compact(rehearsal.translation()))
+    if rules := rehearsal.translation():
+        (schema / NEXT / "translation.json").write_bytes(compact(rules))
 
 
 def decide(checkout: Checkout, rehearsal: Rehearsal) -> Decisions:

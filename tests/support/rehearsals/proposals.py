@@ -16,6 +16,7 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import merge_patch
 
 from support.folders import ROOT
+from support.generated.absorbing_revision import ABSORBED, add_extension
 
 Json = dict[str, Any]
 
@@ -50,16 +51,20 @@ class Rehearsal:
         stated = (part.get("facts", {}) for part in self.parts)
         return reduce(merge_patch, stated, {"inherits": self.base})
 
-    def translation(self) -> Json:
-        """Return the rules that they decide."""
+    def translation(self) -> Json | None:
+        """Return the rules that they decide; None without any."""
         became: Json = reduce(merge_patch, (part.get("became", {}) for part in self.parts), {})
         rules = {key: self.collect(key) for key in ("rules", "errors")}
+        if not became and not any(rules.values()):
+            return None
         return {"older": self.base, "became": became, **rules}
 
     def publish(self, schema: Json) -> Json:
         """Return the schema of the base as these proposals would publish it."""
         published: Json = json.loads(json.dumps(schema))
         types: Json = published["$defs"]
+        if ABSORBED in self.collect("absorbs"):
+            add_extension(types)
         for part in self.parts:
             types |= part.get("types", {})
         for part in self.parts:
