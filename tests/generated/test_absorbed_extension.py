@@ -39,7 +39,7 @@ def draft_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def decided_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a read-only schema folder in which nothing is left to decide."""
+    """Return a read-only schema folder without open decisions."""
     folder = draft_in(tmp_path_factory.mktemp("decided"))
     decide(folder)
     write(ABSORBING, folder)

@@ -164,7 +164,7 @@ def test_an_error_has_its_status_and_says_when_to_repeat_the_request(package: An
     async def main() -> None:
         async with connection(package) as (site, client):
             busy = package.McpError(LIMITED, "Too many", {"retryAfterMs": 30})
-            # The client waits as long as it is told, and then repeats the request.
+            # The client waits for the delay, and then repeats the request.
             site.answers = [busy]
             await client.call_tool("any")
             statuses = [reply.status_code for reply in site.replies[-2:]]

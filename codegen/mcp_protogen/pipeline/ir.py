@@ -356,7 +356,7 @@ class RulesIR:
 
 @dataclass(frozen=True, slots=True)
 class PlacesIR:
-    """Where values stand that convenience functions read and write.
+    """The places of values that convenience functions read and write.
 
     `result` is the type of a tool's result, with the places of `tool`.
     """

@@ -68,7 +68,7 @@ def _ref(name: str) -> Json:
 
 
 def draft_in(place: Path) -> Path:
-    """Return a copy of the schema folder with the revision as it is drafted."""
+    """Return a copy of the schema folder with the draft of the revision."""
     folder = Path(shutil.copytree(_SCHEMA, place / "schema"))
     add(ABSORBING, json.dumps(published_schema()).encode(), Origin(), "published.json", folder)
     write(ABSORBING, folder)

@@ -1,4 +1,4 @@
-"""A made-up revision in which the values of results and tools are at other places.
+"""A made-up revision with the values of results and tools at other places.
 
 It is the newest one with `outputs` in place of `content` and `structuredContent` of results, and
 `outputVariants` in place of `outputSchema` of tools, which are unions by `kind`. Besides, a method

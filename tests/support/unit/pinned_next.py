@@ -1,4 +1,4 @@
-"""Schema folders in which a made-up next revision has just been pinned."""
+"""Schema folders with a made-up next revision that was just pinned."""
 
 import json
 import shutil

@@ -30,7 +30,7 @@ _EVERYWHERE = frozenset({"_meta", "resultType"})
 
 
 class Shape(NamedTuple):
-    """What two things need in common, and the parts that they may have in common."""
+    """The parts that two things must have in common, and those that they may."""
 
     kind: object
     parts: frozenset[str]

@@ -157,7 +157,7 @@ def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
 
 
 def _owners(place: str, shown: SchemaFacts) -> list[str]:
-    """Return the types in which a path begins."""
+    """Return the types at the beginning of a path."""
     methods = shown.skeleton.methods
     match place:
         case "cursor":
@@ -280,7 +280,7 @@ def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
 
 
 def _with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
-    """Yield what is sent, by kind and type, with the type of its `_meta`.
+    """Yield each kind of message and its type, with the type of its `_meta`.
 
     The kind of a type within messages is its name.
     """

@@ -146,7 +146,7 @@ class _SchemaFolder:
         return facts.document, patches
 
     def _rules_digest(self, revision: str, options: GenerationOptions) -> str:
-        """Return the digest of all that decides the steps to a revision from the one before."""
+        """Return the digest of the inputs to the steps from the revision before."""
         rules = self._translation(revision, options)
         between: list[Any] = []
         # One with the user's schema may be kept while revisions before it come and go.

@@ -29,7 +29,7 @@ def find_open_names(step: Translation) -> Iterator[Problem]:
 
 
 def _names_like(revision: RevisionIR, name: str) -> tuple[set[str], str]:
-    """Return all types, or all methods, and what they are called."""
+    """Return all types, or all methods, and their noun."""
     if name[:1].isupper():
         return {str(type_.name) for type_ in revision.types}, "type"
     return {method.method for method in revision.methods}, "method"

@@ -19,7 +19,7 @@ ValuePath: TypeAlias = tuple[str | PathEntry, ...]
 
 
 class ToolPlaces(NamedTuple):
-    """Where the result of a tool has its content, its structured value and its error flag."""
+    """The places of the content, the structured value and the error flag in the result of a tool."""
 
     content: ValuePath | None = ("content",)
     structured: ValuePath | None = ("structuredContent",)

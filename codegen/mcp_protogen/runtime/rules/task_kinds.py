@@ -2,7 +2,7 @@
 
 2025-11-25 has its own, requested by `params.task` (basic/utilities/tasks), 2026-07-28 an extension.
 The kind follows from the revision on the wire alone: neither switches on the other (SEP-2663,
-"Backward Compatibility"). Where the extension is part of the core, no message needs a declaration
+"Backward Compatibility"). In a core with the extension, no message needs a declaration
 (SEP-3392).
 """
 

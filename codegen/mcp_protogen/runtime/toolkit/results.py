@@ -209,7 +209,7 @@ class StructuredOutput:
 
     @cached_property
     def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
-        """A result as text, and the getter of what it shows and its value, in their order."""
+        """A result as text, and the getter of its shown text and its value, in their order."""
         value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
         text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
         marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]

@@ -80,7 +80,7 @@ class Members:
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
     moved and translated, and required members of the destination added, before those that move into
-    them; the functions of `finish` come last. What no move takes of its member is lost. Members of
+    them; the functions of `finish` come last. Parts that no move takes are lost. Members of
     `undefined`, which the source does not define, are dropped, and those of `emptied` if they are
     empty.
     """

@@ -70,7 +70,7 @@ def path_in(revision: str, place: str) -> str:
 
 
 def value_in(revision: str, place: str, owner: object, absent: object = None) -> Any:
-    """Return the value at a place in a message of a revision, or else `absent`."""
+    """Return the value at a place in a message of a revision; by default `absent`."""
     return member_at(owner, untyped_path(path_in(revision, place)), absent)
 
 

@@ -346,7 +346,7 @@ def places_of(model: type) -> ToolPlaces:
 
 
 def member_at(owner: object, path: ValuePath | None, absent: object = None) -> Any:
-    """Return the value at a path in a model or decoded JSON, or else `absent`."""
+    """Return the value at a path in a model or decoded JSON; by default `absent`."""
     if not path:
         return absent
     if isinstance(owner, WireModel):
