@@ -19,7 +19,7 @@ ValuePath: TypeAlias = tuple[str | PathEntry, ...]
 
 
 class ToolPlaces(NamedTuple):
-    """The places of the content, the structured value and the error flag in the result of a tool."""
+    """The places of content, structured value and error flag in the result of a tool."""
 
     content: ValuePath | None = ("content",)
     structured: ValuePath | None = ("structuredContent",)

@@ -20,7 +20,7 @@ class Report(NamedTuple):
             self.losses.append(Loss(pointer_of(place), what, why, harmless))
 
     def unite(self) -> None:
-        """Keep one loss of each kind at each place, and none inside a part that was lost as a whole."""
+        """Keep one loss of each kind at each place, and none inside a part that is lost."""
         dropped = (loss for loss in self.losses if loss.what == "dropped" and not loss.harmless)
         around = tuple(f"{loss.pointer}/" for loss in dropped)
         united: dict[tuple[str, What], Loss] = {}
