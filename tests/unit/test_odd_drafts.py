@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.inputs.todo import CHOICES
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from support import missing, tables
 from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
 from support.unit.schemas import STRING, record, ref
@@ -186,6 +186,24 @@ def test_a_decision_about_a_trait_stays(tmp_path: Path) -> None:
             write_file(schema, "facts", facts)
             assert write(NEXT, schema).files == ()
             assert read_traits(schema) == chosen
+
+
+def answer_another_way(defs: Json) -> None:
+    defs["ApproveResult"] = record(("approved",), approved={"type": "boolean"})
+    defs["InputResponse"]["anyOf"].append(ref("ApproveResult"))
+
+
+def test_a_function_for_values_that_a_union_lacked_is_left_to_a_person(tmp_path: Path) -> None:
+    schema = pin_changed(tmp_path, answer_another_way)
+    write(NEXT, schema)
+    document = read_file(schema, "translation")
+    (rule,) = document["rules"]
+    assert (rule["at"], rule["down"][CHOICES]) == (["InputResponse"], [{"apply": TODO}])
+    document["rules"] = [{**rule, "down": rule["down"][CHOICES][0]}]
+    write_file(schema, "translation", document)
+    assert write(NEXT, schema).files == ()
+    (problem,) = (p for p in check(NEXT, schema).problems if p.pointer.endswith("/down/apply"))
+    assert (problem.code, "conversions.py" in problem.hint) == ("to-decide", True)
 
 
 def test_a_draft_of_each_case_is_one_that_the_check_reads(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Places of values: facts that fit the types of a revision, and those that do not."""
 
+import json
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from mcp_protogen.pipeline.derive.revision import (
     normalise_revision,
 )
 from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.runtime.core.value_paths import ToolPlaces
 from support.generated.moved_results import with_outputs
@@ -87,6 +89,47 @@ def test_result_without_any_value_is_refused() -> None:
     (problem,) = refusal(STATELESS, tool_content=None, tool_structured=None)
     assert problem.message == "nothing says where CallToolResult has the value of a tool"
     assert problem.pointer == "/places/tool_content"
+
+
+def rename_method(source: RevisionSource, old: str, new: str) -> RevisionSource:
+    """Return a source whose schema and facts have another name for a method."""
+    schema, document = (
+        json.loads(json.dumps(part).replace(f'"{old}"', f'"{new}"'))
+        for part in (source.schema, source.facts.document)
+    )
+    facts = replace(source.facts, document=document)
+    return replace(source, schema=schema, facts=facts)
+
+
+OF_METHODS = {
+    "tools/call": ("tool_content", "tool_structured", "tool_error"),
+    "tools/list": ("tool_output_schema",),
+}
+
+
+@pytest.mark.parametrize("method", OF_METHODS)
+def test_places_in_results_of_a_method_that_is_gone_are_reported(method: str) -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    renamed = rename_method(source, method, "tools/other")
+    expected = [
+        ("facts-disagree", f"/places/{name}", f"the schema has no method {method}")
+        for name in OF_METHODS[method]
+    ]
+    with pytest.raises(ProblemError) as refused:
+        derive_revision(renamed)
+    problems = refused.value.problems
+    assert [(p.code, p.pointer, p.message) for p in problems] == expected
+    assert all(p.hint.startswith("write null") for p in problems)
+    borrowed = replace(renamed, facts=replace(renamed.facts, origin="another"))
+    warnings = derive_revision(borrowed).warnings
+    found = [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer]
+    assert found == expected
+    shown = SchemaFacts(STATELESS, normalise_revision(renamed)[0], renamed.schema)
+    drafted = places(renamed.facts.document["places"], shown)
+    assert {name for name in drafted if drafted[name]["path"] == TODO} == {*OF_METHODS[method]}
+    stated = {**renamed.facts.document["places"], **dict.fromkeys(OF_METHODS[method])}
+    without = replace(renamed.facts, document={**renamed.facts.document, "places": stated})
+    assert derive_revision(replace(renamed, facts=without)).warnings == ()
 
 
 def test_result_may_lack_the_other_places() -> None:

@@ -172,6 +172,34 @@ def test_an_arm_that_the_destination_lacks_needs_a_function(way: StepDirection, 
     assert made.plans["Block"] == plans.Arms("Block", "type", apply=judged)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_value_that_no_alternative_allows_there_cannot_be_kept(way: StepDirection) -> None:
+    text, link = a("Text", member("text", required=True)), a("Link", member("uri", required=True))
+    root = a("Params", member("block", ref("Block")))
+    few = (root, replace(union("Block", "Text"), tag=None), text)
+    many = (root, replace(union("Block", "Text", "Link"), tag=None), text, link)
+    start, end = order_sides(way, OLDEST, MIDDLE)
+    what = f"from {start} to {end}, Block: Link is not allowed here in {end}"
+    for action, code, message in (
+        ({"keep": True}, "bad-rule", f"{what}, so it cannot be kept"),
+        ({"finish": "link_as_text"}, "undecided-difference", what),
+    ):
+        with tables.case(action):
+            (problem,) = problems_of(*order_sides(way, many, few), rule("Block", **{way: action}))
+            assert (problem.code, problem.message) == (code, message)
+    made = direction(way, many, few, rule("Block", **{way: {"apply": "link_as_text"}}))
+    assert made.plans["Block"] == Whole("Block", apply=(Apply("link_as_text", WHY),))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_object_with_free_keys_is_allowed_where_the_same_is(way: StepDirection) -> None:
+    free = replace(union("Block", "Text"), arms=(ref("Text"), ir.MapOf(STRING)), tag=None)
+    text = a("Text", member("text", required=True))
+    older = (a("Params", member("block", ref("Block"))), free, text)
+    newer = (*older[:2], a("Text", *text.fields, X))
+    assert direction(way, *order_sides(way, older, newer)).source
+
+
 def test_a_value_without_a_required_member_cannot_be_kept() -> None:
     for way, fields in product(WAYS, ((X,), ())):
         with tables.case((way, fields)):

@@ -37,6 +37,7 @@ _ENOUGH = 10
 """A number of rounds after which facts and schema agree; each round may show new facts."""
 _TEXTS = "descriptions.json"
 _HINTS = {
+    "apply": "write a function of `translation/conversions.py`; add one if none is for such values",
     "path": "write where the value is now, such as outputs[kind=text].text; or null for the entry",
     "reason": "write why, in a sentence",
     "source": "write which page of the specification says so; correct the entry if it does not",

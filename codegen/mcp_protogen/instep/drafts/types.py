@@ -152,7 +152,7 @@ def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
     members = [
         shown.definitions.get(name, {}).get("properties", {}) for name in _owners(place, shown)
     ]
-    is_there = first == TODO or not members or any(first in found for found in members)
+    is_there = first == TODO or any(first in found for found in members)
     return fact if is_there else {"path": TODO, "source": TODO}
 
 

@@ -4,7 +4,7 @@ Facts of another revision may not fit. Then a result with a single required memb
 its structured value there (drafts of 2024: `toolResult`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import eq
@@ -32,6 +32,11 @@ from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePa
 Types = Mapping[str, TypeIR]
 
 _CALL, _LIST = "tools/call", "tools/list"
+_HINT = "write the path that the schema has, or null without one"
+_IN_RESULTS = {
+    _CALL: ("tool_content", "tool_structured", "tool_error"),
+    _LIST: ("tool_content_variant", "tool_output_schema"),
+}
 
 
 def only_list(type_: TypeIR | None) -> FieldIR | None:
@@ -47,6 +52,7 @@ def find_places(
     """Return the places of a revision, and a finding for each fact that does not fit."""
     reader = _Reader(facts, types)
     by_name = {method.method: method for method in methods}
+    reader.report_missing_methods(by_name)
     lists = [method for method in by_name.values() if "paginated" in method.traits]
     listed = by_name.get(_LIST)
     tools = only_list(types.get(listed.results[0])) if listed and listed.results else None
@@ -76,6 +82,14 @@ class _Reader:
     facts: Facts
     types: Types
     findings: list[Finding] = field(default_factory=list[Finding])
+
+    def report_missing_methods(self, methods: Container[str]) -> None:
+        """Report the places in results of methods that the revision lacks."""
+        hint = "write null: only a method of that name is known to have it"
+        for method, names in _IN_RESULTS.items():
+            for name in names if method not in methods else ():
+                if self.facts.path_of(name) not in ("", TODO):
+                    self._report(name, f"the schema has no method {method}", hint)
 
     def tool_places(self, result: str) -> ToolPlaces | None:
         content = self.path("tool_content", [Ref(result)], _is_list)
@@ -130,9 +144,8 @@ class _Reader:
         values = [member for member in fields if member.required and member.type == Anything()]
         return (values[0].wire,) if len(values) == 1 else None
 
-    def _report(self, name: str, message: str) -> None:
+    def _report(self, name: str, message: str, hint: str = _HINT) -> None:
         pointer = jsonpointer.join("places", name)
-        hint = "write the path that the schema has, or null without one"
         self.findings.append(("facts-disagree", message, pointer, hint))
 
 

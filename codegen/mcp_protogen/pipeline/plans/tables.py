@@ -173,7 +173,7 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
     message = f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}"
     if kept := walk.actions.of(place_in(at), "keep"):
         place, _, pointer = kept.place.partition("#")
-        hint = "write add with a value for a member, or apply with a function for an arm"
+        hint = "write add with a value for a member, or apply with a function for an arm or a union"
         return Problem("bad-rule", f"{message}, so it cannot be kept", place, pointer, hint)
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a translation rule that decides it: here, or in a file given with --rules"

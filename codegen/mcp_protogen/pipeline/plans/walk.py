@@ -358,8 +358,8 @@ class Walk:
         for arm in ours:
             counterpart = self._counterpart(arm, theirs)
             if counterpart is None:
-                # Without a counterpart, an action at the union must exclude such values.
-                if not self.actions.at(at):
+                # Without a counterpart, a function at the union must exclude such values.
+                if not self.actions.of(at, "apply"):
                     self._undecide(
                         at, f"{describe(arm)} is not allowed here in {self.destination.id}"
                     )
@@ -376,8 +376,9 @@ class Walk:
         return When(tuple(cases), last) if cases else last
 
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
-        name = arm.name if isinstance(arm, Ref) else ""
-        names = {name, *self.actions.other_names(name)}
+        if not isinstance(arm, Ref):
+            return arm if arm in theirs else None
+        names = {arm.name, *self.actions.other_names(arm.name)}
         refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
         return next((ref for ref in refs if ref.name in names), None)
 
