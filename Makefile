@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASING := build/releasing
 
-.PHONY: help setup quick demo test test-all mutants check golden conformance records report bench site release workflows clean
+.PHONY: help setup quick demo test test-all mutants check golden conformance records rehearse report bench site release workflows clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -61,6 +61,9 @@ conformance: $(READY) ## Run the official suite, and write docs/conformance.md
 
 records: $(READY) ## Compare all types with the schemas, talk to all peers, and record the results
 	PYTHONPATH=tests $(BIN)/python -m support.report.recording
+
+rehearse: $(READY) ## Make a revision of each proposal in schema/rehearsals, and record the results
+	PYTHONPATH=tests $(BIN)/python -m support.rehearsals
 
 report: $(READY) ## Write docs/generated-artifacts.md from schema/ and the records
 	PYTHONPATH=tests $(BIN)/python -m support.report.page

@@ -28,7 +28,11 @@ class DataFolders(BuildHookInterface):
         if version == "standard":
             build_data["force_include"] |= {
                 "templates": "mcp_protogen/templates",
-                "schema": "mcp_protogen/schema",
+                **{
+                    f"schema/{path.name}": f"mcp_protogen/schema/{path.name}"
+                    for path in Path(self.root, "schema").iterdir()
+                    if path.name != "rehearsals"
+                },
             }
             self.temporary = Path(mkdtemp())
             place = self.temporary / "mcp-protogen.cdx.json"

@@ -24,7 +24,7 @@ class Distribution:
     metadata: frozenset[str]
     """The files of the wheel's `.dist-info`."""
     left_out: frozenset[str] = frozenset()
-    """Files of the sources that are not in the wheel."""
+    """Files or folders of the sources that are not in the wheel."""
 
 
 _USUAL: Final = frozenset({"METADATA", "RECORD", "WHEEL"})
@@ -46,7 +46,7 @@ DISTRIBUTIONS: Final = (
             ("pyproject.toml", "pyproject.toml"),
         ),
         metadata=_USUAL | {"entry_points.txt", "licenses/LICENSE", "sboms/mcp-protogen.cdx.json"},
-        left_out=frozenset({f"{RUNTIME}/pyproject.toml"}),
+        left_out=frozenset({f"{RUNTIME}/pyproject.toml", "schema/rehearsals"}),
     ),
     Distribution(
         name="mcp_protogen_runtime",
@@ -63,7 +63,9 @@ def _map_files(tree: Path, places: Iterable[tuple[str, str]], left_out: frozense
     for source, destination in places:
         root = tree / source
         for path in root.rglob("*") if root.is_dir() else (root,):
-            if _is_source(path) and path.relative_to(tree).as_posix() not in left_out:
+            relative = path.relative_to(tree)
+            places_above = {place.as_posix() for place in (relative, *relative.parents)}
+            if _is_source(path) and left_out.isdisjoint(places_above):
                 below = path.relative_to(root).as_posix() if root.is_dir() else ""
                 found.add("/".join(part for part in (destination, below) if part))
     return found

@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs import facts
-from mcp_protogen.runtime.core import errors
-from mcp_protogen.runtime.http.server.response import HANDSHAKE, STATELESS
 
 from website.markdown import table
 
@@ -38,17 +36,27 @@ def fields() -> str:
 
 
 def statuses() -> str:
-    """Return the table of statuses by the code of an error."""
+    """Return the table of statuses by the code of an error and by revision."""
+    folder = schema_folder()
+    known = {
+        revision: facts.load(folder, revision).document["errors"]
+        for revision in facts.revisions_with_facts(folder)
+    }
     names = {
-        value: name.replace("_", " ").lower()
-        for name, value in vars(errors).items()
-        if name.isupper() and isinstance(value, int)
+        int(code): fact["name"].replace("_", " ").lower()
+        for errors in known.values()
+        for code, fact in errors.items()
+        if fact.get("http_status")
     }
     rows = (
-        (f"`{code}`", names[code], *(str(era.get(code, 200)) for era in (HANDSHAKE, STATELESS)))
-        for code in sorted({*HANDSHAKE, *STATELESS}, reverse=True)
+        (f"`{code}`", names[code], *(_status(errors.get(str(code))) for errors in known.values()))
+        for code in sorted(names, reverse=True)
     )
-    return table(("code", "error", "with a handshake", "without"), rows)
+    return table(("code", "error", *known), rows)
+
+
+def _status(fact: Mapping[str, Any] | None) -> str:
+    return _NONE if fact is None else str(fact.get("http_status", 200))
 
 
 def _transport(headers: Mapping[str, Any]) -> str:

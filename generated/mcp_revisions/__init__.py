@@ -255,46 +255,22 @@ def __mcp_part__(name: str) -> ModuleType | None:
         from .translate import adapters
 
         return adapters
-    if name == "translate.v2024_11_05__v2025_03_26":
-        from .translate import v2024_11_05__v2025_03_26
+    if name == "translate.v2025_03_26":
+        from .translate import v2025_03_26
 
-        return v2024_11_05__v2025_03_26
-    if name == "translate.v2024_11_05__v2025_06_18":
-        from .translate import v2024_11_05__v2025_06_18
+        return v2025_03_26
+    if name == "translate.v2025_06_18":
+        from .translate import v2025_06_18
 
-        return v2024_11_05__v2025_06_18
-    if name == "translate.v2024_11_05__v2025_11_25":
-        from .translate import v2024_11_05__v2025_11_25
+        return v2025_06_18
+    if name == "translate.v2025_11_25":
+        from .translate import v2025_11_25
 
-        return v2024_11_05__v2025_11_25
-    if name == "translate.v2024_11_05__v2026_07_28":
-        from .translate import v2024_11_05__v2026_07_28
+        return v2025_11_25
+    if name == "translate.v2026_07_28":
+        from .translate import v2026_07_28
 
-        return v2024_11_05__v2026_07_28
-    if name == "translate.v2025_03_26__v2025_06_18":
-        from .translate import v2025_03_26__v2025_06_18
-
-        return v2025_03_26__v2025_06_18
-    if name == "translate.v2025_03_26__v2025_11_25":
-        from .translate import v2025_03_26__v2025_11_25
-
-        return v2025_03_26__v2025_11_25
-    if name == "translate.v2025_03_26__v2026_07_28":
-        from .translate import v2025_03_26__v2026_07_28
-
-        return v2025_03_26__v2026_07_28
-    if name == "translate.v2025_06_18__v2025_11_25":
-        from .translate import v2025_06_18__v2025_11_25
-
-        return v2025_06_18__v2025_11_25
-    if name == "translate.v2025_06_18__v2026_07_28":
-        from .translate import v2025_06_18__v2026_07_28
-
-        return v2025_06_18__v2026_07_28
-    if name == "translate.v2025_11_25__v2026_07_28":
-        from .translate import v2025_11_25__v2026_07_28
-
-        return v2025_11_25__v2026_07_28
+        return v2026_07_28
     return None
 
 

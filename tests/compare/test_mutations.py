@@ -45,7 +45,6 @@ UNREAD = {
     "/capabilities/[^/]+/[^/]+/kind$": "Whether a capability is a flag follows from the schema.",
     "/lifecycle/era$": "How sessions begin follows from the methods of the schema.",
     "(subscriptionId|model-immediate-response)/on$": "Their types are named, in `of`.",
-    "/implied_by/": "That a capability is implied counts; the object around it is in its path.",
     "/methods/[^/]+/(kind|message|params|params_required|results|senders)$": (
         "The schema shows these; facts that contradict it are left out, with a note."
     ),

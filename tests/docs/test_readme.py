@@ -162,6 +162,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "golden",
         "conformance",
         "records",
+        "rehearse",
         "report",
         "bench",
         "site",

@@ -280,6 +280,8 @@ IN_RESULTS: dict[str, set[str]] = {
     "Server": set(),
     "Session": {"input_required"},
 }
+# A revision with tasks in its core has them in its own client.
+OF_TASKS = {"listen_to_tasks", "start_task", "task"}
 TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schemas"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }
@@ -301,9 +303,10 @@ def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str
     for side, usual in PUBLIC.items():
         cls: type[Any] = getattr(pkg, side)
         expected = usual | (IN_RESULTS[side] if asks_in_results else set[str]())
-        # The docstring of a stub names its method in the first line.
-        first = {name: (getattr(cls, name).__doc__ or "").split("\n")[0] for name in vars(cls)}
-        stubs = {name for name, line in first.items() if any(method in line for method in methods)}
+        expected |= OF_TASKS if issubclass(cls, mcp_revisions.TaskCalls) else set[str]()
+        # The docstring of a stub names its method in the first paragraph.
+        first = {name: (getattr(cls, name).__doc__ or "").split("\n\n")[0] for name in vars(cls)}
+        stubs = {name for name, text in first.items() if any(method in text for method in methods)}
         assert stubs.isdisjoint(expected), side
         assert _names_of(cls) - stubs == expected, side
 

@@ -88,6 +88,15 @@ app.run()
 """.replace("vNEXT", f"v{NEXT.replace('-', '_')}")
 
 
+TRANSLATE = """
+import json, sys
+from mcp_revisions import translate
+
+values = json.loads(sys.argv[1])
+print(json.dumps([translate(value, *way, type=name).value for name, *way, value in values]))
+"""
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made = copy_checkout(tmp_path_factory.mktemp("next"))
@@ -136,6 +145,31 @@ def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> N
     ungated = f"{METHOD} needs the capability server.measuring, which is not declared"
     said = checkout.run("generated/program.py").splitlines()
     assert said == [f"{NEXT} 9", f"{NEXT} {ungated}", f"{NEWEST} {ungated}"]
+
+
+def test_moved_and_renamed_members_arrive_from_all_revisions(checkout: Checkout) -> None:
+    named, dated = [{"name": "a"}], {"lastModified": "2026-01-01", "priority": 1}
+    moved = {"history": {"modified": "2026-01-01"}, "priority": 1}
+    titled = {"type": "ref/prompt", "name": "a", "title": "A"}
+    cases: list[tuple[str, str, str, object, object]] = [
+        *(
+            ("ModelPreferences", old, NEXT, {"hints": named}, {"suggestions": named})
+            for old in REVISIONS
+        ),
+        *(
+            ("ModelPreferences", NEXT, old, {"suggestions": named}, {"hints": named})
+            for old in REVISIONS
+        ),
+        *(("Annotations", old, NEXT, dated, moved) for old in REVISIONS[-2:]),
+        ("Annotations", NEXT, NEWEST, moved, dated),
+        ("ModelPreferences", NEWEST, NEXT, {"hints": [{}]}, {"suggestions": [{"name": "any"}]}),
+        ("PromptReference", NEWEST, NEXT, titled, {"type": "ref/prompt", "name": "a"}),
+    ]
+    given = [(name, source, destination, value) for name, source, destination, value, _ in cases]
+    said = checkout.run("-c", TRANSLATE, json.dumps(given))
+    for asked, translated in zip(cases, json.loads(said), strict=True):
+        with case(asked[:3]):
+            assert translated == asked[4]
 
 
 def test_next_revision_is_typed(checkout: Checkout) -> None:

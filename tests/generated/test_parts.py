@@ -72,14 +72,14 @@ def generated_of(selection: PartSelection) -> dict[Path, str]:
     renderer = Renderer(templates_folder())
     apps = [
         generated_module
-        for generated_module in package_modules((LISTED,), selection, renderer)
+        for generated_module in package_modules((LISTED,), (), selection, renderer)
         if generated_module.path == "app.py"
     ]
     for module in (*apps, *shared_modules((), selection, renderer)):
         found[copied_package() / module.path] = module.text
     if "translate" in selection.modules:
-        pair = copied_package() / "translate" / f"{FOLDER}__v2025_03_26.py"
-        found[pair] = pair.read_text()
+        table = copied_package() / "translate" / "v2025_03_26.py"
+        found[table] = table.read_text()
     return found
 
 

@@ -24,7 +24,7 @@ def test_audio_becomes_resource_with_same_bytes() -> None:
     assert type(outcome.value) is load(OLD).models.CallToolResult
     assert (block.type, block.resource.blob) == ("resource", "aGk=")
     assert block.resource.mime_type == "audio/wav"
-    assert losses(outcome)[0] == ("/content/0", "replaced", False)
+    assert ("/content/0", "replaced", False) in losses(outcome)
 
 
 def test_audio_in_sampling_becomes_a_note_and_text_keeps_its_annotations() -> None:
@@ -200,7 +200,7 @@ def test_revisions_are_named_or_given_as_modules() -> None:
 def test_missing_translation_is_reported() -> None:
     with pytest.raises(LookupError, match="has no equivalent of Task"):
         pkg.translate({}, NEW, LAST, type="Task")
-    with pytest.raises(LookupError, match="no table between"):
+    with pytest.raises(LookupError, match="no tables from"):
         pkg.translate({}, NEW, "2020-01-01", type="Tool")
     with pytest.raises(TypeError, match="type="):
         pkg.translate({}, NEW, LAST)
@@ -210,9 +210,7 @@ def test_missing_translation_is_reported() -> None:
 
 def test_a_package_and_its_function_share_a_name() -> None:
     from mcp_revisions import translate
-    from mcp_revisions.translate import (
-        v2024_11_05__v2025_03_26 as tables,
-    )
+    from mcp_revisions.translate import v2025_03_26 as tables
 
     assert translate({}, OLD, OLD, type="Tool").value == {}
     assert tables.UP.source == OLD

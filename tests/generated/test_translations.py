@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from mcp_protogen.base.names import module_name
+from mcp_protogen.runtime.core.revision import load_generated
 from mcp_revisions import Untranslatable
 from support import tables
 from support.generated import oracle
-from support.generated.golden_package import REVISIONS
+from support.generated.golden_package import PACKAGE, REVISIONS
 from support.generated.instances import Instances
 from support.generated.translations import (
     PAIRS,
@@ -93,33 +95,41 @@ def test_lifted_value_comes_back_unchanged(older: str, newer: str) -> None:
             for_all_values(older, name, check)
 
 
-@pytest.mark.parametrize(("oldest", "middle", "newest"), list(combinations(REVISIONS, 3)))
-@pytest.mark.parametrize("way", ["up", "down"])
-def test_direct_table_equals_its_steps(way: str, oldest: str, middle: str, newest: str) -> None:
-    source, destination = (oldest, newest) if way == "up" else (newest, oldest)
-    first, second = dict(names(source, middle)), dict(names(middle, destination))
+@pytest.mark.parametrize(("source", "destination"), PAIRS)
+def test_way_over_several_steps_is_that_of_each_of_them(source: str, destination: str) -> None:
+    way = [*REVISIONS[:: 1 if source < destination else -1]]
+    way = way[way.index(source) : way.index(destination) + 1]
 
     def check(value: Any) -> None:
+        before, at = value, name
         try:
-            half = translator(source, middle).translate(value, name)
-            whole = translator(middle, destination).translate(half.value, first[name])
+            for start, end in pairwise(way):
+                value = translator(start, end).translate(value, at).value
+                at = translator(start, end).becomes(at)
         except Untranslatable:
             with pytest.raises(Untranslatable):
-                translator(source, destination).translate(value, name)
+                translator(source, destination).translate(before, name)
             return
-        direct = translator(source, destination).translate(value, name)
-        assert direct.value == whole.value, f"{name}: {value}"
+        whole = translator(source, destination).translate(before, name)
+        assert (whole.value, becomes) == (value, at), f"{name}: {before}"
+        places = [(loss.pointer, loss.what) for loss in whole.losses]
+        assert len(places) == len(set(places)), f"{name}: {whole.losses}"
 
-    for name, _ in names(source, destination):
-        if name in first and first[name] in second:
-            for_all_values(source, name, check)
+    for pair in names(source, destination):
+        name, becomes = pair
+        for_all_values(source, name, check)
 
 
 def test_messages_that_do_not_change_have_no_translation() -> None:
     unchanged = 0
-    for older, newer in PAIRS:
-        for there in (translator(older, newer), translator(newer, older)):
-            for method, steps in there.direction.methods.items():
+    for newer in REVISIONS[1:]:
+        tables_of_step = load_generated(PACKAGE.name).__mcp_part__(
+            f"translate.{module_name(newer)}"
+        )
+        assert tables_of_step is not None
+        for direction in (tables_of_step.UP, tables_of_step.DOWN):
+            there = translator(direction.source, direction.destination)
+            for method, steps in direction.methods.items():
                 params, result = there.message(method, "params"), there.message(method, "result")
                 assert (params is None) == (steps.params is None)
                 assert (result is None) == (steps.result is None)

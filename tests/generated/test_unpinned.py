@@ -11,7 +11,6 @@ import pytest
 from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
-from pydantic import ValidationError
 from support import missing
 from support.generated.golden_package import REVISIONS
 from support.generated.type_checkers import assert_nothing_found
@@ -48,15 +47,6 @@ def make_package(file: str, revision: str, folder: Path) -> Path:
     return place
 
 
-def params(spec: Any, models: Any, **members: Any) -> Any:
-    """Return params, with the client's name that only some drafts require."""
-    try:
-        return spec.params(**members)
-    except ValidationError:
-        meta = models.RequestMetaObject(client_info=models.Implementation(name="c", version="1"))
-        return spec.params(meta=meta, **members)
-
-
 def greet(self: Any, name: str) -> str:
     """Say hello."""
     return f"Hello, {name}"
@@ -67,11 +57,10 @@ async def call_server(package: Any, revision: str) -> tuple[list[str], dict[str,
     module = package.load(revision)
     greeter: Any = type("Greeter", (package.Toolkit, module.Server), {"greet": package.tool(greet)})
     async with package.connect_in_memory(module.Client(), greeter()) as client:
-        methods, models = module.methods, module.models
         listing = client.iter_tools()
-        call = params(methods.CALL_TOOL, models, name="greet", arguments={"name": "Ada"})
+        call = module.methods.CALL_TOOL.params(name="greet", arguments={"name": "Ada"})
         return [tool.name async for tool in listing], (
-            await client.request(methods.CALL_TOOL, call)
+            await client.request(module.methods.CALL_TOOL, call)
         ).to_wire()
 
 

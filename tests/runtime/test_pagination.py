@@ -3,33 +3,25 @@
 import asyncio
 import tracemalloc
 from contextlib import suppress
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import InvalidParams
-from mcp_protogen.runtime.core.pagination import items, page
+from mcp_protogen.runtime.core.pagination import Page, items, page
 from support.tables import case
-
-
-class ListedPage(NamedTuple):
-    """A page as a client gets it."""
-
-    names: list[int]
-    next_cursor: str | None
 
 
 @pytest.mark.shows("S2-07")
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
 def test_all_pages_are_the_list(numbers: list[int], size: int) -> None:
-    async def fetch(cursor: str | None) -> ListedPage:
+    async def fetch(cursor: str | None) -> Page[int]:
         one = page(numbers, cursor, size)
         assert len(one.items) <= size
-        return ListedPage(one.items, one.next_cursor)
+        return one
 
     async def walk() -> list[int]:
-        return [number async for number in items(fetch, lambda listed: listed.names, lambda: 30)]
+        return [number async for number in items(fetch, lambda: 30)]
 
     assert asyncio.run(walk()) == numbers
 
@@ -62,14 +54,14 @@ def test_a_page_has_items() -> None:
 def test_the_cursors_of_many_pages_are_not_all_held() -> None:
     numbers = iter(range(50))
 
-    async def fetch(cursor: str | None) -> ListedPage:
+    async def fetch(cursor: str | None) -> Page[int]:
         number = next(numbers, None)
-        return ListedPage([1], None if number is None else "x" * 10_000 + str(number))
+        return Page([1], None if number is None else "x" * 10_000 + str(number))
 
     async def walk() -> int:
         tracemalloc.start()
         try:
-            async for _ in items(fetch, lambda listed: listed.names, lambda: 100):
+            async for _ in items(fetch, lambda: 100):
                 pass
             return tracemalloc.get_traced_memory()[1]
         finally:
@@ -79,30 +71,30 @@ def test_the_cursors_of_many_pages_are_not_all_held() -> None:
 
 
 def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixture) -> None:
-    last = ListedPage([3, 4], None)
-    lists: list[tuple[dict[str | None, ListedPage], list[int], int]] = [
+    last = Page([3, 4], None)
+    lists: list[tuple[dict[str | None, Page[int]], list[int], int]] = [
         # An empty cursor ends the list.
-        ({None: ListedPage([1, 2], "")}, [1, 2], 1),
-        ({None: ListedPage([1, 2], "a"), "a": ListedPage([3], "")}, [1, 2, 3], 2),
-        ({None: ListedPage([1, 2], "a"), "a": ListedPage([1, 2], "")}, [1, 2], 2),
+        ({None: Page([1, 2], "")}, [1, 2], 1),
+        ({None: Page([1, 2], "a"), "a": Page([3], "")}, [1, 2, 3], 2),
+        ({None: Page([1, 2], "a"), "a": Page([1, 2], "")}, [1, 2], 2),
         # The server ignores cursors.
-        ({None: ListedPage([1, 2], "a"), "a": ListedPage([1, 2], "a")}, [1, 2], 2),
-        ({None: ListedPage([], "a"), "a": ListedPage([], "a")}, [], 2),
+        ({None: Page([1, 2], "a"), "a": Page([1, 2], "a")}, [1, 2], 2),
+        ({None: Page([], "a"), "a": Page([], "a")}, [], 2),
         # A further page points to itself.
-        ({None: ListedPage([1, 2], "a"), "a": ListedPage([3], "a")}, [1, 2, 3], 2),
+        ({None: Page([1, 2], "a"), "a": Page([3], "a")}, [1, 2, 3], 2),
         # The pages are a cycle.
         (
-            {None: ListedPage([1], "a"), "a": ListedPage([2], "b"), "b": ListedPage([1], "a")},
+            {None: Page([1], "a"), "a": Page([2], "b"), "b": Page([1], "a")},
             [1, 2],
             3,
         ),
         (
-            {None: ListedPage([1], "a"), "a": ListedPage([2], "b"), "b": ListedPage([3], "a")},
+            {None: Page([1], "a"), "a": Page([2], "b"), "b": Page([3], "a")},
             [1, 2, 3],
             3,
         ),
         # Equal pages are fine as long as the cursor gets on.
-        ({None: ListedPage([1], "a"), "a": ListedPage([1], "b"), "b": last}, [1, 1, 3, 4], 3),
+        ({None: Page([1], "a"), "a": Page([1], "b"), "b": last}, [1, 1, 3, 4], 3),
     ]
     for pages, expected, requests in lists:
         with case(pages):
@@ -113,9 +105,9 @@ def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixtur
             assert ("cut short" in caplog.text) == (last not in pages.values())
 
 
-async def listed_items(pages: dict[str | None, ListedPage], asked: list[str | None]) -> list[int]:
-    async def fetch(cursor: str | None) -> ListedPage:
+async def listed_items(pages: dict[str | None, Page[int]], asked: list[str | None]) -> list[int]:
+    async def fetch(cursor: str | None) -> Page[int]:
         asked.append(cursor)
         return pages[cursor]
 
-    return [number async for number in items(fetch, lambda listed: listed.names, lambda: 9)]
+    return [number async for number in items(fetch, lambda: 9)]

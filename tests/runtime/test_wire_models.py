@@ -439,6 +439,43 @@ def test_the_first_of_a_long_line_of_classes_can_be_used(monkeypatch: pytest.Mon
             assert last.from_wire(wire).to_wire() == wire
 
 
+def test_a_large_ring_of_classes_reads_as_a_small_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 300
+    source = f"from typing import *\nfrom {WireModel.__module__} import WireModel\n"
+    source += "from pydantic import Field\n"
+    for number in range(size):
+        following = [f"Link{(number + step) % size}" for step in (1, 2)]
+        source += f"class Link{number}(WireModel):\n"
+        source += f"    kind: Literal['{number}'] = '{number}'\n    note: str | None = None\n"
+        source += (
+            f"    next: Annotated['{following[0]} | {following[1]}', Field(discriminator='kind')]"
+        )
+        source += " | None = None\n"
+    module = ModuleType("ring")
+    monkeypatch.setitem(sys.modules, "ring", module)
+    exec(source, vars(module))
+    first: type[WireModel] = vars(module)["Link0"]
+
+    def nest(last: JsonObject) -> JsonObject:
+        for number in range(78, -1, -2):
+            last = {"kind": str(number), "next": last}
+        return last
+
+    wire = nest({"kind": "80", "note": "end", "more": [None]})
+    for read in (first.from_wire(wire), first.from_json(json.dumps(wire))):
+        assert read.to_wire() == json.loads(read.to_json()) == wire
+        assert read.model_copy(deep=True) == read
+    wrong: tuple[tuple[JsonObject, str], ...] = (
+        ({"kind": "80", "note": 1}, "string_type"),
+        ({"kind": "81"}, "union_tag_invalid"),
+    )
+    for last, kind in wrong:
+        with case(kind), pytest.raises(ValidationError) as caught:
+            first.from_wire(nest(last))
+        (error,) = caught.value.errors()
+        assert (error["type"], error["loc"].count("next")) == (kind, 40)
+
+
 def test_a_result_of_a_tool_and_its_json_say_the_same() -> None:
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     for failed in (True, False):

@@ -11,6 +11,7 @@ from typing import Any, cast
 import httpx2
 import pytest
 from mcp_protogen.runtime.core import recent_names
+from mcp_protogen.runtime.core.spec import Rules
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client.client_state import ClientState
 from mcp_protogen.runtime.http.client.outgoing import request_of
@@ -340,7 +341,8 @@ class TestCorrection:
 
         monkeypatch.setattr(http_request, "ask", ask)
         log = logging.getLogger("test")
-        protocol = SimpleNamespace(post_headers=str)
+        facts = SimpleNamespace(rules=Rules())
+        protocol = SimpleNamespace(post_headers=str, facts_of=lambda _: facts)
         state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))
         call = request_of("2", "tools/call", {"_meta": {}})
         assert not asyncio.run(http_request.relearn(state, call))

@@ -7,11 +7,9 @@ from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import models as old
 from mcp_revisions.v2026_07_28.models import ElicitRequestParams
-from support.revisions import ERAS, OLD, STATELESS
+from support.revisions import ERAS, STATELESS
 from support.sessions.talking import client, content_of, models, pkg, stub, tools
 from support.tables import case
-
-METHODS = {OLD: handshake.methods, STATELESS: stateless.methods}
 
 
 async def accept(self: object, params: ElicitRequestParams) -> Any:
@@ -45,7 +43,7 @@ async def test_whole_params_and_members_have_the_same_result() -> None:
         ours: Any = client(revision)
         with case(revision):
             async with pkg.connect_in_memory(ours, tools(revision, echoes)) as one:
-                spec = METHODS[revision].CALL_TOOL
+                spec = pkg.load(revision).methods.CALL_TOOL
                 assert await one.request(spec, params) == await one.call_tool("x", {"a": 1})
 
 

@@ -1,10 +1,11 @@
 """Fast generation, for tests about the use of the files."""
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mcp_protogen.base.names import extension_module, module_name
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.output.trial import Trial, start_trial
@@ -38,14 +39,17 @@ def generate_little(options: GenerationOptions, tell: object = None) -> Package:
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs)
 
 
-def require_importable(package: Package) -> None:
-    """Raise `ProblemError` for each module of a package that cannot be imported."""
+def require_importable(package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
+    """Raise `ProblemError` for each module of a package that cannot be imported.
+
+    Connect the `untried` revisions, and return warnings.
+    """
     said = package.inputs.options
     templates = Path() if "templates" in said else None
     target = TargetOptions() if "target" in said else None
     options = GenerationOptions((), templates=templates, runtime=said.get("runtime"), target=target)
     with start_trial(options) as tried:
-        tried.require(package)
+        return tried.require(package, untried)
 
 
 @contextmanager

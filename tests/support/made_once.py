@@ -5,7 +5,7 @@ The processes of a run share them in a folder, which `conftest` names in `MADE_O
 
 import os
 import pickle
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from functools import cache
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_file
 from mcp_protogen.instep.vectors.making import make
 from mcp_protogen.instep.vectors.vector import VectorSet, title
@@ -43,13 +44,14 @@ def generated_once(options: GenerationOptions, tell: object = None) -> Package:
 
 
 class _Once(Trial):
-    """Checks once for each such package that it can be imported."""
+    """Tries each such package once."""
 
-    def require(self, package: Package) -> None:
-        if id(package) in _names:
-            once(f"import {_names[id(package)]}", lambda: require_importable(package))
-        else:
-            require_importable(package)
+    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
+        def require() -> tuple[Problem, ...]:
+            return require_importable(package, untried)
+
+        name = f"trial of {_names.get(id(package))} {sorted(untried)}"
+        return once(name, require) if id(package) in _names else require()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.forms import problems_of
 from mcp_protogen.runtime.core.models.validation_errors import problems
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from support.json_types import Json, JsonObject
-from support.revisions import OLD
+from support.revisions import OLD, STATELESS
 from support.sessions.talking import pkg
 from support.tables import case
 from support.toolkit.kits import answers, call, kit, text_of, tool
@@ -183,15 +183,7 @@ def test_answer_with_very_many_unknown_members_is_refused_with_the_first() -> No
 
 
 def test_client_names_the_first_of_very_many_mistakes(built: list[int]) -> None:
-    result: Any = type(
-        "R",
-        (),
-        {
-            "structured_content": None,
-            "data": ["x"] * MANY,
-            "model_fields_set": {"structured_content"},
-        },
-    )()
+    result = pkg.load(STATELESS).models.CallToolResult(content=[], structured_content=["x"] * MANY)
     with pytest.raises(InvalidAnswer, match="does not fit"):
         reader(pkg.load(OLD).methods.CALL_TOOL, list[int], None)(result)
     assert built and max(built) <= options.MANY

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from pydantic import BaseModel, Field, PlainSerializer, computed_field
 from pydantic_core import from_json
 from support.json_types import JsonObject
@@ -447,3 +449,30 @@ def test_a_simple_value_is_written_as_whoever_stands_between_would_see_it() -> N
                 assert len({dumps(answer) for answer in found}) == 1
     assert len(seen) == 3 * len(REVISIONS) * len(SIMPLE)
     assert all(text_of(answer.to_wire()) == answer.text for answer in seen)
+
+
+def test_tools_are_refused_where_nothing_says_what_their_results_are_like() -> None:
+    # The generator warns of such a revision: it has no facts, and its results show nothing.
+    table = pkg.load(OLD).Server.TABLE
+    call_tool = table.requests["tools/call"]
+    unlike = copy(call_tool)
+    object.__setattr__(unlike, "results", (m.EmptyResult,))
+    strange = MethodTable(
+        "2030-01-01",
+        requests={**table.requests, "tools/call": unlike},
+        notifications=table.notifications,
+        errors=table.errors,
+        input_requests=table.input_requests,
+        rules=table.rules,
+    )
+
+    class Strange(Toolkit, mcp.Server):
+        TABLE = strange
+
+        @tool
+        def add(self) -> int:
+            return 1
+
+    wrong = "MCP 2030-01-01 cannot have tools: nothing says where its EmptyResult has what a tool"
+    with pytest.raises(TypeError, match=wrong):
+        Strange()

@@ -282,6 +282,32 @@ def test_every_bad_request_is_shown_at_once() -> None:
     ]
 
 
+def test_faults_that_different_steps_find_are_shown_at_once() -> None:
+    document = schemas.schema()
+    faults: dict[str, tuple[str, Json]] = {
+        "DanglingRequest": ("dangling-ref", schemas.message("a", ref("Nowhere"))),
+        "ImpossibleRequest": (
+            "bad-intersection",
+            schemas.message("b", {"allOf": [STRING, {"type": "array"}]}),
+        ),
+        "NamelessRequest": ("bad-message", record(method=STRING)),
+        "Request": ("unsafe-name", schemas.message("c")),
+        "ArrayRequest": ("bad-message", schemas.message("d", {"type": "array"})),
+        "PingRequest": ("bad-message", record(("method",), method={"const": "ping"})),
+        "TalkRequest": ("bad-message", schemas.message("echo/say", ANY_OBJECT)),
+    }
+    defs = document["$defs"]
+    defs |= {name: definition for name, (_, definition) in faults.items()}
+    defs["ClientRequest"] = union("SayRequest", *faults, "NowhereRequest")
+    without("RequestParams")(defs)
+    defs |= {"AskRequestParams": record(x=STRING), "ServerRequest": union("AskRequest")}
+    defs["Request"]["properties"]["params"] = ref("AskRequestParams")
+    found = {(problem.code, problem.pointer.split("/")[2]) for problem in errors_of(document)}
+    expected = {(code, name) for name, (code, _) in faults.items()}
+    others = {("dangling-ref", "ClientRequest"), ("bad-message", "SayRequest")}
+    assert found == expected | others
+
+
 def test_messages_of_one_method_are_each_shown() -> None:
     document = schemas.schema()
     document["$defs"] |= {

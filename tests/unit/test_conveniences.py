@@ -49,10 +49,22 @@ def test_usual_value_applies_to_repeated_required_members() -> None:
         One=record(("count",), count=COUNT),
         Same=record(("count",), count=COUNT),
         Optional=record((), count=COUNT),
-        Other=record(("count",), count={"type": "integer"}),
+        Other=record(("count",), count={"type": "number"}),
     )
     defaults = [field(ir, name, "count").default for name in ("One", "Same", "Optional", "Other")]
     assert defaults == [0, 0, None, None]
+
+
+def test_usual_value_applies_within_the_bounds_of_each_member() -> None:
+    bounds: dict[str, Json] = {
+        "Unbounded": {"type": "integer"},
+        "Within": COUNT | {"maximum": 86_400_000},
+        "Outside": COUNT | {"minimum": 1},
+    }
+    members = {name: record(("count",), count=count) for name, count in bounds.items()}
+    facts = state_producer(count=duty("One.count", 0))
+    ir = derive_ir(facts, One=record(("count",), count=COUNT), **members)
+    assert [field(ir, name, "count").default for name in bounds] == [0, 0, None]
 
 
 def test_a_member_may_name_the_revision_itself() -> None:
@@ -84,7 +96,7 @@ def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None
 def test_a_paginated_method_has_the_one_list_of_its_result() -> None:
     def listing(**lists: Json) -> MethodIR:
         result = record(tuple(lists), nextCursor=STRING, **lists)
-        return method(derive_ir(schemas.facts(), SayResult=result), "echo/say")
+        return method(derive_ir(schemas.facts_of_pages(), SayResult=result), "echo/say")
 
     names: Json = {"type": "array", "items": STRING}
     assert listing(names=names).items == ("names", Scalar("string"))

@@ -29,6 +29,11 @@ def say(**members: Any) -> Mutation:
     return lambda facts: facts["methods"]["echo/say"].update(members)
 
 
+def gate_on(member: str, values: list[Any]) -> Json:
+    when = [{"member": member, "one_of": values}]
+    return {"server.echo": {"level": "MUST", "when": when, "source": PAGE}}
+
+
 def section(name: str, **entries: Any) -> Mutation:
     return lambda facts: facts.setdefault(name, {}).update(entries)
 
@@ -41,7 +46,40 @@ def duty(kind: str, where: str, rule: str, value: Any) -> Mutation:
     return section(kind, duty={"where": where, "rule": rule, "value": value, "source": PAGE})
 
 
+def repeats(part: Json, **others: Any) -> Mutation:
+    """Facts of requests with a header field that repeats a part of them."""
+    field = {"level": "MUST", "repeats": {**part, "policy": "both"}, "source": PAGE}
+
+    def mutate(facts: Json) -> None:
+        facts.update({"headers": {"request": {"x-echo": field}}, **others})
+
+    return mutate
+
+
 DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
+    "a header field that repeats a key of _meta that is not there": (
+        repeats({"meta": "x"}),
+        "facts-disagree",
+        "/headers/request/x-echo/repeats",
+    ),
+    "a header field that cannot differ from the message": (
+        repeats({"member": "method"}, errors={}),
+        "facts-disagree",
+        "/headers/request/x-echo/repeats",
+    ),
+    "a member of params for an unknown header field": (
+        say(headers={"x-echo": {"member": "text", "policy": "both"}}),
+        "facts-disagree",
+        f"{SAY}/headers/x-echo",
+    ),
+    "a header field for a member that is not there": (
+        lambda facts: (
+            repeats({"member": "method"})(facts),
+            say(headers={"x-echo": {"member": "gone", "policy": "if_present"}})(facts),
+        ),
+        "facts-disagree",
+        f"{SAY}/headers/x-echo",
+    ),
     "method that the schema lacks": (
         lambda facts: facts["methods"].update({"echo/shout": facts["methods"]["echo/say"]}),
         "facts-disagree",
@@ -83,6 +121,11 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         say(requires={"server.ecco": {"level": "MUST", "source": PAGE}}),
         "facts-disagree",
         f"{SAY}/requires/server.ecco",
+    ),
+    "condition on a value that its member never has": (
+        say(requires=gate_on("times", ["2"])),
+        "facts-disagree",
+        f"{SAY}/requires/server.echo",
     ),
     "gate on a role without the capability": (
         say(requires={"receiver.echo": {"level": "MUST", "source": PAGE}}),
@@ -182,6 +225,25 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "/leniency/duty",
     ),
 }
+
+
+def test_conditions_have_values_of_any_json_type() -> None:
+    for member, values in (("times", [1, 2]), ("mode", ["loud"]), ("gone", [True])):
+        with tables.case(member):
+            assert find_problems(say(requires=gate_on(member, values))) == []
+
+
+def test_a_header_field_of_each_message_repeats_no_member_that_may_be_missing() -> None:
+    document, stated = schemas.schema(), schemas.facts()
+    del document["$defs"]["GoneNotification"]["properties"]["params"]["required"]
+    stated["headers"] = {"request": {"x-echo": {"level": "MUST", "source": PAGE}}}
+    repeated = {"member": "reason", "policy": "both"}
+    stated["methods"]["notifications/gone"]["headers"] = {"x-echo": repeated}
+    shown = skeleton_of(schemas.derive(document).schema, "schema.json")
+    facts = Facts(schemas.REVISION, stated, schemas.REVISION)
+    (problem,) = compare(shown, facts, "facts.json")
+    assert problem.pointer == "/methods/notifications~1gone/headers/x-echo"
+    assert problem.message == "GoneNotificationParams has no required string 'reason'"
 
 
 def test_facts_that_agree_are_silent() -> None:

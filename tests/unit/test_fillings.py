@@ -59,6 +59,7 @@ def test_a_fact_about_what_is_gone_fills_nothing_in() -> None:
 
 def test_plain_values_fit_as_jsonschema_says() -> None:
     strings: list[Json] = [STRING, STRING | {"enum": ["a", "b"]}, STRING | {"minLength": 2}]
+    strings += [{"const": "a"}, STRING | {"const": "a"}, {"const": "a", "minLength": 2}]
     integers: list[Json] = [{"type": "integer"}, TTL, TTL | {"maximum": 0}, {"enum": [1]}]
     values: list[Any] = ["", "a", "ab", 0, 1, -1, 1.0, 0.5, True, None, [], {}]
     for schema in (*strings, *integers, {"type": ["integer", "string"]}, {}):
@@ -92,6 +93,17 @@ def test_an_object_is_not_filled_in_without_its_members() -> None:
     assert "_meta" not in filled_values(
         DEFINITIONS, {key: DUTIES[key] for key in ("meta", "version")}
     )
+
+
+def test_texts_about_the_sender_are_filled_in() -> None:
+    named = DEFINITIONS | {"Who": record(("name", "kind"), name=STRING, kind={"const": "a"})}
+    duties = DUTIES | {"who": duty("Meta.who", True, "names_sender")}
+    assert filled_values(named, duties)["who"] == Filled(("name",))
+    assert filled_values(named, duties)["_meta"] == Filled()
+    for unknown in (TTL, STRING | {"minLength": 1}):
+        with tables.case(unknown):
+            named["Who"] = record(("name", "age"), name=STRING, age=unknown)
+            assert filled_values(named, duties).keys() == {"ttl", "version"}
 
 
 def test_members_that_cannot_be_filled_are_required() -> None:

@@ -146,7 +146,7 @@ def rows_with(name: str, other: str, said: str) -> Iterator[dict[str, Any]]:
     """Return plans with names and texts in all places."""
     yield {name: Drop(said)}
     yield {"a": Members(name, drop={"b": Drop(other)}, inside={name: To(other)})}
-    yield {"a": Members("b", move={"c": Move((other, name), f"{said}w {other}")})}
+    yield {"a": Members("b", move={"c": (Move((other, name), f"{said}w {other}"),)})}
     yield {"a": Members("b", add={name: [other, {"c": name}]}, undefined=(other, name))}
     yield {"a": Arms("b", "c", arms={name: To(other)}, apply={"d": Apply("e", said)})}
     yield {"a": Each(To(name)), "b": Either(To(other), Each(Each(To(name))))}

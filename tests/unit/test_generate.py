@@ -300,7 +300,7 @@ def test_undecided_differences_are_decided_by_rules() -> None:
     assert problem.code == "undecided-difference"
     assert "from 2025-11-25 to draft, Tool.owner: is required in draft" in problem.message
     package = generate(options._replace(rules={"draft": rules(add="nobody")}))
-    (table,) = [file for file in package.files if file.path.endswith("v2025_11_25__vdraft.py")]
+    (table,) = [file for file in package.files if file.path.endswith("translate/vdraft.py")]
     assert b'add={"owner": "nobody"}' in table.content
     assert package.inputs.revisions["draft"].rules != ""
 

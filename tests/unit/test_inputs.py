@@ -68,6 +68,19 @@ def test_a_pinned_revision_is_known_by_its_pin(folder: Path) -> None:
     assert (found.spec_commit or "").startswith("c4c367f9f582")
 
 
+def test_rules_include_all_that_the_way_from_the_older_revision_needs(folder: Path) -> None:
+    def of_way() -> list[str]:
+        ways = (("2025-06-18", "2026-07-28"), (REVISION, "2026-07-28"), ("2026-07-28",))
+        found = (read_inputs(GenerationOptions(way), folder) for way in ways)
+        return [inputs.revisions["2026-07-28"].rules for inputs in found]
+
+    before = of_way()
+    change(folder / REVISION / "translation.json", extra=1)
+    after = of_way()
+    assert before[0] != after[0]
+    assert before[1:] == after[1:]
+
+
 @pytest.mark.parametrize("name", ["facts", "patches"])
 def test_a_changed_file_moves_its_digest_alone(name: str, folder: Path) -> None:
     before = inputs(folder)

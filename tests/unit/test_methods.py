@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
+from mcp_protogen.pipeline.emit import views
 from mcp_protogen.pipeline.emit.method_texts import handling, purpose
 from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
 from support import tables
@@ -93,14 +94,43 @@ def test_capabilities_are_those_of_the_schema() -> None:
 def test_a_method_without_facts_shows_its_traits_in_its_types() -> None:
     ir = draft(
         SayRequestParams2=record(
-            cursor=STRING, task=record(ttl={"type": "integer"}), inputResponses={}
+            cursor=STRING,
+            task=record(ttl={"type": "integer"}),
+            inputResponses={},
+            requestState=STRING,
         ),
         SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
-        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}),
+        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}, cacheScope=STRING),
     )
     say = method(ir, "echo/say")
     assert say.traits == ("cacheable", "may_require_input", "paginated", "task_augmentable")
     assert (say.since, say.requires, say.removed) == ("draft", (), None)
+
+
+def test_a_member_alone_may_mean_another_thing_than_the_trait() -> None:
+    ir = draft(
+        SayRequestParams2=record(task=STRING, inputResponses={}),
+        SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
+        SayResult=record(ttlMs={"type": "integer"}),
+    )
+    assert method(ir, "echo/say").traits == ()
+
+
+def test_a_requirement_depends_on_a_boolean_or_a_number() -> None:
+    stated = schemas.facts()
+    cases = [{"member": "signed", "one_of": [True]}, {"member": "times", "one_of": [1, 2.5]}]
+    gate = stated["methods"]["echo/say"]["requires"]["server.echo"]
+    gate["when"] = cases
+    params = record(("text",), text=STRING, signed={"type": "boolean"}, times={"type": "number"})
+    say = method(derive_ir(stated, SayRequest=schemas.message("echo/say", params)), "echo/say")
+    (requirement,) = say.requires
+    assert [views.condition(condition) for condition in requirement.when] == [
+        'Condition("signed", one_of=(True,))',
+        'Condition("times", one_of=(1, 2.5))',
+    ]
+    assert "Needs the capability `echo` if `signed` is `true` or `times` is `1` or `2.5`." in (
+        handling(say)
+    )
 
 
 def test_a_method_without_params_takes_those_of_any_message() -> None:
@@ -155,9 +185,11 @@ def test_rules_and_metadata_come_from_the_facts() -> None:
 
 
 def test_a_page_lists_the_one_array_of_its_result() -> None:
-    assert method(derive_ir(), "echo/say").items == ("content", Ref(ClassName("Block")))
-    assert method(derive_ir(), "ping").items is None
-    of_strings = derive_ir(SayResult=record(("names",), names=STRINGS, nextCursor=STRING))
+    ir = derive_ir(schemas.facts_of_pages())
+    assert method(ir, "echo/say").items == ("content", Ref(ClassName("Block")))
+    assert method(ir, "ping").items is None
+    result = record(("names",), names=STRINGS, nextCursor=STRING)
+    of_strings = derive_ir(schemas.facts_of_pages(), SayResult=result)
     assert method(of_strings, "echo/say").items == ("names", Scalar("string"))
 
 
@@ -166,16 +198,23 @@ def test_a_page_of_anything_else_is_no_list() -> None:
         ("two arrays", record(("a", "b"), a=STRINGS, b=STRINGS, nextCursor=STRING)),
         ("no array", record(nextCursor=STRING)),
         ("an array that may be absent", record(a=STRINGS, nextCursor=STRING)),
-        ("no next page", record(("a",), a=STRINGS)),
     ]:
         with tables.case(name):
-            assert method(derive_ir(SayResult=result), "echo/say").items is None
+            ir = derive_ir(schemas.facts_of_pages(), SayResult=result)
+            assert method(ir, "echo/say").items is None
+    endless = derive_ir(SayResult=record(("a",), a=STRINGS))
+    assert method(endless, "echo/say").items is None
 
 
-def test_result_with_other_types_is_not_listing() -> None:
-    stated = schemas.facts()
+def test_a_page_lists_its_array_where_other_results_may_come_instead() -> None:
+    stated = schemas.facts_of_pages()
     stated["methods"]["echo/say"]["results"].append("EmptyResult")
-    assert method(derive_ir(stated), "echo/say").items is None
+    say = method(derive_ir(stated), "echo/say")
+    assert say.items == ("content", Ref(ClassName("Block")))
+    assert (views.plain_result(say), views.result(say)) == (
+        "m.SayResult",
+        "m.SayResult | m.EmptyResult",
+    )
 
 
 def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:

@@ -207,13 +207,14 @@ def without(revision: str) -> Package:
     inputs = with_revisions({"2025-11-25", "2026-07-28"} - {revision})
     files = {file.path: file.content.decode() for file in BOTH.files}
     folder = module_name(revision)
-    return package({path: text for path, text in files.items() if folder not in path}, inputs)
+    others = {p: text for p, text in files.items() if not p.startswith((folder, "translate/"))}
+    return package(others, inputs)
 
 
 BOTH = package(
     {
         "__init__.py": "both",
-        "translate/v2025_11_25__v2026_07_28.py": "between",
+        "translate/v2026_07_28.py": "between",
         "v2025_11_25/models.py": "older",
         "v2026_07_28/models.py": "newer",
     },
@@ -225,7 +226,7 @@ def test_a_revision_that_is_taken_out_goes_with_all_that_is_about_it(out: Path) 
     put(BOTH, out)
     (out / "v2025_11_25" / "mine.py").write_text("mine")
     outcome = put(without("2025-11-25"), out)
-    assert outcome.removed == ("translate/v2025_11_25__v2026_07_28.py", "v2025_11_25/models.py")
+    assert outcome.removed == ("translate/v2026_07_28.py", "v2025_11_25/models.py")
     assert contents(out).keys() == {
         *("__init__.py", LOCK_NAME, "v2025_11_25", "v2025_11_25/mine.py"),
         *("v2026_07_28", "v2026_07_28/models.py"),
@@ -246,7 +247,7 @@ def test_translation_files_go_with_second_last_revision(out: Path) -> None:
 def test_an_edited_file_of_a_revision_goes_by_force_only(out: Path) -> None:
     put(BOTH, out)
     (out / "v2025_11_25" / "models.py").write_text("edited")
-    between = out / "translate" / "v2025_11_25__v2026_07_28.py"
+    between = out / "translate" / "v2026_07_28.py"
     between.unlink()
     (out.parent / "elsewhere").write_text("mine")
     between.symlink_to(out.parent / "elsewhere")
@@ -368,6 +369,20 @@ def test_files_of_a_revision_that_is_not_made_anew_are_kept(out: Path) -> None:
     put(package({"__init__.py": "2", "v2025_11_25/models.py": "made"}, both), out)
     assert (out / "vdraft" / "models.py").read_text() == "draft"
     assert "vdraft/models.py" in (out / LOCK_NAME).read_text()
+
+
+def test_translations_of_a_kept_revision_stay_unless_made_anew(out: Path) -> None:
+    both = with_revisions(["2025-11-25", "draft"], "draft.json")
+    made = {"v2025_11_25/models.py": "made", "translate/v2025_11_25.py": "from older"}
+    tables = {"vdraft/models.py": "draft", "translate/vdraft.py": "from 2025-11-25"}
+    put(package({"__init__.py": "1", **made, **tables}, both), out)
+    more = with_revisions(["2025-06-18", "2025-11-25", "draft"], "draft.json")
+    anew = {**made, "v2025_06_18/models.py": "made", "translate/v2025_11_25.py": "anew"}
+    put(package({"__init__.py": "2", **anew}, more), out)
+    assert contents(out).items() >= {
+        ("translate/vdraft.py", b"from 2025-11-25"),
+        ("translate/v2025_11_25.py", b"anew"),
+    }
 
 
 def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> None:

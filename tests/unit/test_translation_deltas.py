@@ -12,7 +12,7 @@ from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.inputs.translations import Translation, rules_between
+from mcp_protogen.pipeline.inputs.translations import Translation, steps_between
 from mcp_protogen.pipeline.ir import RevisionIR, TypeExpr, TypeIR
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
@@ -75,13 +75,14 @@ def revision(name: str) -> RevisionIR:
 
 
 @cache
-def steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return rules_between(schema_folder(), older, newer, GenerationOptions((older, newer)))
+def step_between(older: str, newer: str) -> Translation:
+    (step,) = steps_between(schema_folder(), older, newer, GenerationOptions((older, newer)))
+    return step
 
 
 @cache
 def tables(older: str, newer: str) -> PairTables:
-    return pair_tables(revision(older), revision(newer), steps(older, newer))
+    return pair_tables(revision(older), revision(newer), step_between(older, newer))
 
 
 # The members at a path of the list in a revision.
@@ -157,8 +158,7 @@ class Passage:
         self._unions = [type_ for type_ in of.types if isinstance(type_, ir.UnionIR)]
         self._settled = {
             (member if "." in member else f"{action.at}.{member}", action.value)
-            for step in steps(*sorted((made.source, made.destination)))
-            for action in step.actions
+            for action in step_between(*sorted((made.source, made.destination))).actions
             if action.direction == way
             for member in action.settles
         }

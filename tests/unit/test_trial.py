@@ -1,16 +1,21 @@
 """A package is imported before it is put in place; nothing else is."""
 
 import os
+import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.output.trial import start_trial
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.output.trial import find_untried, start_trial
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from support import made_once, tables
 from support.generating import require_importable
+from support.revisions import OLD, REVISIONS, STATELESS
 from support.running import Run
 from support.unit import packages, schemas
 
@@ -164,6 +169,42 @@ def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     assert mcp_gen("--revision", REVISION, "--out", "pkg", "--force").code == 0
     assert not (tmp_path / "ran").exists()
     assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_revisions_of_our_tests_are_only_imported() -> None:
+    options = GenerationOptions(REVISIONS)
+    assert find_untried(read_inputs(options), options) == []
+    patch = GivenPatches(STATELESS, ({"pointer": "/$defs/Tool", "now": {}},), "mine.json", "")
+    schema = GivenFile("mine.json", read_snapshot(STATELESS))
+    for of_users, found in (
+        (options._replace(patches=(patch,)), [STATELESS]),
+        (options._replace(patches=(patch._replace(revision=""),)), [*REVISIONS]),
+        (options._replace(names=schema), [*REVISIONS]),
+        (options._replace(schemas={STATELESS: schema}), []),
+        (options._replace(revisions=("2099-01-01",), schemas={"2099-01-01": schema}), []),
+        (
+            options._replace(schemas={OLD: schema._replace(content=b'{"$defs": {}}')}),
+            [OLD],
+        ),
+    ):
+        with tables.case(found):
+            assert find_untried(read_inputs(of_users), of_users) == found
+
+
+def test_every_revision_is_tried_without_the_package_of_our_tests(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = GenerationOptions(REVISIONS)
+    (tmp_path / "mcp_revisions").mkdir()
+    (tmp_path / "mcp_revisions/__init__.py").write_text("")
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.setattr("sys.meta_path", [PathFinder])
+    monkeypatch.delitem(sys.modules, "mcp_revisions", raising=False)
+    for lock in (None, "{}"):
+        with tables.case(lock):
+            if lock:
+                (tmp_path / "mcp_revisions/mcp-gen.lock").write_text(lock)
+            assert find_untried(read_inputs(options), options) == [*REVISIONS]
 
 
 def test_a_schema_without_what_a_side_declares_or_is_called_makes_a_package() -> None:

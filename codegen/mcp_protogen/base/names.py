@@ -93,8 +93,8 @@ REVISION_HINT = "use letters and digits, with single hyphens or dots between the
 # Names that generated modules import or that typing gives a meaning in annotations.
 RESERVED_TYPES = frozenset(
     {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
-    | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TYPE_CHECKING", "TypeAlias"}
-    | {"ToolResult", "TypeAliasType", "UnknownContent", "WireModel"}
+    | {"Nullable", "Number", "OpenUnion", "PathEntry", "SUPPLIED", "TYPE_CHECKING", "ToolPlaces"}
+    | {"ToolResult", "TypeAlias", "TypeAliasType", "UnknownContent", "WireModel"}
     | set(dir(builtins))
 )
 

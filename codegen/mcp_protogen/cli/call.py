@@ -21,6 +21,7 @@ from mcp_protogen.servers.call.log_levels import LogLevel
 
 if TYPE_CHECKING:
     from mcp_protogen.cli.terminal import Terminal
+    from mcp_protogen.runtime.core.models.base import WireModel
     from mcp_protogen.servers.call.calls import CallTimeout, ToolCall
     from mcp_protogen.servers.call.connections import JSON, Client
     from mcp_protogen.servers.call.questions import Questions
@@ -125,6 +126,7 @@ class _Calling:
 
     async def run(self, client: "Client") -> ServerAnswer:
         """Return the result; raise `ProblemError`, or errors of the connection."""
+        from mcp_protogen.runtime.core.models.base import has_failed
         from mcp_protogen.servers.call.connections import server_capabilities
 
         lists = await self._lists(client)
@@ -132,9 +134,10 @@ class _Calling:
         if call.log_level is not None and "logging" in server_capabilities(client):
             await _set_level(client, call.log_level)
         result = await self._call_tool(client, call)
-        failed = result.get("isError") is True
+        failed = has_failed(result)
         show = partial(self._show, result, failed=failed)
-        return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
+        failed_or_asked = failed or self.questions.lacks_answers
+        return ServerAnswer(result.to_wire(), show, lists, failed=failed_or_asked)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
         """Return the list of tools; none with --no-check, so that a bad list prevents no call."""
@@ -165,7 +168,7 @@ class _Calling:
         level = options.log_level.value if options.log_level else None
         return ToolCall(tool=tool, arguments=arguments, as_task=options.as_task, log_level=level)
 
-    async def _call_tool(self, client: "Client", call: "ToolCall") -> "JSON":
+    async def _call_tool(self, client: "Client", call: "ToolCall") -> "WireModel":
         """Return the result; first send the user to web pages if the server asks for that."""
         from mcp_protogen.runtime.core.errors import McpError
         from mcp_protogen.servers.call.calls import pages_of
@@ -183,11 +186,12 @@ class _Calling:
             await self.terminal.read_line("Press Enter when you have finished there: ")
         return await call.run(client, self.terminal, self.limit)
 
-    def _show(self, result: "JSON", *, failed: bool) -> None:
+    def _show(self, result: "WireModel", *, failed: bool) -> None:
+        from mcp_protogen.runtime.core.models.base import places_of
         from mcp_protogen.servers.call.results import Saver, refuse_broken, tool_page
 
         saver = Saver(self.options.save, self.tool)
-        page = tool_page(result, saver)
+        page = tool_page(result.to_wire(), saver, places_of(type(result)))
         if failed or saver.unsaved:
             self.terminal.tell(page.rstrip("\n") or "the tool failed without a message")
         else:

@@ -13,7 +13,12 @@ from typing import TypeVar
 
 from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors, raising
-from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
+from mcp_protogen.base.resources import (
+    runtime_files,
+    runtime_folder,
+    schema_folder,
+    templates_folder,
+)
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.model_modules import model_modules
 from mcp_protogen.pipeline.emit import layout, models
@@ -23,6 +28,7 @@ from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
+from mcp_protogen.pipeline.inputs.translations import all_steps
 from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.plans.tables import all_tables
@@ -210,7 +216,11 @@ def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> It
         ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
         for revision, revision_inputs in inputs.revisions.items()
     )
-    return layout.package_modules(exports, options.selection, _renderer(options))
+    newer = {step.newer for step in all_steps(schema_folder(), options)}
+    # Kept revisions have their tables from an earlier run.
+    newer.update([*inputs.revisions][1:])
+    steps = [module_name(revision) for revision in sorted(newer)]
+    return layout.package_modules(exports, steps, options.selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

@@ -4,11 +4,13 @@ Templates and comparisons only read it. Objects do not know their parents; cross
 names.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem, StubName
+from mcp_protogen.runtime.core.value_paths import ToolPlaces, ValuePath
 
 Role = Literal["client", "server"]
 MessageKind = Literal["request", "notification", "embedded"]
@@ -36,7 +38,12 @@ Json = None | bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The default of an object that may be left out: all its required members have usual values."""
+    """The default of an object that may be left out: all its required members have usual values.
+
+    Those in `texts` are empty until the message is sent.
+    """
+
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,7 @@ class ObjectIR:
 
     Undeclared members are always kept; `open` says that the specification intends them. Its class
     may have the members in `inherited` from that of another type, its `base`. The published types
-    have no name for an `inline` one.
+    have no name for an `inline` one. The result of a tool has `places`.
     """
 
     name: ClassName
@@ -134,6 +141,7 @@ class ObjectIR:
     base: ClassName | None = None
     inherited: frozenset[FieldName] = frozenset()
     inline: bool = field(default=False, compare=False)
+    places: ToolPlaces | None = None
 
     @property
     def own_fields(self) -> tuple[FieldIR, ...]:
@@ -181,8 +189,14 @@ class ConditionIR:
     """A member of the params that makes a capability necessary."""
 
     member: str
-    one_of: tuple[str, ...] | None
+    one_of: tuple[Json, ...] | None
     or_absent: bool
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values of `one_of` as JSON, strings without quotes."""
+        values = self.one_of or ()
+        return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +210,27 @@ class RequirementIR:
     sender: Role
     when: tuple[ConditionIR, ...]
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFieldIR:
+    """A header field over HTTP that repeats the part of a message at `path`.
+
+    `path` begins at the message, or for an answer at its result or the data of its error.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    policy: Literal["both", "if_present", "header_wins"]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodErrorIR:
+    """A code that answers a method, and the case, with the strength of the demand."""
+
+    code: int
+    when: str
+    level: Literal["MUST", "SHOULD", "MAY", "example"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +264,8 @@ class MethodIR:
     deprecated: str | None
     source: str
     doc: str
+    headers: tuple[HeaderFieldIR, ...] = ()
+    errors: tuple[MethodErrorIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +286,10 @@ class CapabilityIR:
 
 @dataclass(frozen=True, slots=True)
 class ErrorIR:
-    """An error code and the roles that may send it."""
+    """An error code, the roles that may send it, and the status of its answer over HTTP.
+
+    `retry` is the member of its data with the time until a repetition, and the unit.
+    """
 
     code: int
     name: Constant
@@ -257,13 +297,17 @@ class ErrorIR:
     emit: Literal["client", "server", "both", "never"]
     source: str
     doc: str
+    status: int = 200
+    retry: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MetaKeyIR:
     """A key of `_meta` with a meaning in the specification.
 
-    Messages of the kinds in `on` carry it; `of` names their types if only some do.
+    Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
+    of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
+    for an array of these, and `{}` for an object of them.
     """
 
     key: str
@@ -273,6 +317,11 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+
+    @property
+    def item_type(self) -> str:
+        """The type without arrays and objects around it."""
+        return self.type.rstrip("[]{}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +335,10 @@ class LeniencyIR:
 
 @dataclass(frozen=True, slots=True)
 class RulesIR:
-    """The rules for sending messages of a revision."""
+    """The rules for sending messages of a revision.
+
+    `headers` are those of all requests, `answer_headers` those of answers.
+    """
 
     receive_batches: bool
     send_batches: bool
@@ -298,11 +350,28 @@ class RulesIR:
     resource_not_found: int
     result_type_values: tuple[str, ...]
     leniency: tuple[LeniencyIR, ...]
+    headers: tuple[HeaderFieldIR, ...] = ()
+    answer_headers: tuple[HeaderFieldIR, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesIR:
+    """The places of values that convenience functions read and write.
+
+    `result` is the type of a tool's result, with the places of `tool`.
+    """
+
+    result: str = ""
+    tool: ToolPlaces | None = None
+    content_variant: ValuePath | None = None
+    output_schema: ValuePath | None = None
+    cursor: str = ""
+    next_cursor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionIR:
-    """One whole revision."""
+    """One whole revision; `absorbs` are the identifiers of extensions that became part of it."""
 
     id: str
     module: ModuleName
@@ -313,6 +382,8 @@ class RevisionIR:
     capabilities: tuple[CapabilityIR, ...]
     errors: tuple[ErrorIR, ...]
     meta_keys: tuple[MetaKeyIR, ...]
+    places: PlacesIR = PlacesIR()
+    absorbs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,8 +408,7 @@ class ExtensionIR:
     """The additions of an extension to a revision.
 
     `ir` has only its own types and methods; types may name those of `core`, the revision without
-    it. `names` are the members that `Mcp-Name` repeats, by method; `settings` are the declarations
-    of each role that it binds.
+    it. `settings` are the declarations of each role that it binds.
     """
 
     name: str
@@ -348,7 +418,6 @@ class ExtensionIR:
     core: RevisionIR
     claims: tuple[ClaimIR, ...]
     members: tuple[MembersIR, ...]
-    names: Mapping[str, str]
     settings: Mapping[Role, Mapping[str, Any]]
 
     @property

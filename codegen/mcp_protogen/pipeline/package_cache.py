@@ -69,8 +69,13 @@ def _generate_package(options: GenerationOptions) -> Generator[Package, None, No
         from mcp_protogen.pipeline.generate import generate
 
         package = generate(options, tried.tell)
-        yield package
-        tried.require(package)
+        if untried := trial.find_untried(package.inputs, options):
+            # Its warnings belong to the package, which waits for them.
+            warnings = tried.require(package, untried)
+            yield package._replace(warnings=(*package.warnings, *warnings))
+        else:
+            yield package
+            tried.require(package)
 
 
 def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:

@@ -132,7 +132,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "json", "revision", "sendable", "spec", "throttle"),
+            "core": ("errors", "json", "revision", "sendable", "spec", "throttle", "value_paths"),
             "core.models": ("base", "core_schema", "members", "types", "validation_errors"),
             "messages": ("jsonrpc", "codec", "results", "writing"),
             "rules": ("capabilities",),
@@ -172,7 +172,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
+            "core": ("copies", "form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
                 *("answers", "base", "connection", "context", "form_check", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
@@ -218,7 +218,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL}),
         {
-            "core": ("form_fields", "losses"),
+            "core": ("copies", "form_fields", "losses"),
             "translation": ("conversions", "plans", "report", "translator"),
         },
         _LOSSES,

@@ -48,12 +48,13 @@ def _unknown(name: str, pins: Iterable[str]) -> Problem:
 def features(revision: str) -> dict[str, bool]:
     """Return by name whether tools have structured results and tasks, and servers can ask.
 
-    The pinned schema decides, so that a new revision needs no change here.
+    The pinned schema and facts decide, so that a new revision needs no change here.
     """
     schema = pinned_structure(revision)
+    stated = facts.facts_for(schema_folder(), revision, schema)
     types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return {
-        "structured": "structuredContent" in types["CallToolResult"]["properties"],
+        "structured": bool(stated.path_of("tool_structured")),
         "tasks": "CreateTaskResult" in types,
         "elicitation": "ElicitRequest" in types,
     }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from mcp_protogen.instep.compare.revisions import headers_of
 from mcp_protogen.instep.vectors.envelope import ENVELOPES
 from mcp_protogen.pipeline.inputs.pins import Pin
 from mcp_protogen.pipeline.reports.change import PROTOCOL
@@ -62,8 +63,8 @@ def _revision(revision: Revision) -> Json:
         ],
         "methods": writer.methods(ir.methods, facts["methods"]),
         "capabilities": writer.capabilities(ir.capabilities),
-        "errors": writer.errors(ir.errors, facts["errors"]),
-        "headers": list(writer.headers(facts.get("headers", {}))),
+        "errors": writer.errors(ir.errors),
+        "headers": list(writer.headers(headers_of(facts))),
         "metaKeys": writer.meta_keys(ir.meta_keys),
         "types": types_of(ir.types),
         "schemas": _schemas(revision),

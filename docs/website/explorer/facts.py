@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.names import type_name
+from mcp_protogen.instep.compare.revisions import Header
 from mcp_protogen.pipeline.ir import CapabilityIR, ErrorIR, MetaKeyIR, MethodIR, RequirementIR
 
 from website.explorer.sources import page_of
@@ -65,27 +66,26 @@ class Writer:
             for capability in capabilities
         ]
 
-    def errors(self, errors: Iterable[ErrorIR], facts: Mapping[str, Json]) -> list[Json]:
-        """Return error codes; their statuses over HTTP are in the `facts`, by code."""
+    def errors(self, errors: Iterable[ErrorIR]) -> list[Json]:
+        """Return error codes, with their statuses over HTTP if that is not 200."""
         return [
             {
                 **self._fields(error, "code", "name", "data", "emit", "doc"),
-                "status": facts.get(str(error.code), {}).get("http_status"),
+                "status": None if error.status == 200 else error.status,
             }
             for error in errors
         ]
 
-    def headers(self, facts: Mapping[str, Json]) -> Iterator[Json]:
+    def headers(self, headers: Iterable[Header]) -> Iterator[Json]:
         """Yield the HTTP headers of requests, then those of responses."""
-        for direction in ("request", "response"):
-            for name, header in sorted(facts.get(direction, {}).items()):
-                yield {
-                    "name": name,
-                    "direction": direction,
-                    "level": header["level"],
-                    "when": header.get("when") or "",
-                    **self.source(header["source"]),
-                }
+        for header in headers:
+            yield {
+                "name": header.name,
+                "direction": header.direction,
+                "level": header.level,
+                "when": header.when,
+                **self.source(header.source),
+            }
 
     def meta_keys(self, keys: Iterable[MetaKeyIR]) -> list[Json]:
         """Return the keys of `_meta` with a meaning."""

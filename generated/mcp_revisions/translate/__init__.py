@@ -4,7 +4,7 @@
 # fmt: off
 # isort: skip_file
 # pylint: skip-file
-"""Translation between revisions: a table for each pair, and a function."""
+"""Translation between revisions: tables for each step, and a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def translate(
 
     A model becomes a model of the target. Decoded JSON stays JSON, and needs `type`, the name of
     its type in `source`. Revisions are names or modules. Raise `Untranslatable` if the target
-    cannot express the value, and `LookupError` without a table for it.
+    cannot express the value, and `LookupError` without tables for it.
     """
     return translate_value(value, __name__.rpartition(".")[0], source, target, type)
 

@@ -424,6 +424,9 @@ class Client(ClientBase):
         """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
+
+        Should answer with -32601: the client has no roots.
+        Should answer with -32603: the client failed.
         """
         raise MethodNotFound("roots/list")
 
@@ -433,5 +436,7 @@ class Client(ClientBase):
         """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
+
+        May answer with -1: the user refused.
         """
         raise MethodNotFound("sampling/createMessage")

@@ -230,6 +230,9 @@ class Server(ServerBase[Session]):
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
+
+        Should answer with -32602: no such level.
+        Should answer with -32603: the level could not be set.
         """
         raise MethodNotFound("logging/setLevel")
 
@@ -273,6 +276,9 @@ class Server(ServerBase[Session]):
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("prompts/get")
 
@@ -282,6 +288,8 @@ class Server(ServerBase[Session]):
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("prompts/list")
 
@@ -291,6 +299,8 @@ class Server(ServerBase[Session]):
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/list")
 
@@ -300,6 +310,9 @@ class Server(ServerBase[Session]):
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
+
+        Should answer with -32002: no such resource.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("resources/read")
 
@@ -318,6 +331,8 @@ class Server(ServerBase[Session]):
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/templates/list")
 
@@ -336,6 +351,8 @@ class Server(ServerBase[Session]):
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
+
+        May answer with -32602: no such tool, or the arguments do not fit it.
         """
         raise MethodNotFound("tools/call")
 
@@ -345,5 +362,7 @@ class Server(ServerBase[Session]):
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("tools/list")

@@ -478,7 +478,7 @@ USER_REJECTED: Final = ErrorSpec(-1, "USER_REJECTED")
 """The user refused the request to sample a model."""
 RESOURCE_NOT_FOUND: Final = ErrorSpec(-32002, "RESOURCE_NOT_FOUND")
 """There is no resource at the URI."""
-INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST")
+INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST", status=400)
 """The message is JSON but not a request that the receiver can accept."""
 METHOD_NOT_FOUND: Final = ErrorSpec(-32601, "METHOD_NOT_FOUND")
 """The receiver does not have the method, or did not declare the capability it needs."""
@@ -486,7 +486,7 @@ INVALID_PARAMS: Final = ErrorSpec(-32602, "INVALID_PARAMS")
 """The parameters are not acceptable, or name a tool, prompt or cursor that does not exist."""
 INTERNAL_ERROR: Final = ErrorSpec(-32603, "INTERNAL_ERROR")
 """The receiver failed for reasons of its own."""
-PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR")
+PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR", status=400)
 """The message is not JSON."""
 
 ERRORS: Final[Mapping[int, ErrorSpec]] = MappingProxyType(
@@ -518,6 +518,9 @@ TABLE: Final = MethodTable(
         unnamed_over_http=True,
         bad_arguments="error",
         resource_not_found=-32002,
+        output_schema=None,
+        cursor="cursor",
+        next_cursor="nextCursor",
     ),
 )
 """Reads and writes messages of this revision."""

@@ -229,6 +229,10 @@ class Server(ServerBase[Session]):
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
+
+        Should answer with -32601: the server offers no completions.
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("completion/complete")
 
@@ -238,6 +242,9 @@ class Server(ServerBase[Session]):
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
+
+        Should answer with -32602: no such level.
+        Should answer with -32603: the level could not be set.
         """
         raise MethodNotFound("logging/setLevel")
 
@@ -281,6 +288,9 @@ class Server(ServerBase[Session]):
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("prompts/get")
 
@@ -290,6 +300,8 @@ class Server(ServerBase[Session]):
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("prompts/list")
 
@@ -299,6 +311,8 @@ class Server(ServerBase[Session]):
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/list")
 
@@ -308,6 +322,9 @@ class Server(ServerBase[Session]):
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
+
+        Should answer with -32002: no such resource.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("resources/read")
 
@@ -326,6 +343,8 @@ class Server(ServerBase[Session]):
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/templates/list")
 
@@ -344,6 +363,8 @@ class Server(ServerBase[Session]):
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
+
+        May answer with -32602: no such tool, or the arguments do not fit it.
         """
         raise MethodNotFound("tools/call")
 
@@ -353,5 +374,7 @@ class Server(ServerBase[Session]):
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("tools/list")

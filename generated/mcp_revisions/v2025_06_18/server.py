@@ -261,6 +261,10 @@ class Server(ServerBase[Session]):
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
+
+        Should answer with -32601: the server offers no completions.
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("completion/complete")
 
@@ -270,6 +274,9 @@ class Server(ServerBase[Session]):
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
+
+        Should answer with -32602: no such level.
+        Should answer with -32603: the level could not be set.
         """
         raise MethodNotFound("logging/setLevel")
 
@@ -313,6 +320,9 @@ class Server(ServerBase[Session]):
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("prompts/get")
 
@@ -322,6 +332,8 @@ class Server(ServerBase[Session]):
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("prompts/list")
 
@@ -331,6 +343,8 @@ class Server(ServerBase[Session]):
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/list")
 
@@ -340,6 +354,9 @@ class Server(ServerBase[Session]):
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
+
+        Should answer with -32002: no such resource.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("resources/read")
 
@@ -358,6 +375,8 @@ class Server(ServerBase[Session]):
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/templates/list")
 
@@ -376,6 +395,8 @@ class Server(ServerBase[Session]):
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
+
+        May answer with -32602: no such tool, or the arguments do not fit it.
         """
         raise MethodNotFound("tools/call")
 
@@ -385,5 +406,7 @@ class Server(ServerBase[Session]):
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("tools/list")

@@ -508,6 +508,9 @@ class Client(ClientBase):
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
         Needs the capability `elicitation.url` if `mode` is `url`.
         Should have the capability `tasks.requests.elicitation.create` if `task` is given.
+
+        May answer with -32600: the client accepts this request only with a task.
+        Must answer with -32602: the client has not declared the mode.
         """
         raise MethodNotFound("elicitation/create")
 
@@ -589,6 +592,9 @@ class Client(ClientBase):
         """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
+
+        Should answer with -32601: the client has no roots.
+        Should answer with -32603: the client failed.
         """
         raise MethodNotFound("roots/list")
 
@@ -602,6 +608,11 @@ class Client(ClientBase):
         `allServers`.
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
         Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
+
+        Should answer with -1: the user refused.
+        May answer with -32600: the client accepts this request only with a task.
+        Should answer with -32602: a tool use has no result, or a message mixes tool results with
+        other content.
         """
         raise MethodNotFound("sampling/createMessage")
 
@@ -609,6 +620,9 @@ class Client(ClientBase):
         """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
+
+        Must answer with -32602: no such task, or it has ended already.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/cancel")
 
@@ -616,6 +630,9 @@ class Client(ClientBase):
         """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
+
+        Must answer with -32602: no such task, or it has expired.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/get")
 
@@ -623,6 +640,9 @@ class Client(ClientBase):
         """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
+
+        Must answer with -32602: the cursor is not one the receiver gave out.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/list")
 
@@ -632,5 +652,8 @@ class Client(ClientBase):
         """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
+
+        Must answer with -32602: no such task, or it has expired.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/result")

@@ -615,7 +615,7 @@ URL_ELICITATION_REQUIRED: Final = ErrorSpec(
     -32042, "URL_ELICITATION_REQUIRED", load=lambda: m.URLElicitationRequiredErrorErrorData
 )
 """The user has to visit a URL before the request can succeed."""
-INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST")
+INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST", status=400)
 """The message is JSON but not a request that the receiver can accept."""
 METHOD_NOT_FOUND: Final = ErrorSpec(-32601, "METHOD_NOT_FOUND")
 """The receiver does not have the method, or did not declare the capability it needs."""
@@ -623,7 +623,7 @@ INVALID_PARAMS: Final = ErrorSpec(-32602, "INVALID_PARAMS")
 """The parameters are not acceptable, or name a tool, prompt or cursor that does not exist."""
 INTERNAL_ERROR: Final = ErrorSpec(-32603, "INTERNAL_ERROR")
 """The receiver failed for reasons of its own."""
-PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR")
+PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR", status=400)
 """The message is not JSON."""
 
 ERRORS: Final[Mapping[int, ErrorSpec]] = MappingProxyType(
@@ -658,6 +658,9 @@ TABLE: Final = MethodTable(
         polling=True,
         bad_arguments="result",
         resource_not_found=-32002,
+        output_schema=("outputSchema",),
+        cursor="cursor",
+        next_cursor="nextCursor",
     ),
 )
 """Reads and writes messages of this revision."""

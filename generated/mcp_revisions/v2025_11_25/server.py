@@ -406,6 +406,10 @@ class Server(ServerBase[Session]):
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
+
+        Should answer with -32601: the server offers no completions.
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("completion/complete")
 
@@ -415,6 +419,9 @@ class Server(ServerBase[Session]):
         """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
+
+        Should answer with -32602: no such level.
+        Should answer with -32603: the level could not be set.
         """
         raise MethodNotFound("logging/setLevel")
 
@@ -464,6 +471,9 @@ class Server(ServerBase[Session]):
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("prompts/get")
 
@@ -473,6 +483,8 @@ class Server(ServerBase[Session]):
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("prompts/list")
 
@@ -482,6 +494,8 @@ class Server(ServerBase[Session]):
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/list")
 
@@ -491,6 +505,9 @@ class Server(ServerBase[Session]):
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
+
+        Should answer with -32002: no such resource.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("resources/read")
 
@@ -509,6 +526,8 @@ class Server(ServerBase[Session]):
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/templates/list")
 
@@ -527,6 +546,9 @@ class Server(ServerBase[Session]):
         """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
+
+        Must answer with -32602: no such task, or it has ended already.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/cancel")
 
@@ -536,6 +558,9 @@ class Server(ServerBase[Session]):
         """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
+
+        Must answer with -32602: no such task, or it has expired.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/get")
 
@@ -545,6 +570,9 @@ class Server(ServerBase[Session]):
         """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
+
+        Must answer with -32602: the cursor is not one the receiver gave out.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/list")
 
@@ -554,6 +582,9 @@ class Server(ServerBase[Session]):
         """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
+
+        Must answer with -32602: no such task, or it has expired.
+        Must answer with -32603: the receiver failed.
         """
         raise MethodNotFound("tasks/result")
 
@@ -564,6 +595,12 @@ class Server(ServerBase[Session]):
 
         Needs the capability `tools`.
         Needs the capability `tasks.requests.tools.call` if `task` is given.
+
+        May answer with -32042: the user has to finish an interaction at a URL first.
+        May answer with -32600: the server accepts this request only with a task.
+        Must answer with -32601: the tool needs a task and has none (SHOULD: has one and allows
+        none).
+        May answer with -32602: no such tool, or the request is malformed.
         """
         raise MethodNotFound("tools/call")
 
@@ -573,5 +610,7 @@ class Server(ServerBase[Session]):
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("tools/list")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.spec import (
     AnyRequest,
     ErrorSpec,
+    HeaderField,
     Lenient,
     NotificationSpec,
     RequestSpec,
@@ -227,6 +228,7 @@ GET_PROMPT: Final[
     phase="any",
     traits=frozenset({"cancellable", "may_require_input"}),
     since="2024-11-05",
+    headers=(HeaderField("mcp-name", ("params", "name")),),
 )
 """`prompts/get`: Fill in a prompt and return its messages.
 
@@ -279,6 +281,7 @@ READ_RESOURCE: Final[
     phase="any",
     traits=frozenset({"cacheable", "cancellable", "may_require_input"}),
     since="2024-11-05",
+    headers=(HeaderField("mcp-name", ("params", "uri")),),
 )
 """`resources/read`: Read the contents of a resource.
 
@@ -372,6 +375,7 @@ CALL_TOOL: Final[
     phase="any",
     traits=frozenset({"cancellable", "may_require_input"}),
     since="2024-11-05",
+    headers=(HeaderField("mcp-name", ("params", "name")),),
 )
 """`tools/call`: Run a tool.
 
@@ -436,29 +440,33 @@ INPUT_REQUESTS: Final[Mapping[str, AnyRequest]] = MappingProxyType(
 
 RESOURCE_NOT_FOUND: Final = ErrorSpec(-32002, "RESOURCE_NOT_FOUND")
 """There is no resource at the URI; accepted from older servers, never sent."""
-HEADER_MISMATCH: Final = ErrorSpec(-32020, "HEADER_MISMATCH")
+HEADER_MISMATCH: Final = ErrorSpec(-32020, "HEADER_MISMATCH", status=400)
 """The HTTP headers contradict the body, or a required one is missing or malformed."""
 MISSING_REQUIRED_CLIENT_CAPABILITY: Final = ErrorSpec(
     -32021,
     "MISSING_REQUIRED_CLIENT_CAPABILITY",
     load=lambda: m.MissingRequiredClientCapabilityErrorErrorData,
+    status=400,
 )
 """The request needs a feature that the client did not declare with it."""
 UNSUPPORTED_PROTOCOL_VERSION: Final = ErrorSpec(
-    -32022, "UNSUPPORTED_PROTOCOL_VERSION", load=lambda: m.UnsupportedProtocolVersionErrorErrorData
+    -32022,
+    "UNSUPPORTED_PROTOCOL_VERSION",
+    load=lambda: m.UnsupportedProtocolVersionErrorErrorData,
+    status=400,
 )
 """The server does not speak the protocol version of the request."""
 URL_ELICITATION_REQUIRED: Final = ErrorSpec(-32042, "URL_ELICITATION_REQUIRED")
 """Reserved for an earlier revision; never sent."""
-INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST")
+INVALID_REQUEST: Final = ErrorSpec(-32600, "INVALID_REQUEST", status=400)
 """The message is JSON but not a request that the receiver can accept."""
-METHOD_NOT_FOUND: Final = ErrorSpec(-32601, "METHOD_NOT_FOUND")
+METHOD_NOT_FOUND: Final = ErrorSpec(-32601, "METHOD_NOT_FOUND", status=404)
 """The receiver does not have the method, or did not declare the capability it needs."""
 INVALID_PARAMS: Final = ErrorSpec(-32602, "INVALID_PARAMS")
 """The parameters are not acceptable, or name something unknown, such as a resource."""
 INTERNAL_ERROR: Final = ErrorSpec(-32603, "INTERNAL_ERROR")
 """The receiver failed for reasons of its own."""
-PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR")
+PARSE_ERROR: Final = ErrorSpec(-32700, "PARSE_ERROR", status=400)
 """The message is not JSON."""
 
 ERRORS: Final[Mapping[int, ErrorSpec]] = MappingProxyType(
@@ -502,11 +510,18 @@ TABLE: Final = MethodTable(
         bad_arguments="result",
         resource_not_found=-32602,
         result_types=("complete", "input_required"),
+        output_schema=("outputSchema",),
+        cursor="cursor",
+        next_cursor="nextCursor",
         leniency=(
             Lenient("resultType", "absent", "complete"),
             Lenient("ttlMs", "absent", 0),
             Lenient("cacheScope", "absent", "private"),
             Lenient("ttlMs", "negative", 0),
+        ),
+        headers=(
+            HeaderField("mcp-method", ("method",)),
+            HeaderField("mcp-param-{name}", ("params", "arguments")),
         ),
     ),
 )

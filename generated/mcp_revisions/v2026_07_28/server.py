@@ -288,6 +288,10 @@ class Server(ServerBase[Session]):
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
+
+        Should answer with -32601: the server offers no completions.
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("completion/complete")
 
@@ -303,6 +307,9 @@ class Server(ServerBase[Session]):
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: no such prompt, or a required argument is absent.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("prompts/get")
 
@@ -312,6 +319,8 @@ class Server(ServerBase[Session]):
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("prompts/list")
 
@@ -321,6 +330,8 @@ class Server(ServerBase[Session]):
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/list")
 
@@ -330,6 +341,9 @@ class Server(ServerBase[Session]):
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
+
+        Must answer with -32602: no such resource.
+        Should answer with -32603: the server failed.
         """
         raise MethodNotFound("resources/read")
 
@@ -339,6 +353,8 @@ class Server(ServerBase[Session]):
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("resources/templates/list")
 
@@ -358,6 +374,8 @@ class Server(ServerBase[Session]):
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
+
+        May answer with -32602: no such tool, or the request is malformed.
         """
         raise MethodNotFound("tools/call")
 
@@ -367,5 +385,7 @@ class Server(ServerBase[Session]):
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
+
+        Should answer with -32602: the cursor is not one the server gave out.
         """
         raise MethodNotFound("tools/list")

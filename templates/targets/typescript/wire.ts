@@ -317,7 +317,7 @@ export interface ErrorCode<Name extends string = string> {
 /** A key of `_meta` that the specification defines. */
 export interface MetaKey {
   readonly key: string;
-  /** The kinds of messages that carry it; `of` names the types if only some do. */
+  /** The kinds of messages that carry it, or other types; `of` names the types if only some do. */
   readonly on: readonly string[];
   readonly of?: readonly string[];
   readonly type: string;
@@ -339,7 +339,7 @@ export interface Capability {
 /** A member of the params that makes a capability necessary. */
 export interface Condition {
   readonly member: string;
-  readonly oneOf?: readonly string[];
+  readonly oneOf?: readonly (string | boolean | number)[];
   readonly orAbsent?: true;
 }
 

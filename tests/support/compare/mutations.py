@@ -43,11 +43,11 @@ _NEUTRAL: Mapping[str, Mapping[str, Any]] = {
 _OF_ANY: Json = {"if": STRING, "then": True, "else": {}}
 # Facts with a closed set of values.
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "depends_on": ("situation", "message"),
     "emit": ("never", "both"),
     "era": ("handshake", "stateless"),
     "level": ("MAY", "MUST", "SHOULD"),
     "phase": ("ready", "before_ready"),
+    "policy": ("both", "if_present"),
     "rule": ("absent_reads_as", "negative_reads_as"),
 }
 _EVERYWHERE: Json = {"description": "x", "title": "x", "$comment": "x", "examples": ["x"]}

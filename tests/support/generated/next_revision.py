@@ -1,8 +1,9 @@
 """A copy of this checkout with one made-up revision more.
 
 It is the newest one with a request, a capability for it, and an optional member of an existing
-type. Code and tests find everything relative to themselves, so a copy needs no switch for the place
-of schemas.
+type. It lacks a member, has a type and a member under other names, requires one that might be
+absent, and has one inside a new object. Code and tests find everything relative to themselves, so a
+copy needs no switch for the place of schemas.
 """
 
 import json
@@ -126,6 +127,15 @@ def _make_published(schema: Json) -> Json:
     types["ServerResult"]["anyOf"].append(_ref("MeasureResourceResult"))
     types["ServerCapabilities"]["properties"]["measuring"] = _ref("JSONObject")
     types["Prompt"]["properties"]["language"] = string
+    del types["PromptReference"]["properties"]["title"]
+    types["ModelSuggestion"] = {**types.pop("ModelHint"), "required": ["name"]}
+    preferences = types["ModelPreferences"]["properties"]
+    preferences["suggestions"] = {"items": _ref("ModelSuggestion"), "type": "array"}
+    del preferences["hints"]
+    types["History"] = {"type": "object", "properties": {"modified": string}}
+    annotations = types["Annotations"]["properties"]
+    annotations["history"] = _ref("History")
+    del annotations["lastModified"]
     return schema
 
 
@@ -153,6 +163,10 @@ def _facts(unions: Json) -> Json:
                 "source": page,
             }
         },
+        "types": {
+            "open": {"ModelHint": None, "ModelSuggestion": {"source": "schema.ts"}},
+            "deprecated": {"ModelHint": None, "ModelSuggestion": {"source": "schema.ts"}},
+        },
         "capabilities": {"server": {"measuring": {"kind": "presence", "source": page}}},
         "unions": {
             name: {"arms": [*unions[name]["arms"], arm], "source": "schema.ts"}
@@ -166,14 +180,50 @@ def _facts(unions: Json) -> Json:
 
 _TRANSLATION: Final[Json] = {
     "older": NEWEST,
-    "became": {},
+    "became": {"ModelHint": "ModelSuggestion"},
     "rules": [
+        {
+            "at": ["PromptReference.title"],
+            "up": {"drop": "lossy"},
+            "reason": "A prompt is found by its name.",
+            "source": "server/utilities/completion#reference-types",
+        },
+        {
+            "at": ["ModelPreferences.hints"],
+            "up": {"move": "suggestions"},
+            "reason": "Hints are called suggestions.",
+            "source": "client/sampling#model-preferences",
+        },
+        {
+            "at": ["ModelPreferences.suggestions"],
+            "down": {"move": "hints"},
+            "reason": "Suggestions were called hints.",
+            "source": "client/sampling#model-preferences",
+        },
+        {
+            "at": ["ModelSuggestion.name"],
+            "up": {"add": "any"},
+            "reason": "A suggestion has a name, which a hint may lack.",
+            "source": "client/sampling#model-preferences",
+        },
+        {
+            "at": ["Annotations.lastModified"],
+            "up": {"move": "history.modified"},
+            "reason": "Dates of a resource have an object of their own.",
+            "source": "server/resources#annotations",
+        },
+        {
+            "at": ["Annotations.history"],
+            "down": {"move": {"modified": "lastModified"}},
+            "reason": "Dates of a resource were beside its other annotations.",
+            "source": "server/resources#annotations",
+        },
         {
             "at": ["Prompt.language"],
             "down": {"drop": "harmless"},
             "reason": "A prompt says by itself which language it is in.",
             "source": "server/prompts#prompt",
-        }
+        },
     ],
     "errors": [],
 }
@@ -183,10 +233,16 @@ _DESCRIPTIONS: Final[Json] = {
     "fields": {
         "MeasureResourceRequestParams.uri": "The resource to measure.",
         "MeasureResourceResult.bytes": "How large it is.",
+        "Annotations.history": "When it was changed.",
+        "History.modified": "The time of the last change.",
+        "ModelPreferences.suggestions": "Models that would be welcome, the best first.",
+        "ModelSuggestion.name": "Part of the name of a model.",
         "Prompt.language": "The language it is written in.",
     },
     "methods": {METHOD: "Ask how large a resource is."},
     "types": {
+        "History": "The dates of a resource.",
+        "ModelSuggestion": "A model that would be welcome.",
         "MeasureResourceRequest": "Asks the server how large a resource is.",
         "MeasureResourceRequestParams": "Which resource is to be measured.",
         "MeasureResourceResult": "The answer to `resources/measure`.",

@@ -1,6 +1,7 @@
 """Translations against the schemas: the result of a value, and its missing parts."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from itertools import permutations
@@ -28,14 +29,13 @@ def translator(source: str, destination: str) -> Translator:
 @cache
 def names(source: str, destination: str) -> tuple[tuple[str, str], ...]:
     """Return the translated types with their counterparts, as far as both have a schema."""
-    direction = translator(source, destination).direction
-    ours, theirs = oracle.subjects(source), oracle.subjects(destination)
-    becomes = {name: plan.becomes for name, plan in direction.plans.items()}
-    return tuple(
-        (name, becomes_)
-        for name, becomes_ in sorted({**direction.same, **becomes}.items())
-        if name in ours and becomes_ in theirs
-    )
+    between = translator(source, destination)
+    theirs = oracle.subjects(destination)
+    pairs: list[tuple[str, str]] = []
+    for name in sorted(oracle.subjects(source)):
+        with suppress(LookupError):
+            pairs.append((name, between.becomes(name)))
+    return tuple((name, becomes) for name, becomes in pairs if becomes in theirs)
 
 
 @cache

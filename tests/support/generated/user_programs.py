@@ -159,7 +159,7 @@ from typing import assert_type
 
 from mcp_revisions import REVISIONS, Bridge, Loss, Options, connect, handles, open_stdio
 from mcp_revisions import run_stdio, stdio_client, translate, v2025_11_25, v2026_07_28
-from mcp_revisions.translate.v2024_11_05__v2025_03_26 import UP
+from mcp_revisions.translate.v2025_03_26 import UP
 from mcp_revisions.v2026_07_28 import models as m
 
 

@@ -122,12 +122,12 @@ def steps() -> Iterator[tuple[str, Step]]:
         known = translations.load(SCHEMA, newer)
         assert known is not None
         first, second = derive_pinned(older).ir, derive_pinned(newer).ir
-        tables = pair_tables(first, second, (known,))
+        tables = pair_tables(first, second, known)
         file = read(SCHEMA / newer / "translation.json")
         yield newer, Step(
             older=older,
             plans=len({*tables.up.plans, *tables.down.plans}),
-            undecided=len(find_unsettled(first, second, ())),
+            undecided=len(find_unsettled(first, second, replace(known, actions=()))),
             rules=len(file["rules"]) + len(file["errors"]),
         )
 

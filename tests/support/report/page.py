@@ -60,6 +60,7 @@ def page(folder: Path = records.FOLDER) -> str:
         "mutants": found["mutants"],
         "costs": _costs(),
         **_adoption(found["adoption"]),
+        "rehearsals": {**found["rehearsals"], "table": _rehearsals(found["rehearsals"])},
         "unclear": list(unclear.group_places(places)),
         "reasons": table(("reason", "places"), unclear.reasons()),
     }
@@ -221,6 +222,20 @@ def _adoption(record: Json) -> Json:
     left = sum(record["decisions"].values())
     seconds = sum(step["seconds"] for step in record["steps"])
     return {"adoption": {**record, "left": left, "seconds": seconds}}
+
+
+def _rehearsals(record: Json) -> str:
+    rows = (
+        (
+            row["name"],
+            *(row.get(key, "–") for key in ("decisions", "mechanical", "files", "seconds")),
+            f"{row['failed']}: `{row['message']}`" if "failed" in row else row["suite"],
+            "; ".join(row["left_out"]) or "–",
+        )
+        for row in record["rehearsals"]
+    )
+    head = ("proposal", "decisions", "mechanical", "files", "seconds", "result", "left out")
+    return table(head, rows)
 
 
 if __name__ == "__main__":

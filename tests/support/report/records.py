@@ -25,6 +25,7 @@ MADE_BY: Final = {
     "python-sdk": "hand, from what examples/python-sdk/prove.py reports",
     "typescript-sdk": "hand, from what examples/typescript-sdk/prove.py reports",
     "adoption": "hand, with a clock, while a revision is adopted",
+    "rehearsals": "make rehearse",
     "unclear": "hand, as the list of unclear places",
 }
 """What writes each record."""

@@ -39,8 +39,7 @@ async def _find_task(session: Any, params: Any) -> Any:
 async def create(session: Any, params: Any) -> Any:
     """Answer any call with a task, as it is on the wire."""
     wire = session.__mcp_runtime__.spoken.wire
-    cls = wire.claimed_class("tools/call", "task")
-    if cls is not None:
+    for cls in wire.claims("tools/call"):
         return cls.from_wire({"resultType": "task", **WORKING, "ttlMs": None})
     if "task" not in session.__mcp_runtime__.raw:
         return "plain"

@@ -150,6 +150,11 @@ def facts() -> Json:
     }
 
 
+def facts_of_pages() -> Json:
+    """The facts, with the member that has the cursor of the next page."""
+    return {**facts(), "places": {"next_cursor": {"path": "nextCursor", "source": PAGE}}}
+
+
 def _method_facts() -> Json:
     return {
         "echo/say": _method("SayRequest", ["client"], "SayRequestParams", ["SayResult"])

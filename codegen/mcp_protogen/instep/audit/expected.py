@@ -96,7 +96,7 @@ class ExpectedTypes:
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
             emitters[error.code] = EMITTERS[error.emit] or BOTH
-        anywhere = [*(str(key.type) for key in self.ir.meta_keys), *self.own]
+        anywhere = [*(key.item_type for key in self.ir.meta_keys), *self.own]
         found: dict[str, Senders] = {name: BOTH for name in anywhere if name in self.types}
         for name, type_ in self.types.items():
             wires = {f.wire: f for f in type_.fields} if isinstance(type_, ObjectIR) else {}

@@ -15,6 +15,7 @@ from mcp_protogen.instep.compare.revisions import (
     ExtensionPart,
     as_given,
     compared_source,
+    headers_of,
     without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
@@ -73,7 +74,10 @@ def compared_extension(
     # Facts of extensions do not say which of their types are open; their schemas do.
     own = {str(type_.name) for type_ in side.ir.types if isinstance(type_, ObjectIR) and type_.open}
     opened = side.open_types | (own & made.types)
-    return replace(side, notes=(*notes, *mine), open_types=opened, extension=part)
+    # Members that header fields repeat belong to its methods.
+    headers = headers_of(core.facts.document)
+    notes = (*notes, *mine)
+    return replace(side, headers=headers, notes=notes, open_types=opened, extension=part)
 
 
 def fitting(

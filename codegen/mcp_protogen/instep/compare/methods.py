@@ -164,7 +164,7 @@ def _condition(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"{condition.member} is given"
     absent = " or absent" if condition.or_absent else ""
-    return f"{condition.member} is {' or '.join(condition.one_of)}{absent}"
+    return f"{condition.member} is {' or '.join(condition.texts)}{absent}"
 
 
 def _need_text(method: MethodIR) -> str:

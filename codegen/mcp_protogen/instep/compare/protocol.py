@@ -61,6 +61,9 @@ def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Di
         yield Difference(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
 
 
+_KINDS = frozenset({"request", "notification", "result"})
+
+
 def _key_text(key: MetaKeyIR) -> str:
     need = "required" if key.required else "optional"
     on = ", ".join(key.of) if key.of else f"each {' and '.join(key.on)}"
@@ -78,6 +81,8 @@ def _writers(
 
 
 def _key_senders(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
+    if not _KINDS.issuperset(key.on):
+        return BOTH
     found: set[Role] = set()
     for method in revision.ir.methods:
         if method.kind in key.on and (not key.of or method.message in key.of):
@@ -103,7 +108,8 @@ def _is_demanded(header: Header) -> bool:
 
 def _demand(header: Header) -> str:
     case = f"in messages where {header.when}" if header.message else f"if {header.when}"
-    return f"{header.level} {case}" if header.when else header.level
+    level = f"{header.level} {case}" if header.when else header.level
+    return f"{level}, repeats {header.repeats}" if header.repeats else level
 
 
 def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:

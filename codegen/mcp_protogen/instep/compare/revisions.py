@@ -4,6 +4,7 @@ A published file has no facts. It takes the facts of the revision it stands for,
 patches that fit.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +36,8 @@ class Header:
     """An HTTP header of the Streamable HTTP or the older HTTP transport.
 
     `when` is the case it applies to; empty if it always applies. If that is a kind of `message`,
-    each peer sends it; other cases may never come up.
+    each peer sends it; other cases may never come up. `repeats` is the part of every message that
+    it repeats, with the policy of receivers.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Header:
     when: str
     source: str
     message: bool = False
+    repeats: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ def compared_source(
         title=title,
         definitions=with_deprecations(definitions, source.facts.deprecated),
         ir=replace(derived.ir, rules=rules),
-        headers=_headers(source.facts.document),
+        headers=headers_of(source.facts.document),
         notes=(*notes, *found),
         open_types=source.facts.open_types,
         facts=source.facts.document,
@@ -187,17 +190,44 @@ def facts_origin(given: GivenFile) -> str:
     return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.origin
 
 
-def _headers(document: Json) -> tuple[Header, ...]:
+_SITUATIONS: Mapping[str, str] = {
+    "in_session": "the server has given one",
+    "refused": "access is refused",
+    "restricted": "access is restricted",
+    "resuming": "a broken stream is resumed",
+}
+_PARTS: Mapping[str, str] = {
+    "meta": "_meta has {}",
+    "marked": "the schema of the tool marks arguments by {}",
+}
+
+
+def headers_of(document: Json) -> tuple[Header, ...]:
+    """Return the headers of requests, then those of responses, in merged facts."""
     headers: Json = document.get("headers", {})
     return tuple(
-        Header(
-            name,
-            direction,
-            entry["level"],
-            entry.get("when", ""),
-            entry["source"],
-            entry.get("depends_on") == "message",
-        )
+        _header(name, direction, entry, document.get("methods", {}))
         for direction in ("request", "response")
         for name, entry in sorted(headers.get(direction, {}).items())
     )
+
+
+def _header(name: str, direction: str, entry: Json, methods: Mapping[str, Json]) -> Header:
+    repeats: Json = entry.get("repeats", {})
+    policy = repeats.get("policy", "")
+    parts = [
+        f"{text.format(repeats[kind])} ({policy})"
+        for kind, text in _PARTS.items()
+        if kind in repeats
+    ]
+    in_methods = [
+        f"{method} ({repeated['member']}, {repeated['policy']})"
+        for method, fact in sorted(methods.items() if direction == "request" else ())
+        for repeated in [(fact.get("headers") or Json()).get(name)]
+        if repeated is not None
+    ]
+    if in_methods:
+        parts.append(f"the method is {' or '.join(in_methods)}")
+    when = " or ".join(parts) or _SITUATIONS.get(entry.get("when") or "", "")
+    whole = f"{repeats['member']} ({policy})" if "member" in repeats else ""
+    return Header(name, direction, entry["level"], when, entry["source"], bool(parts), whole)

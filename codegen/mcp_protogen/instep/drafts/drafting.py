@@ -11,21 +11,25 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
-from mcp_protogen.base.jsonvalue import merge_patch
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
+from mcp_protogen.instep.drafts.absorbed import translation_rules, with_absorbed
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
 from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
 from mcp_protogen.pipeline.inputs import patches, sources
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts, texts_of_absorbed
+from mcp_protogen.pipeline.inputs.descriptions import load as load_texts
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
 from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
-from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
+from mcp_protogen.pipeline.inputs.pins import changing, extensions_folder, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.inputs.translations import translation_of
 from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
+from mcp_protogen.pipeline.plans.renamed_names import find_wrong_names
 
 Json = dict[str, Any]
 
@@ -33,6 +37,8 @@ _ENOUGH = 10
 """A number of rounds after which facts and schema agree; each round may show new facts."""
 _TEXTS = "descriptions.json"
 _HINTS = {
+    "apply": "write a function of `translation/conversions.py`; add one if none is for such values",
+    "path": "write where the value is now, such as outputs[kind=text].text; or null for the entry",
     "reason": "write why, in a sentence",
     "source": "write which page of the specification says so; correct the entry if it does not",
     "state": "write `dropped` if the schema is right there; if not, add a patch of your own",
@@ -45,7 +51,7 @@ class Draft:
     """The files of a revision by their paths below the schema folder: as they are, and should be.
 
     `undecided` are the decisions that are still left to people, and `contradictions` the entries
-    that the schema contradicts.
+    that the schemas contradict.
     """
 
     before: Mapping[str, Json | None]
@@ -85,20 +91,33 @@ def draft(revision: str, folder: Path) -> Draft:
     translation = files.read_old(files.translation)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = translation["older"] if translation else before_it
+    wrong: list[Problem] = []
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
-        files.after[files.translation] = translation_file(translation, step)
+        document = translation_file(
+            translation, step, [*translation_rules(files.after[files.facts], newer, folder)]
+        )
+        files.after[files.translation] = document
+        names = translation_of(document, revision, f"schema/{files.translation}")
+        wrong += find_wrong_names(step.older.ir, newer.ir, names)
     missing = tuple(_find_undescribed(newer.ir))
     texts = files.read_old(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
     own = (files.facts, files.patches, files.translation)
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
-    contradictions = tuple(
-        warning for warning in newer.warnings if warning.place == source.facts_place
+    contradictions = (
+        *(warning for warning in newer.warnings if warning.place == source.facts_place),
+        *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
-    return Draft(files.read, files.after, undecided, contradictions)
+    made = Draft(files.read, files.after, undecided, contradictions)
+    raise_errors(
+        problem
+        for path, content in made.changed.items()
+        for problem in check_format(content, Path(path).stem, f"schema/{path}")
+    )
+    return made
 
 
 def _to_decide(path: str, pointer: str) -> Problem:
@@ -142,18 +161,25 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     own = files.read_old(files.facts)
     origin: str | None = own["inherits"] if own else source.facts.origin
     inherited = load(files.folder, origin).document if origin else {}
-    theirs = load_patches(files.folder, origin) if origin else ()
-    patches_file = _patches_file(
-        files.read_old(files.patches), source.schema, theirs, source.patches_place
-    )
-    source = replace(source, patches=tuple(patches_file["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": origin}
+    stated: Json = {}
+    patches_file: Json = {}
     gone: list[str] = []
     for _ in range(_ENOUGH):
-        stated = merge_patch(inherited, file)
-        source = replace(source, facts=Facts(revision, stated, origin or ""))
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema)
-        fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
+        stated = merge_facts(inherited, file, revision, files.folder)
+        theirs = [*(load_patches(files.folder, origin) if origin else ())]
+        theirs += _patches_of_absorbed(file, files.folder)
+        patches_file = _patches_file(
+            files.read_old(files.patches), source.schema, theirs, source.patches_place
+        )
+        entries = tuple(patches_file["patches"])
+        corrected = replace(source, patches=entries, notes=(), facts_hint="")
+        source = replace(corrected, facts=Facts(revision, stated, origin or ""))
+        next_cursor = source.facts.path_of("next_cursor")
+        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
+        fuller = with_absorbed(file, stated, shown, files.folder)
+        if fuller == file:
+            fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]
         if fuller == file:
@@ -163,7 +189,15 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     earlier = {path: files.read_old(path) or {} for path in map(_short_path, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
     files.after |= {files.facts: file, files.patches: patches_file}
-    return source
+    texts = load_texts(
+        files.folder / _TEXTS, revision, source.descriptions.own, texts_of_absorbed(stated)
+    )
+    return replace(source, descriptions=texts)
+
+
+def _patches_of_absorbed(file: Json, folder: Path) -> Iterator[Json]:
+    for name, fact in file.get("absorbs", {}).items():
+        yield from load_patches(extensions_folder(folder), name) if fact else ()
 
 
 def _short_path(path: Path) -> str:

@@ -37,6 +37,7 @@ def adapt(stated: Json, shown: SchemaFacts) -> Json:
         "unions": types.unions(facts_of("unions"), shown),
         "enums": types.enums(facts_of("enums"), shown),
         "open_strings": types.open_strings(facts_of("open_strings"), shown),
+        "places": types.places(facts_of("places"), shown),
         "leniency": types.leniency(facts_of("leniency"), shown),
         "producer": types.producer(facts_of("producer"), shown),
     }

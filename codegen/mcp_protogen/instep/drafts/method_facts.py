@@ -9,10 +9,10 @@ from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import Era
 from mcp_protogen.pipeline.derive.crosscheck import variant_choices
-from mcp_protogen.pipeline.derive.methods import derived_traits
+from mcp_protogen.pipeline.derive.methods import derived_traits, find_traits, stated_traits
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import era_of
-from mcp_protogen.pipeline.inputs.todo import TODO
+from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from mcp_protogen.pipeline.ir import OTHER, ROLES, Role
 from mcp_protogen.pipeline.normalise.references import definition_name
 
@@ -25,11 +25,15 @@ _NOTIFIED = "notifications/"
 
 @dataclass(frozen=True)
 class SchemaFacts:
-    """A normalised schema, and its snapshot."""
+    """A normalised schema, and its snapshot.
+
+    `next_cursor` is the member of pages for cursors, by the facts.
+    """
 
     revision: str
     skeleton: Skeleton
     snapshot: Json
+    next_cursor: str = "nextCursor"
 
     @property
     def definitions(self) -> Json:
@@ -177,14 +181,26 @@ def _phase(known: Json, shown: SchemaFacts) -> str:
     return "any" if shown.era == "stateless" else phase
 
 
-def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]:
+def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str] | Json:
+    """Return the traits of a method, or choices if one is uncertain and not decided before."""
     if method.kind != "request":
         return []
-    found = {*derived_traits(method, shown.definitions)}
-    found |= _NOT_IN_SCHEMAS.intersection(known.get("traits", ()))
+    stated = set(stated_traits(known))
+    found = {*derived_traits(method, shown.definitions, shown.next_cursor)}
+    found |= _NOT_IN_SCHEMAS & stated
     if method.method != "initialize":
         found.add("cancellable")
-    return sorted(found)
+    perhaps: dict[str, str] = {}
+    for trait, owner, lacks in find_traits(method, shown.definitions, shown.next_cursor):
+        if lacks and trait not in found:
+            perhaps[trait] = f"{owner} shows {trait}, but has no {lacks}"
+    decided = not is_object(known.get("traits", {})) and {*method.results} <= {
+        *known.get("results", ())
+    }
+    if decided:
+        return sorted(found | (perhaps.keys() & stated))
+    choices = [sorted(found), sorted(found | perhaps.keys())]
+    return {"difference": "; ".join(perhaps.values()), CHOICES: choices} if perhaps else choices[0]
 
 
 def _errors(stated: Json, errors: Json) -> Json:
@@ -229,7 +245,7 @@ def errors(stated: Json, shown: SchemaFacts) -> Json:
     A client that receives no requests sends no codes.
     """
     senders = "both" if shown.server_requests else "server"
-    found = list(_codes(shown))
+    found = list(find_codes(shown))
     new = {name for code, name, _ in found if code not in stated}
     done: Json = {}
     for code, fact in stated.items():
@@ -249,7 +265,7 @@ def _inherited_error(fact: Json, shown: SchemaFacts) -> Json:
     return {**fact, "emit": emit}
 
 
-def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
+def find_codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
     """Yield the codes that are constants, with their names and the types of their data."""
     for name in shown.own_types:
         members = _members(shown.definitions[name])
@@ -257,7 +273,7 @@ def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
         if "$ref" in error:
             members = _members(shown.definitions[definition_name(error["$ref"])])
         code = members.get("code", {}).get("const")
-        if name.endswith("Error") and isinstance(code, int):
+        if name.endswith("Error") and type(code) is int:
             data = members.get("data", {})
             yield str(code), _code_name(name), (
                 definition_name(data["$ref"]) if "$ref" in data else None

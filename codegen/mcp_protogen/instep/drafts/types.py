@@ -1,18 +1,21 @@
 """Facts about types, as far as a schema shows them: which ones exist, and in which order."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.drafts.method_facts import SchemaFacts
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts, find_codes
 from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
+
+_KINDS = ("request", "notification", "result", "error")
 
 # Rules for senders that later schemas may state, with the keyword for that.
 _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
@@ -139,6 +142,49 @@ def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
     return shown.definitions.get(owner, {}).get("properties", {}).get(member)
 
 
+def places(stated: Json, shown: SchemaFacts) -> Json:
+    """Return the places of values, with paths to decide where a type lost the first member."""
+    return {place: _place(place, fact, shown) for place, fact in stated.items()}
+
+
+def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
+    first = re.split(r"[.\[]", fact["path"])[0]
+    members = [
+        shown.definitions.get(name, {}).get("properties", {}) for name in _owners(place, shown)
+    ]
+    is_there = first == TODO or any(first in found for found in members)
+    return fact if is_there else {"path": TODO, "source": TODO}
+
+
+def _owners(place: str, shown: SchemaFacts) -> list[str]:
+    """Return the types at the beginning of a path."""
+    methods = shown.skeleton.methods
+    match place:
+        case "cursor":
+            return [method.params for method in methods.values() if method.params]
+        case "next_cursor":
+            return [name for method in methods.values() for name in method.results]
+        case "tool_content_variant" | "tool_output_schema":
+            return [
+                name
+                for page in _results("tools/list", shown)
+                for name in _types_of_items(page, shown)
+            ]
+        case _:
+            return _results("tools/call", shown)
+
+
+def _results(method: str, shown: SchemaFacts) -> list[str]:
+    known = shown.skeleton.methods.get(method)
+    return [*known.results[:1]] if known else []
+
+
+def _types_of_items(page: str, shown: SchemaFacts) -> Iterator[str]:
+    for member in shown.definitions[page].get("properties", {}).values():
+        if is_object(items := member.get("items")) and "$ref" in items:
+            yield definition_name(items["$ref"])
+
+
 def leniency(stated: Json, shown: SchemaFacts) -> Json:
     """Return the exceptions from the schema that receivers must still make."""
     return {name: fact for name, fact in stated.items() if _is_readable(fact, shown)}
@@ -181,8 +227,8 @@ def meta_keys(stated: Json, shown: SchemaFacts) -> Json:
 
 
 def _is_applicable(fact: Json, shown: SchemaFacts) -> bool:
-    named = fact["type"] in shown.definitions or fact["type"][:1].islower()
-    return named and all(shown.has_type(owner) for owner in fact.get("of", ()))
+    named = (fact["type"].rstrip("[]{}"), *fact["on"], *fact.get("of", ()))
+    return all(shown.has_type(name) for name in named if name[:1].isupper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +247,32 @@ def _meta_keys(shown: SchemaFacts) -> Json:
     for kind, owner, schema in _with_meta(shown):
         everyone.setdefault(kind, set()).add(owner)
         for key, inner in schema.get("properties", {}).items():
-            type_ = definition_name(inner["$ref"]) if "$ref" in inner else inner.get("type")
-            if isinstance(type_, str):
+            type_ = _type_text(inner)
+            if type_ is not None:
                 use = _Use(kind, owner, type_, key in schema.get("required", ()))
                 found.setdefault(key, []).append(use)
     return {key: _meta_key(uses, everyone) for key, uses in found.items()}
 
 
+def _type_text(schema: Json) -> str | None:
+    """Return a type as facts write it: `Tag`, `string`, `Tag[]`, `string{}`."""
+    if "$ref" in schema:
+        return definition_name(schema["$ref"])
+    kind = schema.get("type")
+    for name, keyword, after in (
+        ("array", "items", "[]"),
+        ("object", "additionalProperties", "{}"),
+    ):
+        inner = schema.get(keyword)
+        if kind == name and is_object(inner) and (text := _type_text(inner)):
+            return text + after
+    return kind if isinstance(kind, str) else None
+
+
 def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
     found, owners = {use.kind for use in uses}, {use.owner for use in uses}
-    fact: Json = {"on": [kind for kind in ("request", "notification", "result") if kind in found]}
+    kinds = [kind for kind in _KINDS if kind in found]
+    fact: Json = {"on": [*kinds, *sorted(found.difference(_KINDS))]}
     if any(everyone[kind] - owners for kind in found):
         fact["of"] = sorted(owners)
     required = all(use.required for use in uses)
@@ -218,7 +280,20 @@ def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
 
 
 def _with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
-    """Yield the messages that are sent, by kind and type, with the type of their `_meta`."""
+    """Yield each kind of message and its type, with the type of its `_meta`.
+
+    The kind of a type within messages is its name.
+    """
+    messages = list(_messages_with_meta(shown))
+    yield from messages
+    others = {name: _meta(name, shown) for name in shown.own_types}
+    known = [meta for _, _, meta in messages]
+    yield from ((name, name, meta) for name, meta in others.items() if meta and meta not in known)
+
+
+def _messages_with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
+    data = {name for _, _, name in find_codes(shown) if name is not None}
+    yield from (("error", name, _meta(name, shown)) for name in sorted(data))
     for method in shown.methods.values():
         if method.kind == "embedded":
             continue

@@ -27,7 +27,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     pinned_structure,
 )
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
-from mcp_protogen.pipeline.inputs.translations import rules_between
+from mcp_protogen.pipeline.inputs.translations import steps_between
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.plans.tables import pair_tables
 
@@ -118,9 +118,8 @@ def _translation_problems(found: RevisionIR, schemas: SchemaFolder) -> tuple[Pro
             other = _derive_pinned(neighbour, schemas)
             older, newer = (other, found) if neighbour < found.id else (found, other)
             options = GenerationOptions(revisions=(older.id, newer.id))
-            pair_tables(
-                older, newer, rules_between(schemas.facts_folder, older.id, newer.id, options)
-            )
+            *_, step = steps_between(schemas.facts_folder, older.id, newer.id, options)
+            pair_tables(older, newer, step)
         except ProblemError as error:
             problems += error.problems
     return tuple(problems)

@@ -16,14 +16,12 @@ from mcp_protogen.pipeline.derive.module_names import sender
 from mcp_protogen.pipeline.ir import (
     AliasIR,
     FieldIR,
-    ListOf,
     LiteralOf,
     MethodIR,
     ObjectIR,
     OneOf,
     Ref,
     RevisionIR,
-    Scalar,
     TypeExpr,
     TypeIR,
 )
@@ -62,22 +60,11 @@ def signatures_of(ir: RevisionIR) -> list[tuple[CallSignature, ...]]:
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:
-    """Return whether a type is the result of a tool: it has content and an error flag.
-
-    A content block may have both, too; but it has a constant that identifies its kind.
-    """
-    if not isinstance(type_, ObjectIR):
-        return False
-    fields = {field.wire: field for field in type_.fields}
-    content, failed = fields.get("content"), fields.get("isError")
+    """Return whether a type is the result of a tool, without members like those of its base."""
     return (
-        content is not None
-        and content.required
-        and isinstance(content.type, ListOf)
-        and failed is not None
-        and failed.type == Scalar("boolean")
-        and not any(map(is_constant, type_.fields))
-        and not {"text", "data"} & {str(field.name) for field in type_.fields}
+        isinstance(type_, ObjectIR)
+        and type_.places is not None
+        and not {"text", "data"} & {str(member.name) for member in type_.fields}
     )
 
 

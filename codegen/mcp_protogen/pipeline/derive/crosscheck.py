@@ -18,6 +18,8 @@ from mcp_protogen.pipeline.ir import ROLES
 from mcp_protogen.pipeline.normalise.references import PREFIX, arms_within
 
 Json = dict[str, Any]
+Finding = tuple[str, str, str, str]
+"""A code, a message, the place in the facts, and a hint."""
 
 
 def compare(
@@ -27,11 +29,18 @@ def compare(
 
     Inherited facts have no file to correct; `inherited_hint` is for them.
     """
+    return problems_of(_findings(shown, facts), facts, place, inherited_hint)
+
+
+def problems_of(
+    findings: Iterable[Finding], facts: Facts, place: str, inherited_hint: str
+) -> tuple[Problem, ...]:
+    """Return findings as problems: errors, or warnings for inherited facts."""
     level = Level.WARNING if facts.inherited else Level.ERROR
     instead = inherited_hint if facts.inherited else ""
     return tuple(
         Problem(code, message, place, pointer, instead or hint, level)
-        for code, message, pointer, hint in _findings(shown, facts)
+        for code, message, pointer, hint in findings
     )
 
 
@@ -48,19 +57,17 @@ def _order(pointer: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else 0, part) for part in jsonpointer.split(pointer)]
 
 
-_Finding = tuple[str, str, str, str]
-
-
-def _findings(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _opening(shown.definitions, facts)
     yield from _methods(shown, facts)
     yield from _capabilities(shown, facts)
+    yield from _headers(facts)
     yield from _types(shown, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
 
 
-def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+def _opening(definitions: Json, facts: Facts) -> Iterator[Finding]:
     era = era_of({"$defs": definitions})
     if era not in (None, facts.era):
         message = f"by the methods of the schema, sessions open as in the {era} era"
@@ -71,7 +78,7 @@ def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         yield from _member(definitions, path, "/rules/result_type")
 
 
-def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _methods(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for method in sorted(facts.methods.keys() - shown.methods.keys()):
         pointer = jsonpointer.join("methods", method)
         message = f"the schema has no method {method}"
@@ -84,10 +91,12 @@ def _methods(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
+        yield from _conditions(fact, f"{pointer}/requires", shown.definitions)
         yield from _variants(fact, f"{pointer}/variants", shown.definitions)
+        yield from _headers_of_method(fact, f"{pointer}/headers", shown.definitions, facts)
 
 
-def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[_Finding]:
+def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> Iterator[Finding]:
     derived = {
         "message": schema.message,
         "kind": schema.kind,
@@ -112,7 +121,21 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
             yield "facts-disagree", f"{gate} is not a capability", place, "see capabilities"
 
 
-def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
+def _conditions(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
+    """Yield a finding for each gate with a condition on a value that its member never has."""
+    arms = _arms(fact["params"], definitions).values()
+    for gate, demand in fact.get("requires", {}).items():
+        for case in demand.get("when", ()):
+            named = [arm.get("properties", {}).get(case["member"]) for arm in arms]
+            schemas = [schema for schema in named if schema is not None]
+            for value in case.get("one_of", ()) if schemas else ():
+                if not any(fillings.fits(value, schema, definitions) for schema in schemas):
+                    message = f"{case['member']} is never {value!r:.80}"
+                    place = pointer + jsonpointer.join(gate)
+                    yield "facts-disagree", message, place, "write a value of its JSON type"
+
+
+def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding]:
     """Yield a finding for each further call without its own params or result."""
     choices = variant_choices(fact, definitions)
     for call, of in fact.get("variants", {}).items():
@@ -121,6 +144,50 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]
             message += " member that asks for another result"
             hint = f"name one of {', '.join(choices)}" if choices else "remove the entry"
             yield "facts-disagree", message, pointer + jsonpointer.join(call), hint
+
+
+def _headers_of_method(
+    fact: Json, pointer: str, definitions: Json, facts: Facts
+) -> Iterator[Finding]:
+    """Yield a finding for each header field without the member that it repeats."""
+    known = facts.document.get("headers", {}).get("request", {})
+    params: Json = definitions.get(fact["params"], {})
+    headers: Json = fact.get("headers") or {}
+    for header, repeated in headers.items():
+        place, member = pointer + jsonpointer.join(header), repeated["member"]
+        schema = params.get("properties", {}).get(member, {})
+        needed, is_required = repeated["policy"] == "both", member in params.get("required", ())
+        if header not in known:
+            yield "facts-disagree", f"there is no header field {header}", place, "see headers"
+        elif schema.get("type") != "string" or (needed and not is_required):
+            message = (
+                f"{fact['params']} has no{' required' if needed else ''} string {member!r:.80}"
+            )
+            yield "facts-disagree", message, place, "name another member, or remove the entry"
+        elif not _compares_headers(facts):
+            yield "facts-disagree", _COMPARED, place, "see errors and lifecycle"
+
+
+def _compares_headers(facts: Facts) -> bool:
+    errors = facts.document.get("errors", {}).values()
+    return facts.era == "stateless" and any(error["name"] == "HEADER_MISMATCH" for error in errors)
+
+
+_COMPARED = "only stateless revisions with an error HEADER_MISMATCH check this"
+
+
+def _headers(facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each header field that repeats what messages lack, or cannot differ."""
+    keys = facts.document.get("meta_keys", {})
+    for direction, kind in (("request", "request"), ("response", "result")):
+        for header, fact in facts.document.get("headers", {}).get(direction, {}).items():
+            place, repeats = jsonpointer.join("headers", direction, header), fact.get("repeats")
+            key = None if repeats is None else repeats.get("meta")
+            if key is not None and kind not in keys.get(key, {}).get("on", ()):
+                message = f"{key} is no key in the _meta of a {kind}"
+                yield "facts-disagree", message, f"{place}/repeats", "see meta_keys"
+            elif repeats is not None and not _compares_headers(facts):
+                yield "facts-disagree", _COMPARED, f"{place}/repeats", "see errors and lifecycle"
 
 
 def variant_choices(fact: Json, definitions: Json) -> list[str]:
@@ -139,7 +206,7 @@ def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
     return {arm: schema for arm, schema in arms.items() if "anyOf" not in schema}
 
 
-def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for role in ROLES:
         flags = {".".join(path): flag for path, flag in shown.capabilities[role].items()}
         entries: Json = facts.document["capabilities"].get(role, {})
@@ -156,7 +223,7 @@ def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
                 yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
 
 
-def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
+def _types(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     definitions = shown.definitions
     for pointer, name in _type_names(facts.document, shown.methods):
         if name not in definitions:
@@ -169,7 +236,7 @@ def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
             yield from _member(definitions, path, jsonpointer.join(section, path))
 
 
-def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+def _duties(definitions: Json, facts: Facts) -> Iterator[Finding]:
     """Yield a finding for each duty of senders or receivers that the schema forbids."""
     for section in ("leniency", "producer"):
         for key, fact in facts.document.get(section, {}).items():
@@ -210,21 +277,20 @@ def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, 
         if "data" in fact:
             yield jsonpointer.join("errors", code, "data"), fact["data"]
     for key, fact in document.get("meta_keys", {}).items():
-        if fact["type"] not in _JSON_TYPES:
-            yield jsonpointer.join("meta_keys", key), fact["type"]
+        place = jsonpointer.join("meta_keys", key)
+        for name in (fact["type"].rstrip("[]{}"), *fact["on"]):
+            if name[:1].isupper():
+                yield place, name
 
 
-_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-
-
-def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
+def _member(definitions: Json, path: str, pointer: str) -> Iterator[Finding]:
     owner, _, member = path.partition(".")
     schema: Json = definitions.get(owner, {})
     if owner not in definitions or (member and member not in schema.get("properties", {})):
         yield "unknown-type", f"there is no {path}", pointer, "see $defs of the snapshot"
 
 
-def _stray_messages(shown: Skeleton) -> Iterator[_Finding]:
+def _stray_messages(shown: Skeleton) -> Iterator[Finding]:
     """Yield a finding for each message type outside the unions: its sender would be unknown."""
     for name, method in shown.unsent.items():
         hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"

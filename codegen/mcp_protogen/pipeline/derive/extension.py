@@ -13,9 +13,11 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
+from mcp_protogen.pipeline.derive.crosscheck import Finding
 from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import DerivedRevision, derive_revision
 from mcp_protogen.pipeline.inputs import patches
+from mcp_protogen.pipeline.inputs.absorbed import SHARED_FACTS, facts_of_methods
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import (
@@ -30,18 +32,12 @@ from mcp_protogen.pipeline.ir import (
     RequirementIR,
     RevisionIR,
     Role,
-    Scalar,
     TypeIR,
 )
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
-
-# Facts of an extension that mean the same as those of a revision.
-_MERGED = ("enums", "errors", "open_strings", "unions")
-# Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +86,6 @@ def derive_extension(
             MembersIR(member["method"], names.class_name(member["from"]))
             for member in revision_facts.members.values()
         ),
-        names={
-            method: fact["name"]
-            for method, fact in sorted(revision_facts.methods.items())
-            if "name" in fact
-        },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
@@ -161,14 +152,13 @@ def _merge_sources(
     for fact in revision_facts.methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
-    facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
-    facts["methods"] = {
-        method: {
-            "since": core.facts.revision,
-            **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
-        }
-        for method, fact in revision_facts.methods.items()
-    }
+    facts: Json = {name: extension.facts[name] for name in SHARED_FACTS if name in extension.facts}
+    revision = core.facts.revision
+    facts["methods"] = facts_of_methods(extension.facts, revision, revision)
+    if core.facts.era == "handshake":
+        # Only the header fields of stateless revisions repeat parts of messages.
+        for fact in facts["methods"].values():
+            fact.pop("headers", None)
     texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
     for kind, entries in extension.descriptions.items():
         texts[kind] = {**texts.get(kind, {}), **entries}
@@ -253,8 +243,6 @@ def _capability(role: Role, extension: ExtensionSource, fact: Json) -> Capabilit
     )
 
 
-_Finding = tuple[str, str, str, str]
-"""Code, message, pointer and hint of a problem."""
 _BOUND = "see revisions, at the top of the file"
 
 
@@ -280,7 +268,7 @@ def _refuse_unfit(
     """Raise `ProblemError` for facts that contradict the `types` of revision and extension."""
     by_name = {str(type_.name): type_ for type_ in types}
     for finding in (
-        *_wrong_names(revision_facts, by_name),
+        *_wrong_claims(revision_facts, by_name),
         *_wrong_additions(revision_facts, by_name, revision),
     ):
         yield _problem(finding, extension)
@@ -296,14 +284,14 @@ def _refuse_missing(
             yield _problem(_no_type(name, f"/types/names/{index}"), extension)
 
 
-def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
+def _problem(finding: Finding, extension: ExtensionSource) -> Problem:
     code, message, pointer, hint = finding
     return Problem(code, message, extension.facts_place, pointer, hint)
 
 
 def _wrong_methods(
     extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     methods = {method.method for method in revision.methods}
     facts: Mapping[str, Json] = extension.facts.get("methods", {})
     for method, fact in facts.items():
@@ -334,7 +322,7 @@ def _wrong_methods(
 
 def _wrong_others(
     extension: ExtensionSource, revision_facts: FactsOfRevision, own: Json, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     methods = {method.method for method in revision.methods}
     core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
@@ -359,38 +347,29 @@ def _wrong_others(
                 yield _no_type(member[key], f"{place}/{key}")
 
 
-def _unbound(fact: Json, place: str, extension: ExtensionSource) -> Iterator[_Finding]:
+def _unbound(fact: Json, place: str, extension: ExtensionSource) -> Iterator[Finding]:
     for revision in fact.get("revisions", ()):
         if revision not in extension.revisions:
             message = f"the extension is not for {revision!r:.80}"
             yield "facts-disagree", message, f"{place}/revisions", _BOUND
 
 
-def _no_type(name: str, pointer: str) -> _Finding:
+def _no_type(name: str, pointer: str) -> Finding:
     return "unknown-type", f"there is no type {name!r:.80}", pointer, "see $defs of the schema"
 
 
 def _no_method(
     fact: Json, methods: set[str], place: str, revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     if fact["method"] not in methods:
         message = f"{revision.id} has no method {fact['method']!r:.80}"
         yield "facts-disagree", message, f"{place}/method", f"see the methods of {revision.id}"
 
 
-def _wrong_names(
+def _wrong_claims(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR]
-) -> Iterator[_Finding]:
-    """Yield faults of the members that `Mcp-Name` repeats, and of claimed results."""
-    for method, fact in revision_facts.methods.items():
-        params, name = types.get(fact["params"]), fact.get("name")
-        if name is not None and not any(
-            field.wire == name and field.required and field.type == Scalar("string")
-            for field in (params.fields if isinstance(params, ObjectIR) else ())
-        ):
-            message = f"{fact['params']} has no required string {name!r:.80}"
-            pointer = f"{jsonpointer.join('methods', method)}/name"
-            yield "facts-disagree", message, pointer, "name another member, or none"
+) -> Iterator[Finding]:
+    """Yield faults of claimed results."""
     for place, claim in revision_facts.claims.items():
         type_, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
         if not any(
@@ -404,7 +383,7 @@ def _wrong_names(
 
 def _wrong_additions(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
-) -> Iterator[_Finding]:
+) -> Iterator[Finding]:
     """Yield faults of members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
     for place, member in revision_facts.members.items():

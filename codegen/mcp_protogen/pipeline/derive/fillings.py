@@ -1,8 +1,8 @@
 """The usual values of required members, which senders write and callers need not give.
 
 A fact names a member of one type. It applies to each required member of that name and schema,
-because a published schema repeats common members in every type. A fact that does not fit is left
-out, and callers must give the member: a later revision may require more in it.
+whatever its bounds, because a published schema repeats common members in every type. A fact that
+does not fit is left out, and callers must give the member: a later revision may require more in it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,8 @@ from mcp_protogen.pipeline.ir import Json as JsonScalar
 from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
+
+BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
     match schema:
         case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
             return value in more.get("enum", (value,))
+        case {"const": str(constant), **more} if more.keys() <= {"type"}:
+            return bool(value == constant)
         case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
             return bool(value >= more.get("minimum", value))
         case _:
@@ -69,11 +73,44 @@ def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
         if schema is None:
             continue
         pointer = jsonpointer.join("producer", key)
-        if fact["rule"] == "names_revision":
-            yield Filling(member, schema, facts.revision, pointer)
-        elif fact["rule"] == "filled_in":
-            value = Filled() if fact["value"] == {} else fact["value"]
-            yield Filling(member, schema, value, pointer)
+        value: JsonScalar | Filled
+        match fact["rule"]:
+            case "names_revision":
+                value = facts.revision
+            case "names_sender":
+                value = Filled(_required_texts(schema, definitions))
+            case "filled_in":
+                value = Filled() if fact["value"] == {} else fact["value"]
+            case _:
+                continue
+        yield Filling(member, schema, value, pointer)
+        for similar in _with_other_bounds(member, schema, definitions):
+            if not isinstance(value, Filled) and fits(value, similar, definitions):
+                yield Filling(member, similar, value, pointer)
+
+
+def _with_other_bounds(member: str, schema: Json, definitions: Json) -> Iterator[Json]:
+    """Yield the schemas of required members of this name that differ from `schema` in bounds."""
+    for owner in definitions.values():
+        other: Json = owner.get("properties", {}).get(member, {})
+        is_required = member in owner.get("required", ())
+        if is_required and schema != other and _without_bounds(schema) == _without_bounds(other):
+            yield other
+
+
+def _without_bounds(schema: Json) -> Json:
+    return {key: value for key, value in schema.items() if key not in BOUNDS}
+
+
+def _required_texts(schema: Json, definitions: Json) -> tuple[str, ...]:
+    """Return the required members of an object that may be empty texts."""
+    owner: Json = definitions.get(definition_name(schema["$ref"]), {}) if "$ref" in schema else {}
+    members: Json = owner.get("properties", {})
+    return tuple(
+        member
+        for member in owner.get("required", ())
+        if member in members and fits("", members[member], definitions)
+    )
 
 
 def _possible_fillings(fillings: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
@@ -94,7 +131,10 @@ def _possible(filling: Filling, fillings: Sequence[Filling], definitions: Json) 
     schema: Json = definitions.get(definition_name(reference), {}) if reference is not None else {}
     if "properties" not in schema or schema.get("x-any-of-required"):
         return False
-    return all(_has_usual_value(member, schema, fillings) for member in schema.get("required", ()))
+    return all(
+        member in filling.value.texts or _has_usual_value(member, schema, fillings)
+        for member in schema.get("required", ())
+    )
 
 
 def _has_usual_value(member: str, owner: Json, fillings: Sequence[Filling]) -> bool:

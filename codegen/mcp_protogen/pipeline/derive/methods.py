@@ -4,23 +4,29 @@ Everything in the schema is derived and compared with the facts; a method withou
 from the schema alone and reported.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from mcp_protogen.base import jsonpointer, names
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.derive.places import only_list
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
     CapabilityIR,
     ConditionIR,
     ErrorIR,
+    HeaderFieldIR,
     LeniencyIR,
     ListOf,
     MetaKeyIR,
+    MethodErrorIR,
     MethodIR,
     ObjectIR,
     Ref,
@@ -39,19 +45,36 @@ def rules(context: Context) -> RulesIR:
     """Return the rules for sending messages of the revision."""
     facts: Json = context.facts.document["rules"]
     result_type: Json = facts.get("result_type", {})
-    headers: Json = context.facts.document.get("headers", {}).get("request", {})
+    headers: Json = context.facts.document.get("headers", {})
+    sent: Json = headers.get("request", {})
     return RulesIR(
         receive_batches=facts["batching"]["receive"],
         send_batches=facts["batching"]["send"],
         error_id_optional=facts["error_id_optional"]["value"],
         server_requests=facts["server_requests"]["value"],
         polling=facts.get("polling", {}).get("value", False),
-        unnamed_over_http="mcp-session-id" in headers and "mcp-protocol-version" not in headers,
+        unnamed_over_http="mcp-session-id" in sent and "mcp-protocol-version" not in sent,
         bad_arguments=facts.get("bad_arguments", {}).get("value", "error"),
         resource_not_found=facts.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
+        headers=tuple(_header_fields(sent, ("params", "_meta"))),
+        answer_headers=tuple(_header_fields(headers.get("response", {}), ("_meta",))),
     )
+
+
+def _header_fields(headers: Json, meta: tuple[str, ...]) -> Iterator[HeaderFieldIR]:
+    """Yield the header fields that repeat a part of any message; `meta` leads to its `_meta`."""
+    for header, fact in sorted(headers.items()):
+        match fact.get("repeats"):
+            case {"meta": key, "policy": policy}:
+                yield HeaderFieldIR(header, (*meta, key), policy)
+            case {"member": member, "policy": policy}:
+                yield HeaderFieldIR(header, (member,), policy)
+            case {"policy": policy}:
+                yield HeaderFieldIR(header, ("params", "arguments"), policy)
+            case _:
+                pass
 
 
 _LENIENT: Mapping[str, Literal["absent", "negative"]] = {
@@ -83,7 +106,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
         role=role,
         path=path,
         flag=flag,
-        implied="implied_by" in fact,
+        implied=fact.get("implied", False),
         source=fact.get("source", ""),
         doc=context.descriptions.capability(role, path),
     )
@@ -100,6 +123,8 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
             emit=fact["emit"],
             source=fact["source"],
             doc=context.descriptions.error(fact["name"]),
+            status=fact.get("http_status") or 200,
+            retry=(fact["retry"]["member"], fact["retry"]["unit"]) if fact.get("retry") else None,
         )
         for code, fact in sorted(facts.items(), key=lambda item: -int(item[0]))
     )
@@ -125,10 +150,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return all methods of the schema, by wire name; `types` are the types of this schema."""
     facts = [method for _, method in sorted(shown.methods.items())]
-    params = {method.method: _params(method, context, shown.definitions) for method in facts}
-    raise_errors(
-        _without_params(method, context.place) for method in facts if not params[method.method]
-    )
+    params = {method.method: _params(method, context.facts, shown.definitions) for method in facts}
     return tuple(
         _method(method, names.class_name(params[method.method]), shown, types, context)
         for method in facts
@@ -142,18 +164,14 @@ def _method(
     types: Mapping[str, TypeIR],
     context: Context,
 ) -> MethodIR:
-    definitions = shown.definitions
     fact: Json = context.facts.methods.get(schema.method) or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     variants: Json = fact.get("variants") or {}
-    traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
-    stated = [name for name in fact.get("results", schema.results) if name in definitions]
-    results = [
-        alternative
-        for name in stated or schema.results
-        for alternative in _alternatives(name, types)
-    ]
+    next_cursor = context.facts.path_of("next_cursor")
+    traits = tuple(stated_traits(fact, derived_traits(schema, shown.definitions, next_cursor)))
+    stated = [name for name in fact.get("results", schema.results) if name in shown.definitions]
+    results = _results(stated or schema.results, traits, types)
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -166,16 +184,55 @@ def _method(
         params_given=_needs_params(params, schema, types),
         order=tuple(fact.get("order") or ()),
         variants=tuple((names.StubName(name), of) for name, of in variants.items()),
-        results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
+        results=tuple(map(names.class_name, results)),
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types) if "paginated" in traits else None,
+        items=_items(results, types, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
         source=fact.get("source", ""),
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
+        headers=tuple(headers_in(fact)),
+        errors=tuple(_errors(fact)),
+    )
+
+
+def _errors(fact: Json) -> Iterator[MethodErrorIR]:
+    errors: Json = fact.get("errors") or {}
+    for code, case in sorted(errors.items(), key=lambda item: -int(item[0])):
+        yield MethodErrorIR(int(code), case["when"], case["level"])
+
+
+def headers_in(fact: Json) -> Iterator[HeaderFieldIR]:
+    """Yield the header fields that repeat members of the params, by the facts of a method."""
+    headers: Json = fact.get("headers") or {}
+    for header, repeated in sorted(headers.items()):
+        yield HeaderFieldIR(header, ("params", repeated["member"]), repeated["policy"])
+
+
+def stated_traits(fact: Json, otherwise: Iterable[str] = ()) -> Iterable[str]:
+    """Return the traits in the facts of a method; while one is undecided, those without it."""
+    stated: Any = fact.get("traits", otherwise)
+    traits: Iterable[str] = stated[CHOICES][0] if is_object(stated) else stated
+    return traits
+
+
+def _results(
+    stated: Iterable[str], traits: Sequence[str], types: Mapping[str, TypeIR]
+) -> Sequence[str]:
+    """Return the alternative classes of all results, each once."""
+    results = list(dict.fromkeys(arm for name in stated for arm in _alternatives(name, types)))
+    if "may_require_input" in traits:
+        # The runtime knows the result that asks by its place.
+        results.sort(key=lambda name: _asks(types.get(name)))
+    return results
+
+
+def _asks(type_: TypeIR | None) -> bool:
+    return isinstance(type_, ObjectIR) and any(
+        field.wire == "requestState" for field in type_.fields
     )
 
 
@@ -192,9 +249,9 @@ def _union_members(type_: TypeIR) -> list[str]:
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
-def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
+def _params(schema: DerivedMethod, facts: Facts, definitions: Json) -> str:
     """Return the type of the params; empty without a usable one."""
-    fact: Json = context.facts.methods.get(schema.method) or {}
+    fact: Json = facts.methods.get(schema.method) or {}
     names = (schema.params, fact.get("params"), _plain_params(schema))
     return next((name for name in names if name in definitions), "")
 
@@ -203,11 +260,17 @@ def _plain_params(schema: DerivedMethod) -> str:
     return "NotificationParams" if schema.kind == "notification" else "RequestParams"
 
 
-def _without_params(schema: DerivedMethod, place: str) -> Problem:
-    plain = _plain_params(schema)
-    message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
-    hint = f"give it params, or define {plain}"
-    return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
+def find_without_params(shown: Skeleton, facts: Facts, place: str) -> Iterator[Problem]:
+    """Yield a problem for each method whose params have no type; `place` names the file."""
+    for schema in shown.methods.values():
+        if not _params(schema, facts, shown.definitions):
+            plain = _plain_params(schema)
+            message = (
+                f"{schema.message} has no params, and the schema has no {plain} to use instead"
+            )
+            hint = f"give it params, or define {plain}"
+            pointer = jsonpointer.join("$defs", schema.message)
+            yield Problem("bad-message", message, place, pointer, hint)
 
 
 def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
@@ -221,36 +284,58 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
 
 
 def _items(
-    results: Sequence[str], types: Mapping[str, TypeIR]
+    results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
 ) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list in every page; None without exactly one list and a next page.
-
-    If a result may be something other than a page, the caller must look at it.
-    """
+    """Return the list in every page; None without exactly one list and a next page."""
     result = types.get(results[0])
-    if len({*results}) > 1 or not isinstance(result, ObjectIR):
+    listed = only_list(result)
+    if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
         return None
-    lists = [
-        (field.name, field.type.item)
-        for field in result.fields
-        if field.required and isinstance(field.type, ListOf)
-    ]
-    goes_on = any(field.wire == "nextCursor" for field in result.fields)
-    return lists[0] if goes_on and len(lists) == 1 else None
+    goes_on = any(member.wire == next_cursor for member in result.fields)
+    return (listed.name, listed.type.item) if goes_on else None
 
 
-def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
-    """Yield the traits of a method that its params and result show."""
-    params = definitions.get(schema.params or "", {}).get("properties", {})
-    results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
-    if any("ttlMs" in result for result in results):
-        yield "cacheable"
-    if "inputResponses" in params:
-        yield "may_require_input"
-    if any("nextCursor" in result for result in results):
-        yield "paginated"
-    if "task" in params:
-        yield "task_augmentable"
+class ShownTrait(NamedTuple):
+    """A trait that the members of a type show; it is uncertain if the type lacks something."""
+
+    trait: str
+    owner: str
+    lacks: str
+
+
+def derived_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> list[str]:
+    """Return the traits of a method that its params and results show for sure."""
+    shown = find_traits(schema, definitions, next_cursor)
+    return sorted({trait for trait, _, lacks in shown if not lacks})
+
+
+def find_traits(schema: DerivedMethod, definitions: Json, next_cursor: str) -> Iterator[ShownTrait]:
+    """Yield each trait with the params or result that has its member, and what speaks against it.
+
+    The same member may mean another thing, such as the `ttlMs` of a task.
+    """
+    params = schema.params or ""
+    members = _members(params, definitions)
+    if "inputResponses" in members:
+        yield ShownTrait("may_require_input", params, _find_lack("requestState", members))
+    if "task" in members:
+        lacks = "" if "$ref" in members["task"] else "object in task"
+        yield ShownTrait("task_augmentable", params, lacks)
+    for name in schema.results:
+        members = _members(name, definitions)
+        if "ttlMs" in members:
+            yield ShownTrait("cacheable", name, _find_lack("cacheScope", members))
+        if next_cursor in members:
+            yield ShownTrait("paginated", name, "")
+
+
+def _members(name: str, definitions: Json) -> Json:
+    members: Json = definitions.get(name, {}).get("properties", {})
+    return members
+
+
+def _find_lack(member: str, members: Json) -> str:
+    return "" if member in members else member
 
 
 def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterator[RequirementIR]:

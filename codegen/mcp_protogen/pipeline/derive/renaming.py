@@ -89,7 +89,12 @@ def rename_revision(ir: RevisionIR, names: OwnNames, *, file_names: bool = False
             for error in ir.errors
         ),
         meta_keys=tuple(
-            replace(key, type=work.name(key.type), of=tuple(map(work.name, key.of)))
+            replace(
+                key,
+                on=tuple(map(work.name, key.on)),
+                type=work.name(key.item_type) + key.type.removeprefix(key.item_type),
+                of=tuple(map(work.name, key.of)),
+            )
             for key in ir.meta_keys
         ),
     )

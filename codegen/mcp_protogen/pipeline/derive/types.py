@@ -7,7 +7,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
-from mcp_protogen.pipeline.derive.fillings import Filling, fillings
+from mcp_protogen.pipeline.derive.fillings import BOUNDS, Filling, fillings
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions, add_deprecation
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import (
@@ -31,8 +31,6 @@ from mcp_protogen.pipeline.ir import Json as JsonScalar
 from mcp_protogen.pipeline.normalise.references import definition_name, dependencies_first
 
 Json = dict[str, Any]
-
-_CONSTRAINTS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
             required=wire in required,
             default=_default(wire, value, around) if wire in required else None,
             nullable=nullable(expr, around.nulls),
-            constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
+            constraints=tuple((key, value[key]) for key in BOUNDS if key in value),
             known_values=open_strings.get(f"{owner}.{wire}", ()),
             doc=context.doc(context.descriptions.member(owner, wire), deprecated),
             deprecated=deprecated,

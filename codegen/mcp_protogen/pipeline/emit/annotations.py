@@ -24,6 +24,7 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     UnionIR,
 )
+from mcp_protogen.runtime.core.value_paths import USUAL_PLACES
 
 _SCALARS = {
     "string": "str",
@@ -126,6 +127,24 @@ def qualified_annotation(expr: TypeExpr) -> str:
 def base_class(type_: ObjectIR) -> str:
     """Return the base of a class of models: another type, or a class of the runtime."""
     return type_.base or ("ToolResult" if is_tool_result(type_) else "WireModel")
+
+
+def class_constants(type_: ObjectIR) -> dict[str, str]:
+    """Return the constants of a class of models for the runtime, as expressions."""
+    found: dict[str, str] = {}
+    if type_.any_of_required:
+        found["ANY_OF_REQUIRED"] = literal(type_.any_of_required)
+    if type_.places is not None and (
+        type_.places != USUAL_PLACES or base_class(type_) != "ToolResult"
+    ):
+        usual = USUAL_PLACES._asdict()
+        given = (
+            f"{name}={literal(path)}"
+            for name, path in type_.places._asdict().items()
+            if path != usual[name]
+        )
+        found["PLACES"] = f"ToolPlaces({', '.join(given)})"
+    return found
 
 
 def argument_annotation(expr: TypeExpr) -> str:

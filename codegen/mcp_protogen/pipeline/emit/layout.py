@@ -2,11 +2,9 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
-from typing import TypedDict
 
 from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
@@ -16,6 +14,7 @@ from mcp_protogen.pipeline.emit.models import ModelsSource
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import (
     AppsContext,
+    ClientBaseContext,
     ExtensionContext,
     ExtensionModelsContext,
     ExtensionsContext,
@@ -142,6 +141,7 @@ def revision_modules(
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
         "extensions": sorted(str(extension.module) for extension in extensions),
         "missing": missing_names(selection),
+        **_client_base(ir.absorbs, selection),
     }
     sources = {
         module: renderer.render(template.name, context)
@@ -165,7 +165,7 @@ def extension_modules(
         **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
-        **_client_base(extension, selection),
+        **_client_base([extension.identifier], selection),
         "items": ITEMS_OF_EXTENSIONS.get(extension.identifier, "") if has_app else "",
     }
     modules = {"__init__", "capabilities", "methods", *context["roles"]}
@@ -180,16 +180,11 @@ def extension_modules(
     raise_errors(verify.members(trees, types, folder))
 
 
-class _ClientBase(TypedDict):
-    client_base: str
-    client_base_module: str
-    client_lacks: str
-
-
-def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
-    """Return the base of an extension's client, and a sentence about a missing part."""
+def _client_base(identifiers: Iterable[str], selection: PartSelection) -> ClientBaseContext:
+    """Return the base of a client with extensions, and a sentence about a missing part."""
     usual = ClientClass("", "client.base", "ClientBase")
-    base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
+    special = (CLIENTS_OF_EXTENSIONS.get(identifier) for identifier in identifiers)
+    base, lacks = next(filter(None, special), usual), ""
     if base.part and base.part not in selection.parts:
         lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
         base = usual
@@ -206,7 +201,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
 def shared_modules(
     pairs: Iterable[PairTables], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the tables of each pair of revisions, their package, and the bridge."""
+    """Yield the tables of each step between revisions, their package, and the bridge."""
     client = "client" in selection.modules
     for module, path, template in (
         ("bridge", "bridge.py", templates.BRIDGE),
@@ -222,15 +217,21 @@ def shared_modules(
             }
             yield _render_module(path, template, context, renderer)
     for pair in pairs:
-        path = f"translate/{pair.older.module}__{pair.newer.module}.py"
+        path = f"translate/{pair.newer.module}.py"
         tables = views.pair_context(pair, renderer.runtime_in(path))
         yield _render_module(path, templates.TRANSLATION, tables, renderer)
 
 
 def package_modules(
-    revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
+    revisions: tuple[ListedRevision, ...],
+    steps: Iterable[str],
+    selection: PartSelection,
+    renderer: Renderer,
 ) -> Iterator[Module]:
-    """Yield the package's `__init__`, which lists its revisions, and `app.py`."""
+    """Yield the package's `__init__`, which lists its revisions, and `app.py`.
+
+    `steps` are the modules of tables between revisions.
+    """
     modules = [str(revision.module) for revision in revisions]
     exported = (name for _, names in selection.exports for name in names)
     exports = [name for name in exported if not name.startswith("__")]
@@ -246,7 +247,7 @@ def package_modules(
         "runtime_exports": selection.exports,
         "package_exported": sorted(["REVISIONS", "load", *present, *exports, *instances]) + modules,
         "instances": instances,
-        "parts": _parts(modules, selection),
+        "parts": _parts(steps, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
@@ -259,11 +260,11 @@ def package_modules(
         yield _render_module("app.py", templates.APPS, apps, renderer)
 
 
-def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
+def _parts(steps: Iterable[str], selection: PartSelection) -> dict[str, str]:
     """Return the packages of the modules that the runtime asks for, by their places."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
-        modules += map("__".join, combinations(revisions, 2))
+        modules += steps
     return {f"translate.{module}": ".translate" for module in modules}
 
 

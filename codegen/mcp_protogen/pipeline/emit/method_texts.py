@@ -8,6 +8,7 @@ from mcp_protogen.pipeline.ir import (
     ConditionIR,
     FieldIR,
     LiteralOf,
+    MethodErrorIR,
     MethodIR,
     ObjectIR,
     RequirementIR,
@@ -92,7 +93,20 @@ def _values(field: FieldIR) -> str:
 
 
 def handling(method: MethodIR) -> str:
-    """Return the text of a stub that handles a message."""
+    """Return the text of a stub that handles a message, with the errors that may answer it."""
+    errors = "\n".join(map(_error_text, method.errors))
+    return f"{_handling(method)}\n\n{errors}".rstrip()
+
+
+_DEMANDS: Mapping[str, str] = {"MUST": "Must", "SHOULD": "Should"}
+
+
+def _error_text(error: MethodErrorIR) -> str:
+    demand = _DEMANDS.get(error.level, "May")
+    return f"{demand} answer with {error.code}: {error.when}."
+
+
+def _handling(method: MethodIR) -> str:
     handle = f"Handle `{method.method}`."
     if not _says_what_for(method):
         return _with_needs(f"{handle} {method.doc}".rstrip(), method.requires)
@@ -133,6 +147,6 @@ def _requirement_text(requirement: RequirementIR) -> str:
 def _condition_text(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"`{condition.member}` is given"
-    values = " or ".join(f"`{value}`" for value in condition.one_of)
+    values = " or ".join(f"`{value}`" for value in condition.texts)
     absent = " or absent" if condition.or_absent else ""
     return f"`{condition.member}` is {values}{absent}"

@@ -24,6 +24,7 @@ from mcp_protogen.pipeline.emit import text
 from mcp_protogen.pipeline.emit.annotations import (
     alias_annotation,
     base_class,
+    class_constants,
     default_text,
     field_annotation,
     member_text,
@@ -43,8 +44,8 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("typing_extensions", frozenset({"TypeAliasType"})),
 )
 _OF_RUNTIME = frozenset(
-    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "ToolResult"}
-    | {"SUPPLIED", "UnknownContent", "WireModel"}
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "PathEntry", "ToolPlaces"}
+    | {"SUPPLIED", "ToolResult", "UnknownContent", "WireModel"}
 )
 _RUNTIME = "mcp_protogen.runtime.core.models"
 _NO_MODULES: Mapping[str, tuple[TypeIR, ...]] = MappingProxyType({})
@@ -237,8 +238,7 @@ def _template_data(types: Sequence[TypeIR]) -> defaultdict[str, Json]:
                 entry["recursive"] = text.literal(entry["hint"])
             continue
         entry["base"] = base_class(type_)
-        if type_.any_of_required:
-            entry["any_of_required"] = text.literal(type_.any_of_required)
+        entry["constants"] = class_constants(type_)
         entry["members"] = {
             str(field.name): {
                 "hint": field_annotation(field),

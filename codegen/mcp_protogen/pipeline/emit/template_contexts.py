@@ -92,7 +92,18 @@ class RevisionMessages(Messages):
     """Whether a server asks a client inside its results."""
 
 
-class RevisionContext(RevisionMessages):
+class ClientBaseContext(TypedDict):
+    """Variables about the base of a client."""
+
+    client_base: str
+    """The base of the client, with arguments in brackets, if any."""
+    client_base_module: str
+    """The module of the runtime that has that class."""
+    client_lacks: str
+    """A sentence about the client's base with a further part of the package; or empty."""
+
+
+class RevisionContext(RevisionMessages, ClientBaseContext):
     """Variables of each module of a revision, except its models."""
 
     runtime: str
@@ -111,7 +122,7 @@ class ExtensionMessages(Messages):
     """The messages of an extension, and the names of its classes."""
 
     extension: ExtensionIR
-    """The extension: its identifier, claims, members, names and settings."""
+    """The extension: its identifier, claims, members and settings."""
     class_name: str
     """The prefix of the names of its classes."""
     role_classes: Mapping[Role, list[str]]
@@ -124,19 +135,13 @@ class ExtensionMessages(Messages):
     """Whether its module `methods` names models."""
 
 
-class ExtensionContext(ExtensionMessages):
+class ExtensionContext(ExtensionMessages, ClientBaseContext):
     """Variables of each module of an extension, except its models."""
 
     runtime: str
     """The import path of the runtime, for modules of the folder."""
     roles: list[Role]
     """The sides that the extension binds and for which the package has stubs."""
-    client_base: str
-    """The base of its client, with arguments in brackets, if any."""
-    client_base_module: str
-    """The module of the runtime that has that class."""
-    client_lacks: str
-    """A sentence about the client's base with a further part of the package; or empty."""
     items: str
     """The module of the runtime that makes items of toolkits for it; or empty."""
 

@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import INVISIBLE
+from mcp_protogen.runtime.core.value_paths import PathEntry
 
 WIDTH = 100
 
@@ -20,7 +21,7 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def literal(value: Any) -> str:
-    """Return a Python expression for a JSON-like value, in the quotes that black prefers."""
+    """Return a Python expression for JSON or a path, in the quotes that black prefers."""
     if isinstance(value, str):
         text = repr(str(value))
         if text[0] == _QUOTE or value.count(_QUOTE) > value.count("'"):
@@ -30,6 +31,9 @@ def literal(value: Any) -> str:
         return f'"{inside}"'
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
+    if isinstance(value, PathEntry):
+        key = f", {literal(value.key)}" if value.key else ""
+        return f"PathEntry({literal(dict(value.constants))}{key})"
     if _is_tuple(value):
         return tuple_of(map(literal, value))
     if is_array(value):

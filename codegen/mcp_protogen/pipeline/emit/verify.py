@@ -9,6 +9,7 @@ from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.emit.annotations import (
     alias_annotation,
     base_class,
+    class_constants,
     default_text,
     field_annotation,
     is_same,
@@ -249,9 +250,9 @@ def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
                 members[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
             case _:
                 pass
-    rule = ("ClassVar", repr(type_.any_of_required)) if type_.any_of_required else None
-    if members.pop("ANY_OF_REQUIRED", None) != rule:
-        yield f"{type_.name}.ANY_OF_REQUIRED is not {type_.any_of_required}"
+    for name, text in class_constants(type_).items():
+        if members.pop(name, None) != ("ClassVar", ast.unparse(ast.parse(text, mode="eval"))):
+            yield f"{type_.name}.{name} is not {text}"
     expected: dict[str, FieldIR] = {str(field.name): field for field in type_.own_fields}
     for name in sorted(expected.keys() ^ members.keys()):
         yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"

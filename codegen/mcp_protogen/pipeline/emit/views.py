@@ -33,6 +33,7 @@ from mcp_protogen.pipeline.ir import (
     ExtensionIR,
     FieldIR,
     Filled,
+    HeaderFieldIR,
     MethodIR,
     ObjectIR,
     OneOf,
@@ -57,10 +58,12 @@ def result(method: MethodIR) -> str:
 
 
 def plain_result(method: MethodIR) -> str:
-    """Return the annotation of the final result, after all questions."""
+    """Return the annotation of the final result, after all questions, or of a page."""
     results = types(method)[1:]
+    if "paginated" in method.traits:
+        return results[0]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
-    return union_of(results[:-1] if asks and results[1:] else results)
+    return union_of(results[:1] if asks else results)
 
 
 def params_argument(method: MethodIR) -> str:
@@ -168,6 +171,12 @@ def requirement(need: RequirementIR) -> str:
     if need.when:
         arguments.append(f"when={tuple_of(map(condition, need.when))}")
     return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
+
+
+def header_field(repeated: HeaderFieldIR) -> str:
+    """Return the expression that constructs a header field which repeats a part of a message."""
+    policy = "" if repeated.policy == "both" else f", {literal(repeated.policy)}"
+    return f"HeaderField({literal(repeated.header)}, {literal(repeated.path)}{policy})"
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
@@ -352,6 +361,7 @@ FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "documentation": documentation,
     "handler": handler,
     "handling": handling,
+    "header_field": header_field,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,

@@ -84,11 +84,19 @@ def add_deprecation(text: str, deprecated: bool) -> str:
     return f"{text} Deprecated.".strip()
 
 
-def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
-    """Return the texts for one revision: the common ones and its overrides."""
+def load(
+    path: Path,
+    revision: str,
+    own: Mapping[str, str] | None = None,
+    absorbed: Mapping[str, Mapping[str, str]] | None = None,
+) -> Descriptions:
+    """Return the texts for one revision: the common ones, those of extensions, its overrides."""
     document: Json = parse_json(path.read_bytes(), str(path))
     overrides: Json = document.pop("overrides", {}).get(revision, {})
-    texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
+    texts = {
+        kind: {**entries, **(absorbed or {}).get(kind, {}), **overrides.get(kind, {})}
+        for kind, entries in document.items()
+    }
     return Descriptions(texts, own or {})
 
 

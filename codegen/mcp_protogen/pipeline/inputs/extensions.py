@@ -18,6 +18,7 @@ from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, rais
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs import file_formats, metacheck, patches
+from mcp_protogen.pipeline.inputs.absorbed import applies
 from mcp_protogen.pipeline.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -78,11 +79,11 @@ class ExtensionSource:
             {
                 f"/{kind}/{index}": fact
                 for index, fact in enumerate(self.facts.get(kind, ()))
-                if _applies(fact, revision)
+                if applies(fact, revision)
             }
             for kind in ("claims", "members")
         )
-        facts = {method: fact for method, fact in methods.items() if _applies(fact, revision)}
+        facts = {method: fact for method, fact in methods.items() if applies(fact, revision)}
         return FactsOfRevision(facts, claims, members)
 
     @cached_property
@@ -90,10 +91,6 @@ class ExtensionSource:
         """Texts by kind and key, in the format of `schema/descriptions.json`."""
         texts: Mapping[str, Mapping[str, str]] = self.facts.get("descriptions", {})
         return texts
-
-
-def _applies(fact: Json, revision: str) -> bool:
-    return revision in fact.get("revisions", (revision,))
 
 
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:

@@ -21,6 +21,7 @@ from mcp_protogen.base.jsonpointer import NothingThere
 from mcp_protogen.base.jsonvalue import is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
 
 Json = dict[str, Any]
@@ -51,6 +52,18 @@ class Facts:
         """The facts of methods, by method."""
         methods: Mapping[str, Json] = self.document.get("methods", {})
         return methods
+
+    def path_of(self, place: str) -> str:
+        """Return the text of a path (see `derive.value_paths`); empty for a missing one."""
+        fact: Json = self.document.get("places", {}).get(place) or {}
+        path: str = fact.get("path", "")
+        return path
+
+    @cached_property
+    def absorbed(self) -> Mapping[str, Json]:
+        """The extensions that became part of the core: source, identifier, texts, by name."""
+        absorbed: Mapping[str, Json] = self.document.get("absorbs", {})
+        return absorbed
 
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
@@ -129,7 +142,7 @@ def load(folder: Path, revision: str) -> Facts:
     """Return the facts of a known revision from the `schema` folder."""
     document: Json = {}
     for path in chain(folder, revision):
-        document = merge_patch(document, _read(path))
+        document = merge_facts(document, _read(path), path.parent.name, folder)
     return Facts(revision, document, revision)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import digest, digest_files, parse_json, pretty, sha256
-from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.resources import (
     runtime_files,
     runtime_folder,
@@ -17,6 +16,7 @@ from mcp_protogen.base.resources import (
     templates_folder,
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
+from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -100,11 +100,7 @@ class _SchemaFolder:
             patches=_patches_digest(patches, options.patches_of(revision)),
             facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
-            rules=(
-                digest(translation)
-                if (translation := self._translation(revision, options)) is not None
-                else ""
-            ),
+            rules=self._rules_digest(revision, options),
             era=facts["lifecycle"]["era"] if facts is not None else "",
         )
 
@@ -149,6 +145,21 @@ class _SchemaFolder:
         patches = document if document is not None else self._json(facts.origin, "patches.json")
         return facts.document, patches
 
+    def _rules_digest(self, revision: str, options: GenerationOptions) -> str:
+        """Return the digest of the inputs to the steps from the revision before."""
+        rules = self._translation(revision, options)
+        between: list[Any] = []
+        # One with the user's schema may be kept while revisions before it come and go.
+        if revision not in options.schemas:
+            before = max((name for name in options.revisions if name < revision), default=revision)
+            for name in sorted(name for name in self._pins if before < name < revision):
+                snapshot = self._pinned_schema(name)[-1]
+                sources = self._facts_and_patches(name, snapshot)
+                between.append([sha256(snapshot), *sources, self._translation(name, options)])
+        if between:
+            return digest([rules, *between])
+        return "" if rules is None else digest(rules)
+
     def _translation(self, revision: str, options: GenerationOptions) -> Any:
         file = options.rules.get(revision)
         if file is not None:
@@ -167,9 +178,8 @@ class _SchemaFolder:
             self._facts[revision] = None  # ends a circular chain
             document = self._json(revision, "facts.json")
             if document is not None:
-                self._facts[revision] = merge_patch(
-                    self._merged_facts(document.get("inherits")), document
-                )
+                inherited: dict[str, Any] = self._merged_facts(document.get("inherits")) or {}
+                self._facts[revision] = merge_facts(inherited, document, revision, self._folder)
         return self._facts[revision]
 
     def _descriptions_digest(self, revision: str) -> str:

@@ -10,6 +10,7 @@ from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs import descriptions, facts, metacheck, patch_fit, patches
+from mcp_protogen.pipeline.inputs.absorbed import texts_of_absorbed
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import pinned_structure
@@ -117,7 +118,9 @@ def of_snapshot(
         schema=schema,
         patches=entries,
         facts=merged,
-        descriptions=descriptions.load(folder / "descriptions.json", revision, texts),
+        descriptions=descriptions.load(
+            folder / "descriptions.json", revision, texts, texts_of_absorbed(merged.document)
+        ),
         place=place,
         patches_place=f"schema/{revision}/patches.json",
         facts_place=f"schema/{revision}/facts.json",

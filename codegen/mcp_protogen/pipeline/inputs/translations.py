@@ -2,19 +2,24 @@
 
 The `translation.json` of a revision has the rules of the step from the one before it. A rule has
 places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
-arm of a union (`Type[tag]`) of the newer revision.
+arm of a union (`Type[tag]`) of the newer revision. `became` has the types and methods of the older
+revision with another name in the newer one; a name that begins with a capital letter is a type.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.facts import origin_of
 from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 
 Json = dict[str, Any]
@@ -69,7 +74,10 @@ class UndecidedAction:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The actions of one step, from `older` to `newer`; `became` are the renamed types."""
+    """The actions of one step, from `older` to `newer`.
+
+    `became` are the renamed types and methods; `choices` and `open_names` are undecided.
+    """
 
     older: str
     newer: str
@@ -77,6 +85,9 @@ class Translation:
     actions: tuple[TranslationAction, ...]
     errors: tuple[CodeChange, ...]
     choices: tuple[UndecidedAction, ...] = ()
+    open_names: tuple[str, ...] = ()
+    place: str = ""
+    """The file, as problems name it."""
 
 
 def place_of(revision: str) -> str:
@@ -119,7 +130,17 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         if CHOICES in entry.get(direction, ())
         for at in entry["at"]
     )
-    return Translation(document["older"], revision, document["became"], actions, errors, choices)
+    names: Json = document["became"]
+    return Translation(
+        document["older"],
+        revision,
+        {old: new for old, new in names.items() if isinstance(new, str)},
+        actions,
+        errors,
+        choices,
+        tuple(old for old, new in names.items() if is_object(new)),
+        place,
+    )
 
 
 def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
@@ -136,23 +157,47 @@ def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
             )
 
 
-def rules_between(
+def all_steps(folder: Path, options: GenerationOptions) -> tuple[Translation, ...]:
+    """Return the steps from the oldest revision of a package to its newest, oldest first.
+
+    A revision that stays as it is keeps its step, which leads to it from the pinned one before.
+    """
+    pins = load_pins(folder)
+    before = [[pin for pin in pins if pin < kept] for kept in options.kept]
+    ends = {*options.revisions, *(max(older) for older in before if older)}
+    return tuple(
+        step for pair in pairwise(sorted(ends)) for step in steps_between(folder, *pair, options)
+    )
+
+
+def steps_between(
     folder: Path, older: str, newer: str, options: GenerationOptions
 ) -> tuple[Translation, ...]:
-    """Return the translations of all steps from `older` to `newer`, oldest first.
+    """Return the steps from `older` to `newer` over all revisions between them, oldest first.
 
-    Raise `ProblemError` for malformed translation rules of the user.
+    The ends of a step are neighbours: what a file says is older, if that is known and not too old,
+    or else the revision before. Raise `ProblemError` for malformed translation rules of the user.
     """
-    translations: list[Translation] = []
-    revisions, at = sorted(load_pins(folder)), newer
+    known = {*load_pins(folder), *options.revisions, older}
+    steps: list[Translation] = []
+    at = newer
     while at > older:
         file = options.rules.get(at)
         step = load(folder, at) if file is None else _user_translation(file, at, folder)
-        translations += [] if step is None else [step]
-        # A revision without translation rules follows the one before it.
-        before = max((revision for revision in revisions if revision < at), default="")
-        at = step.older if step is not None and step.older < at else before
-    return tuple(reversed(translations))
+        step = step or Translation(_origin(folder, at, options), at, {}, (), ())
+        between = [revision for revision in known if older <= revision < at]
+        before = step.older if step.older in between else max(between)
+        steps.append(replace(step, older=before))
+        at = before
+    return tuple(reversed(steps))
+
+
+def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:
+    """Return the revision that a schema without translation rules resembles, if any."""
+    file = options.schemas.get(revision)
+    if file is None:
+        return ""
+    return origin_of(folder, revision, structure_in(file.content, file.name)) or ""
 
 
 def _user_translation(file: GivenFile, revision: str, folder: Path) -> Translation:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcp_protogen.base.names import duplicates, type_name
-from mcp_protogen.base.problems import Problem, raising
+from mcp_protogen.base.problems import Problem, raise_errors, raising
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise import flatten, lift, references, unions
 
@@ -40,6 +40,7 @@ def normalise(
     definitions = lift.lift_objects(definitions, marks=marks)
     definitions = lift.merge_meta_types(definitions, named)
     definitions = references.simplify_any_values(definitions, marks=marks)
+    raise_errors(references.deep_aliases(definitions, place))
     definitions = unions.deduplicate_arms(unions.order_arms(definitions, facts, keep))
     definitions = unions.tag_unions(definitions, facts.content_kinds)
     return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened

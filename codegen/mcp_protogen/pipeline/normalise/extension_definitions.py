@@ -12,6 +12,8 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
+from mcp_protogen.pipeline.inputs.absorbed import texts_of_absorbed
+from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
@@ -33,6 +35,18 @@ def own_definitions(schema: Json, core: Json, place: str) -> Json:
     own = {
         name: definition for name, definition in definitions.items() if name not in core["$defs"]
     }
+    return _with_references(own)
+
+
+def with_absorbed(schema: Json, facts: Facts) -> Json:
+    """Return a schema whose definitions of absorbed extensions are as those of the extension."""
+    definitions: Json = schema["$defs"]
+    names = texts_of_absorbed(facts.document).get("types", {})
+    absorbed = {name: plain(definitions[name]) for name in names if name in definitions}
+    return {**schema, "$defs": {**definitions, **_with_references(absorbed)}}
+
+
+def _with_references(own: Json) -> Json:
     named = {
         canonical(definition): name
         for name, definition in own.items()

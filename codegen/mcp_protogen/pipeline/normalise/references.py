@@ -12,6 +12,7 @@ from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
 
 Json = dict[str, Any]
 PREFIX = "#/$defs/"
+_DEEPEST = 60
 
 
 def definition_name(ref: str) -> str:
@@ -141,6 +142,27 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
             jsonpointer.join("$defs", name),
             "no finite value has this type; break the cycle",
         )
+
+
+def deep_aliases(definitions: Json, place: str) -> Iterator[Problem]:
+    """Yield a problem for each alias that leads through too many others before it ends.
+
+    Python and Pydantic nest their calls for each of them, but not for objects.
+    """
+    aliases = {
+        name: [definition_name(part["$ref"]) for part in subschemas(schema) if "$ref" in part]
+        for name, schema in definitions.items()
+        if "properties" not in schema
+    }
+    depths: dict[str, int] = {}
+    for name in graph.dependencies_first(aliases):
+        inside = max((depths.get(inner, 0) for inner in aliases[name]), default=0)
+        depths[name] = inside + (definitions[name].keys() != {"$ref"})
+        if inside == _DEEPEST < depths[name]:
+            message = f"{name} leads through {_DEEPEST} types without an object in between"
+            hint = "put an object in between, or remove some of them"
+            pointer = jsonpointer.join("$defs", name)
+            yield Problem("unsupported-schema", message, place, pointer, hint)
 
 
 def dependencies_first(definitions: Json) -> list[str]:

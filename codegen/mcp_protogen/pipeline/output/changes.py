@@ -68,12 +68,13 @@ def find_changes(
     has_less = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
     folders = _folders(before.inputs) if before else {}
     lost_folders = folders.keys() - _folders(package.inputs).keys()
+    lost_folders |= {"translate"} if lost_folders else set()
     lost_folders |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p
         for p in stale
         if tree.is_written(p, locked[p].sha256)
-        or (force and (has_less or _revision_folders(p) & lost_folders))
+        or (force and (has_less or p.partition("/")[0] in lost_folders))
     )
     problems = [*_missing_files(kept_files, tree), *_find_obstacles(files, tree, removed)]
     problems += _line_ending_warnings(locked, written, tree)
@@ -100,14 +101,17 @@ def files_to_keep(package: Package, locked: Mapping[str, LockedFile]) -> dict[st
     """
     if "target" in package.inputs.options:  # a target keeps nothing
         return {}
-    generated = {file.path.partition("/")[0] for file in package.files}
+    paths = {file.path for file in package.files}
     listed = _folders(package.inputs).keys()
-    folders_kept = listed - generated
+    folders_kept = listed - {path.partition("/")[0] for path in paths}
+    # They may translate to a revision that is made anew.
+    tables = {f"translate/{folder}.py" for folder in listed if folders_kept} - paths
     extension_folders = set(_extension_folders(package))
     return {
         path: entry
         for path, entry in locked.items()
-        if ((folders := _revision_folders(path)) & folders_kept and folders <= listed)
+        if path in tables
+        or path.partition("/")[0] in folders_kept
         or not extension_folders.isdisjoint((path, *parents(path)))
     }
 
@@ -154,13 +158,6 @@ def _corrected_files(before: Lock, after: Lock) -> dict[str, LockedFile]:
 
 def _folders(inputs: GenerationInputs) -> dict[str, RevisionInputs]:
     return {str(module_name(name)): revision for name, revision in inputs.revisions.items()}
-
-
-def _revision_folders(path: str) -> set[str]:
-    """Return the top folder of a file; for a translation, those of its two revisions."""
-    folder, _, tail = path.partition("/")
-    pair = tail.removesuffix(".py").split("__")
-    return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
 
 
 def _missing_files(kept_files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:

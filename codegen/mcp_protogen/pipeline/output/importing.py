@@ -1,10 +1,10 @@
 """A program that imports a generated package from memory; `trial` runs it.
 
 It reads lines: first the modules to import in advance, then generated modules, and at the end the
-revisions that the package names but does not have. It answers only the last line, which is missing
-if generating failed. Its interpreter has only the standard library, and finds only the generated
-modules, the installed runtime, and the folders of the runtime's dependencies: not the working
-directory or files in it.
+revisions that the package names but does not have, and those to connect. It answers only the last
+line, which is missing if generating failed. Its interpreter has only the standard library, and
+finds only the generated modules, the installed runtime, and the folders of the runtime's
+dependencies: not the working directory or files in it.
 """
 
 import gc
@@ -16,7 +16,7 @@ from collections.abc import Container, Generator
 from contextlib import contextmanager, suppress
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location, spec_from_loader
+from importlib.util import module_from_spec, spec_from_file_location, spec_from_loader
 from types import ModuleType
 from typing import Any
 
@@ -26,9 +26,9 @@ _PACKAGE = "generated package"  # a name that no module of a runtime can have
 class _GeneratedModules(MetaPathFinder, InspectLoader):
     """A finder and loader for modules as text, by their paths in the package."""
 
-    def __init__(self, runtime: str, name: str) -> None:
-        self._runtime = runtime
-        self._name = name
+    def __init__(self, folder: str, runtime: str) -> None:
+        self._folder = folder
+        self.runtime = runtime
         self._paths: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._wrong: dict[str, str] = {}
@@ -38,17 +38,17 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         for module in modules:
             # A failure is reported with the module that needs it.
             with suppress(Exception):
-                importlib.import_module(f"{self._name}.{module}")
+                importlib.import_module(f"{self.runtime}.{module}")
         sys.modules.pop(_PACKAGE, None)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the package, its runtime, or a package above that."""
-        if fullname == self._name:
-            init, places = f"{self._runtime}/__init__.py", [self._runtime]
+        if fullname == self.runtime:
+            init, places = f"{self._folder}/__init__.py", [self._folder]
             return spec_from_file_location(fullname, init, submodule_search_locations=places)
         if fullname in self._paths:
             return spec_from_loader(fullname, self)
-        is_above = self._name.startswith(f"{fullname}.")
+        is_above = self.runtime.startswith(f"{fullname}.")
         return ModuleSpec(fullname, None, is_package=True) if is_above else None
 
     def is_package(self, fullname: str) -> bool:
@@ -106,6 +106,22 @@ def _module_name(path: str) -> str:
     return ".".join([_PACKAGE, *filter(None, parts)])
 
 
+def _connect(revisions: list[str], runtime: str) -> list[Any]:
+    """Return the failures of a client and server of each revision."""
+    if not revisions:
+        return []
+    file = os.path.join(os.path.dirname(__file__), "connecting.py")
+    spec: Any = spec_from_file_location("connecting", file)
+    connecting = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(connecting)
+    package = sys.modules[_PACKAGE]
+    return [
+        failure
+        for revision in revisions
+        for failure in connecting.converse(package, runtime, revision)
+    ]
+
+
 def _main() -> None:
     gc.disable()  # this process lives for a second and keeps most of its objects
     first = json.loads(sys.stdin.readline())
@@ -119,8 +135,10 @@ def _main() -> None:
         match json.loads(line):
             case {"files": files}:
                 finder.import_all(files)
-            case {"kept": kept}:
-                json.dump({"wrong": finder.failures(kept)}, out)
+            case {"kept": kept, "connected": revisions}:
+                wrong = finder.failures(kept)
+                failed = [] if wrong else _connect(revisions, finder.runtime)
+                json.dump({"wrong": wrong, "failed": failed}, out)
                 out.flush()
                 os._exit(0)  # nothing is left to do
             case _:

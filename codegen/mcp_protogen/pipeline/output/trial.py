@@ -1,16 +1,17 @@
-"""The import of a package in a separate interpreter before it is published.
+"""The trial of a package in a separate interpreter before it is published.
 
-Generation compares each module with its IR; this shows that the modules can be imported. The
-interpreter starts before the package is generated, and imports the runtime and each module as soon
-as it is ready. Packages from a user's templates are not imported, because generating must not run
-code of an untrusted project. Kept revisions are not imported either.
+Generation compares each module with its IR; this shows that the modules can be imported, and that
+a client and a server of each revision understand each other. Our tests show that for the revisions
+of `mcp_revisions`. The interpreter starts before the package is generated, and imports the runtime
+and each module as soon as it is ready. Packages from a user's templates are not imported, because
+generating must not run code of an untrusted project. Kept revisions are not imported either.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +19,19 @@ from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import module_name
-from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.parallel import widen
-from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, Package
+from mcp_protogen.pipeline.output.lock import read_lock
+from mcp_protogen.pipeline.package import (
+    PINNED,
+    RUNTIME_FOLDER,
+    GeneratedFile,
+    GenerationInputs,
+    Package,
+    RevisionInputs,
+)
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
@@ -31,6 +40,7 @@ _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", 
 _CAN_REFUSE = os.name != "nt"
 """Whether a full pipe can refuse data; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
+_TRIAL_HINT = "correct the schema, for example with --patches; see mcp-gen explain failed-trial"
 
 
 class Trial:
@@ -39,8 +49,13 @@ class Trial:
     def tell(self, files: Iterable[GeneratedFile]) -> None:
         """Accept files of the package, together with all that they import."""
 
-    def require(self, package: Package) -> None:
-        """Raise `ProblemError` (`bad-output`) with each module that cannot be imported."""
+    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
+        """Raise `ProblemError` with each module that cannot be imported (`bad-output`).
+
+        Connect the `untried` revisions: raise it also if client and server cannot connect, and
+        return warnings about parts that fail (`failed-trial`).
+        """
+        return ()
 
 
 class _Import(Trial):
@@ -66,34 +81,66 @@ class _Import(Trial):
             while self._unsent and _CAN_REFUSE:
                 self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
 
-    def require(self, package: Package) -> None:
+    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
         """Send the remaining modules, and wait for the answer."""
         self.tell(package.files)
         revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
         present = {file.path.partition("/")[0] for file in package.files}
-        line = self._unsent + _line({"kept": sorted(revisions - present)})
+        lists = {"kept": sorted(revisions - present), "connected": sorted(untried)}
+        line = self._unsent + _line(lists)
         try:
             out, errors = self._process.communicate(line, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _trial_error(f"{type(error).__name__}: {error}") from error
-        wrong = _answer(out)
-        if wrong is None:
+        answer = _answer(out)
+        if answer is None:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             ended = f"its interpreter ended with {self._process.returncode} before it answered"
             raise _trial_error(f"{ended}: {last:.300}" if last else ended)
         raise_errors(
             Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
-            for path, message in wrong.items()
+            for path, message in answer["wrong"].items()
         )
+        problems = tuple(_problem(step, package) for step in answer["failed"])
+        raise_errors(problems)
+        return problems
 
 
-def _answer(out: bytes) -> dict[str, str] | None:
-    """Return the error of each module, by path; None if `out` is not an answer."""
+def _answer(out: bytes) -> dict[str, Any] | None:
+    """Return the answer: errors of modules by path, and failures; None if `out` is not one."""
     try:
         answer = json.loads(out)
     except ValueError:
         return None
-    return answer.get("wrong") if is_object(answer) else None
+    return answer if is_object(answer) and answer.keys() == {"wrong", "failed"} else None
+
+
+def _problem(step: Mapping[str, str], package: Package) -> Problem:
+    """Return the problem of a failed step in a conversation between client and server."""
+    revision, method, part = step["revision"], step["method"], step["part"]
+    source = package.inputs.revisions[revision].source
+    place = f"schema/{revision}/schema.json" if source == PINNED else source
+    what = f"{method} of the {part} fails" if part else f"no connection is opened by {method}"
+    message, level = f"{what}: {step['reason']:.300}", Level.WARNING if part else Level.ERROR
+    return Problem("failed-trial", message, place, step["pointer"], _TRIAL_HINT, level)
+
+
+def find_untried(inputs: GenerationInputs, options: GenerationOptions) -> list[str]:
+    """Return the revisions that our tests do not try, because they are not in `mcp_revisions`."""
+    spec, lock = find_spec("mcp_revisions"), None
+    if spec is not None and spec.origin is not None:
+        with suppress(ProblemError):  # of another package of this name
+            lock = read_lock(Path(spec.origin).parent)
+    known = [_content(tried) for tried in lock.inputs.revisions.values()] if lock else []
+    return [
+        revision
+        for revision in options.revisions
+        if options.names or _content(inputs.revisions[revision]) not in known
+    ]
+
+
+def _content(inputs: RevisionInputs) -> tuple[str, str, str]:
+    return inputs.schema, inputs.patches, inputs.facts
 
 
 @contextmanager

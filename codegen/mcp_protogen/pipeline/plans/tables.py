@@ -1,24 +1,26 @@
-"""The translation tables of a pair of revisions, in both directions, with only the changes."""
+"""The translation tables between adjacent revisions, in both directions, with only the changes."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import derive_revision
+from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
     Translation,
-    TranslationAction,
+    all_steps,
     place_of,
-    rules_between,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
 from mcp_protogen.pipeline.plans.step_actions import StepActions
-from mcp_protogen.pipeline.plans.walk import Walk
+from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Arms,
@@ -53,46 +55,50 @@ class PairTables:
 def all_tables(
     revisions: Mapping[str, RevisionIR], options: GenerationOptions
 ) -> tuple[PairTables, ...]:
-    """Return the tables of each pair of revisions, adjacent or not.
+    """Return the tables of each step from the oldest of the revisions to the newest.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor
-    translation rules decide.
+    A step may lead to a revision between them, which is then derived. Raise `ProblemError`
+    (`undecided-difference`) with every difference that neither types nor translation rules decide.
     """
+    derived = dict(revisions)
     tables: list[PairTables] = []
     problems: list[Problem] = []
-    for older, newer in combinations(sorted(revisions), 2):
-        steps = rules_between(schema_folder(), older, newer, options)
+    for step in all_steps(schema_folder(), options):
+        for revision in (step.older, step.newer):
+            if revision not in derived:
+                derived[revision] = derive_revision(sources.load(revision, options)).ir
         try:
-            tables.append(pair_tables(revisions[older], revisions[newer], steps))
+            tables.append(pair_tables(derived[step.older], derived[step.newer], step))
         except ProblemError as error:
             problems += error.problems
     raise_errors(problems)
     return tuple(tables)
 
 
-def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
-    """Return the tables of one pair; raise `ProblemError` as `all_tables` does."""
-    up, found = _direction(older, newer, "up", steps)
-    down, more = _direction(newer, older, "down", steps)
+def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> PairTables:
+    """Return the tables of one step; raise `ProblemError` as `all_tables` does."""
+    up, found = _direction(older, newer, "up", step)
+    down, more = _direction(newer, older, "down", step)
     problems = [*found, *more]
+    problems += (*find_wrong_names(older, newer, step), *find_open_names(step))
     if problems:
         raise ProblemError(*problems)
     return PairTables(older, newer, up, down)
 
 
 def find_unsettled(
-    older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
+    older: RevisionIR, newer: RevisionIR, step: Translation
 ) -> Mapping[tuple[StepDirection, str], str]:
     """Return the places that no action decides, and those of actions without effect.
 
     The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
-    for walk, _ in (_walk(older, newer, "up", steps), _walk(newer, older, "down", steps)):
+    for walk, _ in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
-        for action in walk.actions.idle():
-            found.setdefault((walk.direction, action.at), "this place does not exist")
+        for unfit in _unfit(walk):
+            found.setdefault((walk.direction, unfit.action.at), unfit.why)
     return found
 
 
@@ -105,39 +111,56 @@ def _walk(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
-    steps: tuple[Translation, ...],
+    step: Translation,
 ) -> tuple[Walk, Mapping[str, Method]]:
-    walk = Walk(source, destination, direction, StepActions(steps, direction))
+    walk = Walk(source, destination, direction, StepActions(step, direction))
     methods = dict(_methods(walk))
-    for name in _BESIDE:
-        if _has(source, name) and _has(destination, name):
-            walk.find_step(Ref(name), Ref(name), name)
+    for _, pair in _beside(walk):
+        walk.find_step(Ref(ClassName(pair.source)), Ref(ClassName(pair.destination)), pair.source)
     return walk, methods
+
+
+def _beside(walk: Walk) -> Iterator[tuple[str, TypePair]]:
+    """Yield the types that are exchanged in any era, by the name that the runtime knows."""
+    became = walk.actions.step.became
+    for name in _BESIDE:
+        older = (old for old, new in became.items() if new == name)
+        names = (name, became.get(name, name), *older)
+        ends = [
+            next((known for known in names if _has(end, known)), None)
+            for end in (walk.source, walk.destination)
+        ]
+        if ends[0] is not None and ends[1] is not None:
+            yield name, TypePair(ends[0], ends[1])
 
 
 def _direction(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
-    steps: tuple[Translation, ...],
+    step: Translation,
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walk(source, destination, direction, steps)
+    walk, methods = _walk(source, destination, direction, step)
     plans, named = _keep_working(walk.plans)
+    same = dict(_equal_pairs(walk.plans, plans, named))
+    for name, pair in _beside(walk):
+        if name != pair.source and key_of(pair) in named:
+            plans[name] = plans[named[key_of(pair)]]
+        elif name != pair.source:
+            same[name] = pair.destination
     table = Direction(
         source.id,
         destination.id,
         methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
-        same=dict(sorted(_equal_pairs(walk.plans, plans, named))),
+        same=dict(sorted(same.items())),
         errors=_errors(walk.actions),
     )
     newer = destination.id if direction == "up" else source.id
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    if [step.newer for step in steps] == [newer]:
-        # Between distant revisions, the place of an action may exist only in between.
-        problems += [_idle(action) for action in walk.actions.idle()]
+    problems += map(_bad_rule, _unfit(walk))
     return table, problems
 
 
@@ -146,38 +169,48 @@ def _has(revision: RevisionIR, name: str) -> bool:
 
 
 def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
-    choices = {
-        (choice.direction, choice.at): choice.place
-        for step in walk.actions.steps
-        for choice in step.choices
-    }
+    choices = {(choice.direction, choice.at): choice.place for choice in walk.actions.step.choices}
+    message = f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}"
+    if kept := walk.actions.of(place_in(at), "keep"):
+        place, _, pointer = kept.place.partition("#")
+        hint = "write add with a value for a member, or apply with a function for an arm or a union"
+        return Problem("bad-rule", f"{message}, so it cannot be kept", place, pointer, hint)
     place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a translation rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
-        f"from {walk.source.id} to {walk.destination.id}, {at}: {reason}",
+        message,
         place or place_of(newer),
         pointer or "/rules",
         "replace the choices by one of them, and write a reason" if place else hint,
     )
 
 
-def _idle(action: TranslationAction) -> Problem:
-    place, _, pointer = action.place.partition("#")
+def _unfit(walk: Walk) -> Iterator[UnfitAction]:
+    """Yield the actions that cannot be done, or have no effect."""
+    yield from walk.unfit
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    why = f"in direction {action.direction}, {action.at} does not exist"
+    for action in walk.actions.idle():
+        yield UnfitAction(action, f"{action.at} does not exist", hint)
+
+
+def _bad_rule(unfit: UnfitAction) -> Problem:
+    place, _, pointer = unfit.action.place.partition("#")
+    why = f"in direction {unfit.action.direction}, {unfit.why}"
     message = f"this translation rule has no effect: {why}"
-    return Problem("bad-rule", message, place, pointer, hint)
+    return Problem("bad-rule", message, place, pointer, unfit.hint)
 
 
 def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
     destinations = {method.method: method for method in walk.destination.methods}
     for method in walk.source.methods:
-        other = destinations.get(method.method)
+        names = walk.actions.other_names(method.method)
+        other = next((destinations[name] for name in names if name in destinations), None)
         if other is not None:
             yield method.method, Method(
                 walk.find_step(Ref(method.params), Ref(other.params), method.method),
                 _result(walk, method, other),
+                "" if other.method == method.method else other.method,
             )
 
 
@@ -185,14 +218,18 @@ def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
     if not source.results or not destination.results:
         return None
     for kind in source.results[1:]:
-        for name in walk.actions.other_names(str(kind), walk.direction):
+        for name in walk.actions.other_names(str(kind)):
             if name in destination.results[1:]:
                 walk.find_step(Ref(kind), Ref(name), source.method)
     return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
 
 
 def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {(code.method, code.was): (code.becomes, code.reason) for code in actions.codes}
+    return {
+        (change.method, change.was): (change.becomes, change.reason)
+        for change in actions.step.errors
+        if change.direction == actions.direction
+    }
 
 
 # Cutting: a plan without effect is dropped, with all references to it.
@@ -246,10 +283,14 @@ def _rewrite(part: Any, names: Mapping[str, str]) -> Any:
             last = _rewrite(otherwise, names)
             idle = last is None and all(step is None for _, _, step in new_cases)
             return None if idle else When(new_cases, last)
-        case Method(params, result):
-            return Method(_rewrite(params, names), _rewrite(result, names))
+        case Method(params, result, becomes):
+            return Method(_rewrite(params, names), _rewrite(result, names), becomes)
         case Members():
-            return replace(part, inside=_rewrite_steps(part.inside, names))
+            moved = {
+                name: tuple(replace(move, step=_rewrite(move.step, names)) for move in moves)
+                for name, moves in part.move.items()
+            }
+            return replace(part, move=moved, inside=_rewrite_steps(part.inside, names))
         case Arms():
             return replace(part, arms=_rewrite_steps(part.arms, names))
         case Whole():

@@ -10,6 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_protogen.base.names import ClassName
+from mcp_protogen.pipeline.derive.expressions import (
+    ByKind,
+    accepts,
+    alternatives,
+    arms_of,
+    by_kind,
+    by_name,
+    constants,
+    describe,
+    flat,
+    goes_when_empty,
+    object_fields,
+    resolve_alias,
+    usual,
+)
+from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
 from mcp_protogen.pipeline.inputs.translations import StepDirection, TranslationAction
 from mcp_protogen.pipeline.ir import (
     Anything,
@@ -24,21 +41,6 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
     UnionIR,
-)
-from mcp_protogen.pipeline.plans.expressions import (
-    ByKind,
-    accepts,
-    alternatives,
-    arms_of,
-    by_kind,
-    by_name,
-    constants,
-    describe,
-    flat,
-    goes_when_empty,
-    object_fields,
-    resolve_alias,
-    usual,
 )
 from mcp_protogen.pipeline.plans.step_actions import StepActions
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
@@ -66,9 +68,18 @@ class UndecidedDifference:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class UnfitAction:
+    """An action that cannot be done, and why."""
+
+    action: TranslationAction
+    why: str
+    hint: str
+
+
 @dataclass
 class Walk:
-    """One direction of a walk, which fills `plans` and `undecided`."""
+    """One direction of a walk, which fills `plans`, `undecided` and `unfit`."""
 
     source: RevisionIR
     destination: RevisionIR
@@ -76,6 +87,7 @@ class Walk:
     actions: StepActions
     plans: dict[TypePair, Plan] = field(default_factory=dict[TypePair, Plan])
     undecided: list[UndecidedDifference] = field(default_factory=list[UndecidedDifference])
+    unfit: list[UnfitAction] = field(default_factory=list[UnfitAction])
 
     def __post_init__(self) -> None:
         self._sources = {str(type_.name): type_ for type_ in self.source.types}
@@ -154,27 +166,33 @@ class Walk:
         sources, destinations = by_name(source), by_name(destination)
         actions = self.actions.at(at, *(f"{at}.{name}" for name in (*sources, *destinations)))
         settled = self.actions.settled_members
-        common = [name for name in sources if name in destinations]
+        moves = {
+            name: move for name in sources if (move := self._moves(at, sources[name], becomes))
+        }
+        stays = {name: member for name, member in sources.items() if name not in moves}
+        renamed = dict(self._renamed_constants(stays, destinations))
         inside: dict[str, Step] = {}
-        for name in common:
+        for name in (name for name in stays if name in destinations and name not in renamed):
             place = f"{at}.{name}"
             step = self._member(sources[name], destinations[name], place, place in settled)
             if step is not None:
                 inside[name] = step
-        ids = (self.source.id, self.destination.id)  # the values of members that name the revision
-        named = [n for n in common if (sources[n].default, destinations[n].default) == ids]
-        going = [n for n in sources if n not in destinations and f"{at}.{n}" not in settled]
-        moved = {name: move for name in going if (move := self._find_move(at, name, becomes))}
+        going = [name for name in stays if not (name in destinations or f"{at}.{name}" in settled)]
+        filled = {move.to[0] for n, (move, *_) in moves.items() if _always_moves(sources[n], move)}
+        missing = {name: member for name, member in destinations.items() if name not in filled}
         return Members(
             becomes,
             apply=_functions(actions, "apply"),
-            drop={name: self._drop(at, sources[name]) for name in going if name not in moved}
-            | {name: Drop(f"The value becomes {ids[1]}.", harmless=True) for name in named},
-            move=moved,
-            undefined=tuple(name for name in destinations if name not in sources),
+            drop={name: self._drop(at, sources[name]) for name in going}
+            | {n: Drop(f"The value becomes {new}.", harmless=True) for n, new in renamed.items()},
+            move=moves,
+            undefined=tuple(
+                name
+                for name in destinations
+                if name not in sources and self.actions.of(f"{at}.{name}", "keep") is None
+            ),
             inside=inside,
-            add=dict(self._members_to_add(sources, destinations, at, settled))
-            | dict.fromkeys(named, ids[1]),
+            add=dict(self._members_to_add(stays, missing, at, settled)) | renamed,
             emptied=tuple(
                 name
                 for name, member in sources.items()
@@ -182,6 +200,16 @@ class Walk:
             ),
             finish=_functions(actions, "finish"),
         )
+
+    def _renamed_constants(
+        self, sources: Mapping[str, FieldIR], destinations: Mapping[str, FieldIR]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the members that name a revision or a method, with its name in the destination."""
+        for name, member in sources.items():
+            old, new = member.default, destinations[name].default if name in destinations else None
+            ids = (self.source.id, self.destination.id)
+            if old != new and ((old, new) == ids or new in self.actions.other_names(str(old))):
+                yield name, new
 
     def _member(self, source: FieldIR, destination: FieldIR, at: str, settled: bool) -> Step | None:
         count = len(self.undecided)
@@ -209,23 +237,32 @@ class Walk:
         has_usual = member.required and not isinstance(member.default, Filled)
         return Drop(why, usual=member.default if has_usual else None)
 
-    def _find_move(self, at: str, name: str, becomes: str) -> Move | None:
-        action = self.actions.of(f"{at}.{name}", "move")
+    def _moves(self, at: str, member: FieldIR, becomes: str) -> tuple[Move, ...]:
+        action = self.actions.of(f"{at}.{member.wire}", "move")
         if action is None:
-            return None
-        to = tuple(str(action.value).split("."))
-        # An older revision may not have the new place.
-        return Move(to, action.reason) if self._has(becomes, to) else None
-
-    def _has(self, name: str, path: tuple[str, ...]) -> bool:
-        owner = self._destinations.get(name)
-        for member in path:
-            fields = by_name(owner.fields) if isinstance(owner, ObjectIR) else {}
-            if member not in fields:
-                return False
-            inner = fields[member].type
-            owner = self._destinations.get(str(inner.name)) if isinstance(inner, Ref) else None
-        return True
+            return ()
+        ends: Mapping[str, str | None] = (
+            {"": action.value} if isinstance(action.value, str) else action.value
+        )
+        moves: list[Move] = []
+        for start, end in ends.items():
+            try:
+                source = typed_path(start, member.type, self._sources)
+                if end is None:
+                    moves.append(Move((), action.reason, source.path))
+                    continue
+                owner = Ref(ClassName(becomes)) if becomes else Anything()
+                to = typed_path(end, owner, self._destinations)
+            except UnknownPath as error:
+                why = f"{action.at} cannot be moved: {error}"
+                hint = "write paths of members, such as a.b[kind=c].d, from and to what there is"
+                self.unfit.append(UnfitAction(action, why, hint))
+                continue
+            for name in to.lacking:
+                self._undecide(f"{at}.{member.wire}", f"moves to {end}, which requires {name}")
+            step = self.find_step(source.type, to.type, f"{at}.{member.wire}")
+            moves.append(Move(to.path, action.reason, source.path, step))
+        return tuple(moves)
 
     def _members_to_add(
         self,
@@ -235,14 +272,15 @@ class Walk:
         settled: frozenset[str],
     ) -> Iterator[tuple[str, Any]]:
         for name, member in destinations.items():
-            action = self.actions.of(f"{at}.{name}", "add")
-            if action is not None and name not in sources:
+            place, may_lack = f"{at}.{name}", name not in sources or not sources[name].required
+            action = self.actions.of(place, "add")
+            if action is not None and (name not in sources or (member.required and may_lack)):
                 yield name, action.value
-            elif member.required and not (name in sources and sources[name].required):
+            elif member.required and may_lack:
                 if member.default is not None:
                     yield name, usual(member, self._destinations)
-                elif f"{at}.{name}" not in settled:
-                    self._undecide(f"{at}.{name}", f"is required in {self.destination.id}")
+                elif place not in settled or self.actions.of(place, "keep"):
+                    self._undecide(place, f"is required in {self.destination.id}")
 
     # Unions.
 
@@ -257,11 +295,13 @@ class Walk:
         arms, apply = dict[str, Step](), dict[str, Apply]()
         self.actions.at(at, *(f"{at}[{tag}]" for tag in ours))
         for tag, arm in ours.items():
-            if tag in theirs:
-                arms[tag] = self._reference_step(arm, theirs[tag])
+            # A method that is the tag may have another name there.
+            other = next((name for name in self.actions.other_names(tag) if name in theirs), None)
+            if other is not None:
+                arms[tag] = self._reference_step(arm, theirs[other])
                 continue
             actions = self.actions.at(f"{at}[{tag}]")
-            if not any(action.do in ("apply", "keep") for action in actions):
+            if not any(action.do == "apply" for action in actions):
                 self._undecide(f"{at}[{tag}]", f"{self.destination.id} has no such arm")
             for function in _functions(actions, "apply"):
                 apply[tag] = function
@@ -318,8 +358,8 @@ class Walk:
         for arm in ours:
             counterpart = self._counterpart(arm, theirs)
             if counterpart is None:
-                # Without a counterpart, an action at the union must exclude such values.
-                if not self.actions.at(at):
+                # Without a counterpart, a function at the union must exclude such values.
+                if not self.actions.of(at, "apply"):
                     self._undecide(
                         at, f"{describe(arm)} is not allowed here in {self.destination.id}"
                     )
@@ -336,8 +376,9 @@ class Walk:
         return When(tuple(cases), last) if cases else last
 
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
-        name = arm.name if isinstance(arm, Ref) else ""
-        names = {name, *self.actions.other_names(name, self.direction)}
+        if not isinstance(arm, Ref):
+            return arm if arm in theirs else None
+        names = {arm.name, *self.actions.other_names(arm.name)}
         refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
         return next((ref for ref in refs if ref.name in names), None)
 
@@ -358,6 +399,10 @@ class Walk:
     def _object(self, arm: TypeExpr) -> ObjectIR | None:
         found = self._sources.get(str(arm.name)) if isinstance(arm, Ref) else None
         return found if isinstance(found, ObjectIR) else None
+
+
+def _always_moves(member: FieldIR, move: Move) -> bool:
+    return member.required and not move.source and bool(move.to)
 
 
 def _functions(actions: Iterable[TranslationAction], verb: str) -> tuple[Apply, ...]:

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.models.base import declared_member, has_failed
+from ..core.errors import InvalidAnswer, Problem, ProtocolError
+from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
 from .base import ClientBase
-from .tool_results import has_data
+from .tool_results import has_data, pointer_of
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -83,7 +83,7 @@ class KnownTools:
 
     def learn(self, listed: Any) -> None:
         for tool in listed.tools:
-            schema: Mapping[str, Any] | None = declared_member(tool, "output_schema")
+            schema = member_at(tool, self._client.TABLE.rules.output_schema)
             check = None if schema is None else _usable(tool.name, schema)
             self.checks.learn(tool.name, check, schema if check else None)
 
@@ -91,17 +91,15 @@ class KnownTools:
         check = self.checks.get(name)
         if check is None or has_failed(result):
             return
-        at = "/result/structuredContent"
-        if not has_data(result):
-            raise InvalidAnswer(
-                f"the result of {name} has no structured content, which its output schema "
-                "requires",
-                [(at, "Field required")],
-            )
-        faults = check(result.data)
+        if has_data(result):
+            faults, what = check(result.data), "does not fit its output schema"
+        else:
+            faults = [Problem("", "Field required")]
+            what = "has no structured content, which its output schema requires"
         if faults:
+            at = pointer_of(result, structured=True)
             problems = [(at + pointer, message) for pointer, message in faults]
-            raise InvalidAnswer(f"the result of {name} does not fit its output schema", problems)
+            raise InvalidAnswer(f"the result of {name} {what}", problems)
 
 
 def find_known_tools(client: object) -> KnownTools:

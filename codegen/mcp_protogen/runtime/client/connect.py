@@ -46,7 +46,7 @@ from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
 from ..transports.base import (
     ExchangingTransport,
-    NamingTransport,
+    InformedTransport,
     Opener,
     Paused,
     Received,
@@ -152,8 +152,6 @@ async def open_client(
         connection = _build_connection(view, adopted, negotiator.ids, queue, options)
         connection.repairs = negotiator.repairs
         connection.network = getattr(negotiator.transport, "network", None)
-        if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
-            negotiator.transport.repeat(view.table.names)
         if isinstance(negotiator.transport, WaitingTransport):
             negotiator.transport.wait_within(connection.endpoint.time_left)
         async with _run_connection(connection, negotiator, queue):
@@ -225,6 +223,8 @@ class Negotiator:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
             transport.wait_within(lambda id: self._time_left)
+        if isinstance(transport, InformedTransport):
+            transport.know(lambda revision: self._views[revision].table.wire)
         return transport
 
     @property

@@ -9,8 +9,9 @@ from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.json import is_object, read_json
+from ..core.json_pointers import ABSENT, pointer_along
 from ..core.many_errors import problems_within
-from ..core.models.base import ToolResult, has_failed
+from ..core.models.base import ToolResult, has_failed, member_at
 from ..core.spec import AnyRequest
 
 # Servers wrap a result whose schema does not describe an object.
@@ -43,7 +44,7 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
 
 def has_data(result: ToolResult) -> bool:
     """Return whether there is structured content, which may be null."""
-    return "structured_content" in result.model_fields_set
+    return member_at(result, result.PLACES.structured, ABSENT) is not ABSENT
 
 
 def _adapter(as_: Any) -> TypeAdapter[Any]:
@@ -65,16 +66,16 @@ def _build_adapter(as_: Any) -> TypeAdapter[Any]:
 
 
 def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
-    candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
 
     def validate(value: Any) -> Any:
         return adapter.validate_json(to_json(value))
 
-    for pointer, value in candidates:
+    for suffix, value in _candidates(result):
         try:
             return validate(value)
         except ValidationError as error:
+            pointer = pointer_of(result, structured=has_data(result)) + suffix
             faults = problems_within(error, value, pointer, validate)
             first = first or InvalidAnswer(f"the result of {method} does not fit the type", faults)
     assert first is not None
@@ -82,20 +83,24 @@ def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> 
 
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
-    """Yield possible meanings: only the wanted type can tell whether a value was wrapped."""
+    """Yield possible meanings, with pointers: only the wanted type tells if a value was wrapped."""
     structured = has_data(result)
-    at, value = (
-        ("/result/structuredContent", result.data) if structured else _parse_text(result.text)
-    )
-    yield at, value
+    value = result.data if structured else _parse_text(result.text)
+    yield "", value
     if is_object(value) and value.keys() == {_WRAPPED}:
-        yield f"{at}/{_WRAPPED}", value[_WRAPPED]
+        yield f"/{_WRAPPED}", value[_WRAPPED]
     if not structured:
-        yield at, result.text
+        yield "", result.text
 
 
-def _parse_text(text: str) -> tuple[str, Any]:
+def pointer_of(result: ToolResult, *, structured: bool) -> str:
+    """Return the pointer to the content of a result, from the message."""
+    path = result.PLACES.structured if structured else result.PLACES.content
+    return f"/result{pointer_along(result.to_wire(), path or ())}"
+
+
+def _parse_text(text: str) -> Any:
     try:
-        return "/result/content", read_json(text)
+        return read_json(text)
     except ValueError:
-        return "/result/content", text
+        return text

@@ -43,8 +43,7 @@ class AddedMembers:
 class Extension:
     """One extension in one revision: its methods, and its additions to existing ones.
 
-    `names` maps a method to the params member that the header field `Mcp-Name` repeats. `settings`
-    is the default declaration of each role. `items` is for toolkits.
+    `settings` is the default declaration of each role. `items` is for toolkits.
     """
 
     identifier: str
@@ -54,6 +53,5 @@ class Extension:
     errors: Mapping[int, ErrorSpec] = field(default_factory=_empty_mapping)
     claims: tuple[ClaimedResult, ...] = ()
     members: tuple[AddedMembers, ...] = ()
-    names: Mapping[str, str] = field(default_factory=_empty_mapping)
     settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_empty_mapping)
     items: Callable[[], ModuleType] | None = None

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from .json import is_array
-from .models.validation_errors import has_step
+from .models.validation_errors import has_step, pointer_to
+from .value_paths import ValuePath, key_of
 
 ABSENT: Final = object()
 
@@ -21,6 +22,20 @@ def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
         steps.append(int(text) if is_index else unescape_step(text))
         value = value_at(value, steps[-1:])
     return tuple(steps)
+
+
+def pointer_along(value: Any, path: ValuePath) -> str:
+    """Return the pointer to a path, as far as a value has it."""
+    steps: list[int | str] = []
+    for step in path:
+        try:
+            key = key_of(value, step)
+        except LookupError:
+            steps += [step] if isinstance(step, str) else []
+            break
+        value = value[key]
+        steps.append(key)
+    return pointer_to(steps)
 
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:

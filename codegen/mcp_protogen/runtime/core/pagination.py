@@ -8,7 +8,7 @@ from binascii import Error as NotBase64
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from hashlib import sha256
 from logging import getLogger
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
@@ -16,7 +16,6 @@ from .base64url import base64url
 from .errors import InvalidParams, RemoteError
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
 
@@ -59,11 +58,9 @@ def _place(cursor: str) -> int:
 
 
 async def items(
-    fetch: Callable[[str | None], Awaitable[R]],
-    of: Callable[[R], Sequence[T]],
-    limit: Callable[[], int],
+    fetch: Callable[[str | None], Awaitable[Page[T]]], limit: Callable[[], int]
 ) -> AsyncGenerator[T, None]:
-    """Yield the items of all pages; `fetch` gets the page of a cursor, `of` its items.
+    """Yield the items of all pages; `fetch` gets the page of a cursor.
 
     An empty or repeated cursor ends the iteration with a warning in the log; the items of a
     repeated page are left out. Raise `RemoteError` if there are more than `limit` pages.
@@ -77,9 +74,7 @@ async def items(
             raise RemoteError(
                 f"a list has more than {limit()} pages; raise Options.max_pages to read more"
             )
-        result: Any = await fetch(cursor)
-        listed = of(result)
-        cursor = result.next_cursor
+        listed, cursor = await fetch(cursor)
         if cursor is None:
             mark = content = b""
         else:

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
+from .value_paths import ValuePath
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
@@ -53,14 +54,14 @@ class Condition(NamedTuple):
     """A member of the params that makes a requirement apply, by presence or by value."""
 
     member: str
-    one_of: tuple[str, ...] | None = None
+    one_of: tuple[Any, ...] | None = None
     or_absent: bool = False
 
     def __str__(self) -> str:
         if self.one_of is None:
             return f"params.{self.member} is present"
         absent = " or absent" if self.or_absent else ""
-        return f"params.{self.member} is {' or '.join(self.one_of)}{absent}"
+        return f"params.{self.member} is {' or '.join(map(str, self.one_of))}{absent}"
 
 
 class Requirement(NamedTuple):
@@ -71,6 +72,18 @@ class Requirement(NamedTuple):
     sender: Role
     when: tuple[Condition, ...] = ()
     source: str = ""
+
+
+class HeaderField(NamedTuple):
+    """A header field over HTTP that repeats the part of a message at `path`.
+
+    With `both` it is required and equal, with `if_present` it may be missing, and with
+    `header_wins` it replaces that part.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +105,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    headers: tuple[HeaderField, ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -121,11 +135,17 @@ class NotificationSpec(CallSpec[P]):
 
 
 class ErrorSpec(NamedTuple):
-    """One error code; `load` returns the type of its data, if the revision defines one."""
+    """One error code; `load` returns the type of its data, if the revision defines one.
+
+    `retry` is the member of its data with the time until a repetition, and the unit: "ms" or "s".
+    """
 
     code: int
     name: str
     load: Callable[[], Any] | None = None
+    status: int = 200
+    """The status of the answer over HTTP."""
+    retry: tuple[str, str] | None = None
 
     @property
     def data(self) -> Any:
@@ -146,7 +166,10 @@ class Rules(NamedTuple):
 
     With `polling`, an HTTP server may close a stream until the client returns. With
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
-    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers.
+    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
+    schema of a tool's structured values is at `output_schema`, and each tool has the entry at
+    `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. All
+    requests have `headers`, all answers `answer_headers`.
     """
 
     era: EraName = "handshake"
@@ -159,3 +182,9 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
+    content_variant: ValuePath | None = None
+    output_schema: ValuePath | None = ("outputSchema",)
+    cursor: str = "cursor"
+    next_cursor: str = "nextCursor"
+    headers: tuple[HeaderField, ...] = ()
+    answer_headers: tuple[HeaderField, ...] = ()

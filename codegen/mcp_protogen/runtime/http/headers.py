@@ -7,12 +7,15 @@ basic/transports/streamable-http, "Case Sensitivity").
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from time import time
-from types import MappingProxyType
 from typing import Any, Final
 
+from ..core.errors import HEADER_MISMATCH
 from ..core.json import is_object
+from ..core.spec import HeaderField
+from ..messages.codec import MessageCodec
 from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
@@ -24,10 +27,8 @@ LAST_EVENT_ID: Final = "last-event-id"
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
-NAMED: Final[Mapping[str, str]] = MappingProxyType(
-    {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-)
-"""The methods that need `Mcp-Name`, and the member of params in it."""
+# All header fields of arguments that schemas of tools mark.
+_PARAM: Final = "mcp-param-{name}"
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="
@@ -101,12 +102,12 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def value_at(arguments: object, path: Iterable[str]) -> Any:
+def value_at(value: object, path: Iterable[str]) -> Any:
     for name in path:
-        if not is_object(arguments):
+        if not is_object(value):
             return None
-        arguments = arguments.get(name)
-    return arguments
+        value = value.get(name)
+    return value
 
 
 def text_of(value: object) -> str | None:
@@ -123,6 +124,60 @@ def text_of(value: object) -> str | None:
     if type(value) is int and -_LARGEST <= value <= _LARGEST:
         return str(value)
     return None
+
+
+class HttpFacts:
+    """What a revision says of HTTP: header fields that repeat parts of messages, and statuses."""
+
+    def __init__(self, table: MessageCodec) -> None:
+        self.rules: Final = table.rules
+        self._table = table
+        self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
+        """The header fields of all requests."""
+        self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
+        """Whether schemas of tools mark arguments for header fields."""
+        codes = {error.name: code for code, error in table.errors.items()}
+        self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
+        """The code of a header field that differs from the message."""
+
+    def status_and_delay(self, error: Mapping[str, Any]) -> tuple[int, float | None]:
+        """Return the status of an error, and the seconds until the request may be repeated."""
+        spec = self._table.errors.get(error["code"])
+        if spec is None:
+            return 200, None
+        member, unit = spec.retry or ("", "")
+        delay = value_at(error, ("data", member))
+        is_time = type(delay) in (int, float) and delay >= 0
+        return spec.status, delay / (1000 if unit == "ms" else 1) if is_time else None
+
+    def of_method(self, method: str) -> tuple[HeaderField, ...]:
+        spec = self._table.requests.get(method)
+        return (*self.common, *(spec.headers if spec else ()))
+
+    def request_fields(self, method: str, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        return _repeat(self.of_method(method), message)
+
+    def answer_fields(self, answer: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        error = answer.get("error")
+        return _repeat(
+            self.rules.answer_headers, answer.get("result") if error is None else error.get("data")
+        )
+
+
+def is_ours(field: HeaderField) -> bool:
+    """Return whether a header field is of the protocol, and so may be encoded."""
+    return field.header.startswith("mcp-")
+
+
+def _repeat(fields: Iterable[HeaderField], message: object) -> Iterable[tuple[str, str]]:
+    """Yield header fields with values; a standard one that cannot have its value is left out."""
+    for field in fields:
+        value = value_at(message, field.path)
+        if isinstance(value, str) and (is_ours(field) or _PLAIN.fullmatch(value)):
+            yield field.header, encode_value(value) if is_ours(field) else value
+
+
+facts_of: Final[Callable[[MessageCodec], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)
 
 
 def agrees(param: HeaderParam, header_value: str | None, arguments: object) -> bool:

@@ -95,6 +95,8 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
+    _names: Mapping[str, str] = _NOTHING
+    """The names of methods on the wire, if they differ."""
 
     def __init__(
         self,
@@ -224,14 +226,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(spec.method), text)
+        return write_call(id, to_json(self._names.get(spec.method, spec.method)), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(spec.method), text)
+        return write_call(None, to_json(self._names.get(spec.method, spec.method)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

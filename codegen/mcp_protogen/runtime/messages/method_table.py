@@ -92,11 +92,6 @@ class MethodTable(MessageCodec):
     def wire(self) -> "MethodTable":
         return self
 
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The params members that `Mcp-Name` repeats, by the methods of extensions."""
-        return {method: name for added in self.extensions for method, name in added.names.items()}
-
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
         claims: dict[str, dict[str, ClaimedResult]] = {}
@@ -105,13 +100,13 @@ class MethodTable(MessageCodec):
                 claims.setdefault(claim.method, {})[claim.result_type] = claim
         return claims
 
-    def claimed_class(self, method: str, result_type: str) -> type[Any] | None:
-        """Return an extension's class for a `resultType` of a method, if any."""
-        claim = self._claims.get(method, {}).get(result_type)
-        return None if claim is None else claim.load()
-
     def claims(self, method: str) -> tuple[type[Any], ...]:
-        return tuple(claim.load() for claim in self._claims.get(method, {}).values())
+        """Return the classes of results that are neither plain nor questions: tasks."""
+        spec = self.wire.requests.get(method)
+        own: tuple[type[Any], ...] = ()
+        if spec is not None and "may_require_input" in spec.traits:
+            own = spec.results[1:-1]
+        return (*own, *(claim.load() for claim in self._claims.get(method, {}).values()))
 
     def request(self, method: str, sender: Role) -> AnyRequest | None:
         return spec_for_sender(self.requests.get(method), sender)

@@ -1,10 +1,11 @@
 """The base of both ends of a connection: calls, notifications, and paged lists."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 
 from ..core.errors import InvalidAnswer, LocalError
+from ..core.models.base import member_at
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
@@ -74,8 +75,8 @@ class Peer:
         if "task_augmentable" in spec.traits and getattr(params, "task", None) is not None:
             raise LocalError(f"{spec.method} with `task` returns a task: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
-        results = spec.results
-        if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
+        plain = 1 if "paginated" in spec.traits else len(spec.results) - bool(spec.traits & _ASKING)
+        if not isinstance(answer, spec.results[: plain or 1]):
             raise InvalidAnswer(f"{spec.method} returned {type(answer).__name__}; use request_once")
         return cast(R, answer)
 
@@ -101,18 +102,20 @@ class Peer:
 def all_items(
     peer: Peer,
     spec: RequestSpec[P, R, Any],
-    of: Callable[[R], Sequence[T]],
+    of: Callable[[R], list[T]],
     params: P | None,
     options: Any,
 ) -> AsyncIterator[T]:
     """Return the items of a paginated method, over all pages."""
+    from ..core.pagination import Page, items
 
-    from ..core.pagination import items
+    rules = peer.TABLE.rules
 
-    async def page(cursor: str | None) -> R:
-        if cursor is None:
-            return await peer.request(spec, params, **options)
-        first: Any = spec.params() if params is None else params
-        return await peer.request(spec, first.model_copy(update={"cursor": cursor}), **options)
+    async def page(cursor: str | None) -> Page[T]:
+        asked: Any = params
+        if cursor is not None:
+            asked = (asked or spec.params()).model_copy(update={rules.cursor: cursor})
+        result = await peer.request(spec, asked, **options)
+        return Page(of(result), member_at(result, (rules.next_cursor,)))
 
-    return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)
+    return items(page, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)

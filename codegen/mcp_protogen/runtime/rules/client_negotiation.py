@@ -76,7 +76,7 @@ Outcome: TypeAlias = Answered | Exception
 
 # On stdio -32020 does not show the stateless era: it is about headers (basic, "Error Codes").
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
-_MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
+MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
 
 class Negotiation:
@@ -98,7 +98,7 @@ class Negotiation:
         self._offer = offer
         self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
-        self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
+        self._modern_errors = MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""

@@ -2,7 +2,8 @@
 
 2025-11-25 has its own, requested by `params.task` (basic/utilities/tasks), 2026-07-28 an extension.
 The kind follows from the revision on the wire alone: neither switches on the other (SEP-2663,
-"Backward Compatibility").
+"Backward Compatibility"). In a core with the extension, no message needs a declaration
+(SEP-3392).
 """
 
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ from typing import Any, Final, Literal, TypeAlias
 from ..core.connection_errors import MissingClientCapability
 from ..core.json import JSONObject, is_object
 from ..core.spec import Role
-from ..messages.envelope import client_capabilities
 from ..messages.method_table import EXTENSIONS, MethodTable
+from .capabilities import declare
+from .task_methods import RESULT, UPDATE
 
 TaskKind: TypeAlias = Literal["core", "extension"]
 
@@ -42,20 +44,30 @@ _DECLARED: Final[Mapping[tuple[TaskKind, Role], JSONObject]] = MappingProxyType(
 
 
 def task_kind(wire: MethodTable) -> TaskKind | None:
-    if "tasks/result" in wire.requests:
+    if RESULT in wire.requests:
         return "core"
-    has = any(extension.identifier == TASKS_EXTENSION for extension in wire.extensions)
-    return "extension" if has else None
+    return "extension" if UPDATE in wire.requests else None
 
 
-def tasks_declared(kind: TaskKind, role: Role) -> JSONObject:
-    return _DECLARED[kind, role]
+def tasks_declared(wire: MethodTable, role: Role) -> JSONObject:
+    kind = task_kind(wire)
+    if kind is None:
+        return {}
+    if not is_in_core(wire):
+        return _DECLARED[kind, role]
+    needs = wire.requests[UPDATE].requires
+    return declare(need.capability for need in needs if need.capability.role == role)
 
 
-def declares_tasks(meta: Mapping[str, Any]) -> bool:
-    """Return whether the `_meta` of a request declares the extension."""
-    declared = client_capabilities(meta).get(EXTENSIONS)
-    return is_object(declared) and TASKS_EXTENSION in declared
+def is_in_core(wire: MethodTable) -> bool:
+    """Return whether tasks of the extension are a part of the revision."""
+    return UPDATE in wire.core.requests
+
+
+def has_tasks(wire: MethodTable, capabilities: Mapping[str, Any]) -> bool:
+    """Return whether a side with these capabilities has tasks of the extension."""
+    extensions = capabilities.get(EXTENSIONS)
+    return is_in_core(wire) or (is_object(extensions) and TASKS_EXTENSION in extensions)
 
 
 def needs_extension(reason: str) -> MissingClientCapability:

@@ -13,10 +13,13 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection import PROGRESS
 from ..core.connection_errors import Disconnected
+from ..core.copies import put
 from ..core.errors import (
+    INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     InvalidParams,
     LocalError,
+    McpError,
     MissingCapability,
     RequestId,
     Untranslatable,
@@ -30,7 +33,7 @@ from ..core.middleware import (
     send_through,
     undeclared_meta,
 )
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
 from ..messages.codec import Request
@@ -471,3 +474,12 @@ class RequestContext:
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)
         return {"input_requests": dict(requests) or None, "request_state": sealed}
+
+
+def failed_result(model: type[Any], text: str) -> Any:
+    """Return the result of a tool that has failed; raise `McpError` if there is no such result."""
+    content, structured, error = places_of(model)
+    if error is None:
+        raise McpError(INTERNAL_ERROR, text)
+    said: Any = text if content is None else [{"type": "text", "text": text}]
+    return model(**put(put({}, content or structured or (), said), error, True))

@@ -11,7 +11,7 @@ from ..core.models.base import WireModel, declared_member
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
-from .context import RequestContext
+from .context import RequestContext, failed_result
 from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
@@ -128,4 +128,5 @@ def in_words(error: BaseException, request: Request[Any]) -> WireModel:
         raise error
     text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
     result: type[WireModel] = request.spec.results[0]
-    return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})
+    failed: WireModel = failed_result(result, text)
+    return failed

@@ -10,10 +10,13 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.connection_errors import Disconnected
+from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
+from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
+from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions
 from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
@@ -189,9 +192,13 @@ class Tool(Item):
         self._output = output_of(self.signature, options, models)
         output = self._output.schema
         execution = None if self.task is None else {"taskSupport": self.task.support()}
-        self.listed = self.entry(
-            name=self.key, inputSchema=schema, outputSchema=output, execution=execution
-        )
+        members = {"name": self.key, "inputSchema": schema, "execution": execution}
+        variant, place = models.rules.content_variant, models.rules.output_schema
+        if variant and isinstance(variant[-1], PathEntry):
+            members = put(members, variant, dict(variant[-1].constants))
+        if output is not None and place:
+            members = put(members, place, output)
+        self.listed = self.entry(**members)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 
@@ -208,7 +215,7 @@ class Tool(Item):
             from .failures import explain_failure
 
             text = explain_failure(self.key, error, session.__mcp_runtime__.spoken.rules)
-        return self.models.tool_result(text, isError=True)
+        return failed_result(self.models.call_result, text)
 
 
 def _arguments(

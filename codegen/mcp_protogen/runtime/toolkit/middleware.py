@@ -64,9 +64,10 @@ class RateLimit:
     """Refuses requests beyond `rate` per second, after a `burst` of them.
 
     Each principal has its own limit, or each value of `key`; all unauthenticated clients share one.
-    Without `methods` all requests except `ping` count. The error has the code -32000, and the
-    seconds to wait as `retryAfter` in its data; over HTTP its status is 429, with `Retry-After`.
-    Raises `ValueError` for a rate or burst that lets nothing through.
+    Without `methods` all requests except `ping` count. The error is that of the server's revision,
+    or else has the code -32000, and the seconds to wait as `retryAfter` in its data; over HTTP its
+    status is 429, with `Retry-After`. Raises `ValueError` for a rate or burst that lets nothing
+    through.
     """
 
     def __init__(
@@ -93,11 +94,11 @@ class RateLimit:
         methods = self._methods
         counts = call.method != "ping" if methods is None else call.method in methods
         if counts and call.is_request and not call.is_sent:
-            self._take(self._key(call))
+            self._take(call)
         return await next(call)
 
-    def _take(self, key: Hashable) -> None:
-        now = monotonic()
+    def _take(self, call: MethodCall) -> None:
+        key, now = self._key(call), monotonic()
         tokens, at = self._buckets.pop(key, (self._burst, now))
         # A client that has waited as long as required passes, however floats are rounded.
         tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
@@ -107,8 +108,14 @@ class RateLimit:
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
-            data, wait = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
-            raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
+            code, data = RATE_LIMITED, {"retryAfter": seconds}
+            for error in call.session.TABLE.errors.values():
+                if error.name == "RATE_LIMITED" and error.retry is not None:
+                    member, unit = error.retry
+                    code, data = error.code, {member: ceil(seconds * (1000 if unit == "ms" else 1))}
+            # Revisions without the error need the status.
+            headers = {"retry-after": str(ceil(seconds))}
+            raise StatusError(code, text, data, status=429, headers=headers)
 
 
 class _Entry(NamedTuple):

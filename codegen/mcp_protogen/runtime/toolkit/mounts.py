@@ -2,17 +2,18 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
-from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared_member
+from ..core.json import JSONObject, is_array, is_object
+from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
 from ..core.oauth_scopes import NO_SCOPES
-from ..core.pagination import items
+from ..core.pagination import Page, items
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import change_subscription
@@ -179,12 +180,15 @@ class Mount(ABC):
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
         result: list[tuple[MountedItem, Any]] = []
+        rules = outer.table.rules
 
-        def page(cursor: str | None) -> Awaitable[Any]:
-            return link.handle(method, outer, spec.params(cursor=cursor))
+        async def page(cursor: str | None) -> Page[Any]:
+            given = {} if cursor is None else {rules.cursor: cursor}
+            listed = await link.handle(method, outer, spec.params(**given))
+            return Page(getattr(listed, field), member_at(listed, (rules.next_cursor,)))
 
         most = outer.endpoint.options.max_pages
-        async for entry in items(page, lambda listed: getattr(listed, field), lambda: most):
+        async for entry in items(page, lambda: most):
             own: str = getattr(entry, member)
             key = self.prefix.key(field, own)
             item = MountedItem(self, key, self.tags(field, own))
@@ -214,32 +218,36 @@ class Mount(ABC):
                 sent = params.model_copy(update={"ref": sent})
         try:
             async with self.link(outer) as link:
-                result = await link.handle(method, outer, sent)
+                result: WireModel = await link.handle(method, outer, sent)
         except McpError as error:
             if not is_object(error.data) or error.data.get("uri") != inner_key:
                 raise
             raise McpError(error.code, error.message, {**error.data, "uri": key}) from error
-        return self._with_full_uris(result) if inner_key != key else result
+        if inner_key == key:
+            return result
+        members = {"contents", "content", "messages", "resource"}
+        path = places_of(type(result)).content or ()
+        members.update(step for step in path if isinstance(step, str))
+        return self._with_full_uris(result, members)
 
-    def _with_full_uris(self, result: Any) -> Any:
-        for field in ("contents", "content", "messages"):
-            blocks: list[Any] | None = declared_member(result, field)
-            if blocks:
-                copies = [self._with_full_uri(block) for block in blocks]
-                if any(changed is not block for changed, block in zip(copies, blocks, strict=True)):
-                    return result.model_copy(update={field: copies})
-        return result
-
-    def _with_full_uri(self, block: Any) -> Any:
-        for inside in ("content", "resource"):
-            part = declared_member(block, inside)
-            if isinstance(part, WireModel):
-                copy = self._with_full_uri(part)
-                return block if copy is part else block.model_copy(update={inside: copy})
-        uri: str | None = declared_member(block, "uri")
-        if uri is None or not self.owns(uri):
-            return block
-        return block.model_copy(update={"uri": self.full_uri(uri)})
+    def _with_full_uris(self, value: Any, members: Collection[str]) -> Any:
+        """Return a result, list or block with the URIs that clients use."""
+        if is_array(value):
+            copies = [self._with_full_uris(entry, members) for entry in value]
+            return value if all(map(is_, copies, value)) else copies
+        if not isinstance(value, WireModel):
+            return value
+        changed: JSONObject = {}
+        names = shape_of(type(value)).names
+        for member in members:
+            part = declared_member(value, names.get(member, member))
+            copy = self._with_full_uris(part, members)
+            if copy is not part:
+                changed[member] = copy
+        uri: str | None = declared_member(value, "uri")
+        if uri is not None and self.owns(uri):
+            changed["uri"] = self.full_uri(uri)
+        return value.model_copy(update=changed) if changed else value
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__

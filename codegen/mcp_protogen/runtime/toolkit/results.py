@@ -7,6 +7,7 @@ structured content (2025-11-25, server/tools, "Structured Content" and "Output S
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from operator import itemgetter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
 
@@ -18,6 +19,7 @@ from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json
 from ..core.models.base import has_failed
 from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
+from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
@@ -30,6 +32,10 @@ RESULT: Final = "result"
 """The member for a value other than a JSON object, where an object is required."""
 
 _PLAIN: Final = (bool, int, str)
+
+# These stand for values in the template of a result.
+_SHOWN: Final = "\ue000"
+_VALUE: Final = "\ue001"
 
 
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
@@ -109,17 +115,17 @@ class UnstructuredOutput:
     def result(self, value: Any) -> Any:
         models = self._models
         if isinstance(value, str):
-            return models.tool_result(value)
+            return models.text_result(value)
         if isinstance(value, self._results):
             return value
         content = self._blocks(value)
         if content is not None:
-            return models.call_result(content=content)
+            return models.tool_result(content)
         text = _write_json(value, self._label)
         wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
-            return models.tool_result(text.decode(), structuredContent=wire)
-        return models.tool_result(text.decode())
+            return models.text_result(text.decode(), wire)
+        return models.text_result(text.decode())
 
     def _blocks(self, value: Any) -> list[Any] | None:
         if value is None:
@@ -198,25 +204,35 @@ class StructuredOutput:
         wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
         shown = text if text.startswith(b'"') else json_text(wire.decode())
-        return ResultText(self._format % (shown if self.schema is None else (shown, wire)))
+        template, slots = self._template
+        return ResultText(template % slots((shown, wire)))
 
     @cached_property
-    def _format(self) -> bytes:
-        structured: JSONObject = {} if self.schema is None else {"structuredContent": {}}
-        text: bytes = self._models.tool_result("", **structured).to_json()[1:-1]
-        return text.replace(b'""', b"%b").replace(b"{}", b"%b")
+    def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
+        """A result as text, and the getter of its shown text and its value, in their order."""
+        value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
+        text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
+        marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]
+        order = sorted((text.find(mark), slot) for slot, mark in enumerate(marks) if mark in text)
+        for mark in marks:
+            text = text.replace(mark, b"%b")
+        return text, itemgetter(*(slot for _, slot in order))
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)
         if self.schema is None or not is_plain or has_failed(result):
             return result
         # An absent member and null differ if a value may be anything.
-        found = result.to_wire()
-        for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
-            if not is_object(found) or member not in found:
-                _refuse([Problem(f"/{member}", "Field required")])
-            found = found[member]
-        _refuse(self._check(found))
+        wire = result.to_wire()
+        path = (*(self._models.places.structured or ()), *((RESULT,) if self._wraps else ()))
+        try:
+            found = find(wire, path)
+        except LookupError:
+            from ..core.json_pointers import pointer_along
+
+            _refuse([Problem(pointer_along(wire, path), "Field required")])
+        else:
+            _refuse(self._check(found))
         return result
 
 

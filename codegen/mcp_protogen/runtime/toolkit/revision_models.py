@@ -6,9 +6,11 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
+from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
-from ..core.models.base import BUILDING, Validate, WireModel, validator_of
+from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
+from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
 
@@ -61,8 +63,21 @@ class RevisionModels:
         return self.results(_CALL)
 
     @cached_property
+    def places(self) -> ToolPlaces:
+        """The places in results of tools; raise `TypeError` if they are unknown."""
+        found = places_of(self.call_result)
+        if not (found.content or found.structured):
+            name = self.call_result.__name__
+            wrong = f"nothing says where its {name} has what a tool returns"
+            raise TypeError(f"a server of MCP {self._table.revision} cannot have tools: {wrong}")
+        return found
+
+    @cached_property
     def blocks(self) -> Models:
-        return models_in(self.call_result, "content")
+        content = self.places.content
+        if content is None:
+            return self.message_blocks
+        return _models_of(annotation_at(self.call_result, content))
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -75,13 +90,13 @@ class RevisionModels:
     @cached_property
     def has_structured(self) -> bool:
         """Return whether results may be structured (from 2025-06-18 on)."""
-        return "structured_content" in fields_of(self.call_result)
+        return self.places.structured is not None
 
     @cached_property
     def has_any_structured(self) -> bool:
         """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
-        result = fields_of(self.call_result)
-        return self.has_structured and result["structured_content"].annotation is Any
+        structured = self.places.structured
+        return structured is not None and annotation_at(self.call_result, structured) is Any
 
     @cached_property
     def message(self) -> type[Any]:
@@ -103,15 +118,23 @@ class RevisionModels:
         return {name: model for model in found for name in members if name in fields_of(model)}
 
     @cached_property
-    def _empty_result(self) -> tuple[Validate, JSONObject]:
+    def _empty_result(self) -> tuple[Validate, JSONObject, ValuePath]:
         model: Any = self.call_result
-        return validator_of(model), model(content=[]).to_wire()
+        path = self.places.content or self.places.structured or ()
+        return validator_of(model), model(**put({}, path, [])).to_wire(), path
 
-    def tool_result(self, text: str, **members: Any) -> Any:
-        """Return a result with one text, and further members by wire name."""
+    def text_result(self, text: str, *structured: Any) -> Any:
+        """Return a result with one text, and perhaps a structured value."""
+        has_blocks = self.places.content is not None
+        return self.tool_result([text_block(text)] if has_blocks else text, *structured)
+
+    def tool_result(self, content: Any, *structured: Any) -> Any:
         # Reading takes half the time of constructors.
-        read, empty = self._empty_result
-        return read({**empty, "content": [text_block(text)], **members})
+        read, empty, path = self._empty_result
+        wire = put(empty, path, content)
+        for value in structured:
+            wire = put(wire, self.places.structured or (), value)
+        return read(wire)
 
     def not_found(self, uri: str, meant: str = "") -> McpError:
         return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
@@ -141,8 +164,32 @@ def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
 
 
 def models_in(model: type[WireModel], field: str) -> Models:
-    expression = fields_of(model)[field].annotation
+    return _models_of(fields_of(model)[field].annotation)
+
+
+def _models_of(expression: Any) -> Models:
     return frozenset(cls for cls in classes_in(expression) if issubclass(cls, WireModel))
+
+
+def annotation_at(model: type[WireModel], path: ValuePath) -> Any:
+    """Return the annotation of the value at a path in objects of a class."""
+    found: Any = model
+    for step in path:
+        members = {
+            cls: {field.alias or name: field.annotation for name, field in fields_of(cls).items()}
+            for cls in _models_of(found)
+        }
+        if isinstance(step, PathEntry):
+            found = next(cls for cls, own in members.items() if _may_have(own, step.constants))
+        else:
+            found = next(own[step] for own in members.values() if step in own)
+    return found
+
+
+def _may_have(annotations: Mapping[str, Any], constants: Mapping[str, Any]) -> bool:
+    return annotations.keys() >= constants.keys() and all(
+        value in (get_args(annotations[name]) or (value,)) for name, value in constants.items()
+    )
 
 
 def as_list(value: Any) -> list[Any]:

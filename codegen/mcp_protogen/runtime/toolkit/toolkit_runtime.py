@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..core.json import JSONObject
+from ..core.models.base import member_at
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
@@ -89,9 +90,13 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
-        result = catalogue.models.result(LISTS[field])
-        return result(**{field: cut.items}, next_cursor=cut.next_cursor)
+        models = catalogue.models
+        result, rules = models.result(LISTS[field]), models.rules
+        if not rules.cursor or not rules.next_cursor:
+            return result(**{field: entries})
+        cursor = member_at(params, (rules.cursor,))
+        cut = page(entries, cursor, cast(Any, self.owner).page_size)
+        return result(**{field: cut.items, rules.next_cursor: cut.next_cursor})
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:

@@ -135,6 +135,12 @@ def structured_content_of_objects_only(result: JSONObject, site: Site) -> JSONOb
 
 
 @_register
+def structured_content_also_as_text(result: JSONObject, site: Site) -> JSONObject:
+    """Show structured content as text, too, unless a block already has the same JSON or text."""
+    return _with_text(result) if "structuredContent" in result else result
+
+
+@_register
 def output_schema_of_objects_only(tool: JSONObject, site: Site) -> JSONObject:
     """Wrap an output schema that accepts no object, like its values, and drop any other one."""
     schema = tool.get("outputSchema")

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
+from ..core.value_paths import PathEntry as PathEntry
+from ..core.value_paths import ValuePath
+
 
 @dataclass(frozen=True, slots=True)
 class To:
@@ -53,10 +56,15 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A member that moves to `to`; if that place is taken, the member is dropped."""
+    """A value at `source` in a member, which `step` translates and which moves to `to`.
 
-    to: tuple[str, ...]
+    If that place is taken, the value is dropped. Without a place it goes, and is not missed.
+    """
+
+    to: ValuePath
     why: str
+    source: ValuePath = ()
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +79,17 @@ class Members:
     """The plan for an object; `becomes` is the name of its type in the destination.
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
-    moved and translated, and required members of the destination added; the functions of `finish`
-    come last. Members of `undefined`, which the source does not define, are dropped, and those of
-    `emptied` if they are empty.
+    moved and translated, and required members of the destination added, before those that move into
+    them; the functions of `finish` come last. Parts that no move takes are lost. Members of
+    `undefined`, which the source does not define, are dropped, and those of `emptied` if they are
+    empty.
     """
 
     becomes: str
     _: KW_ONLY
     apply: tuple[Apply, ...] = ()
     drop: Mapping[str, Drop] = field(default_factory=dict[str, Drop])
-    move: Mapping[str, Move] = field(default_factory=dict[str, Move])
+    move: Mapping[str, tuple[Move, ...]] = field(default_factory=dict[str, tuple[Move, ...]])
     undefined: tuple[str, ...] = ()
     inside: Mapping[str, Step] = field(default_factory=dict[str, Step])
     emptied: tuple[str, ...] = ()
@@ -117,10 +126,14 @@ Plan: TypeAlias = Members | Arms | Whole
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The steps for the params and the result of a method; None if nothing changes."""
+    """The steps for the params and the result of a method; None if nothing changes.
+
+    `becomes` is its name in the destination, if that is another one.
+    """
 
     params: Step | None
     result: Step | None
+    becomes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,17 @@ class Report(NamedTuple):
         if self.thorough or not harmless:
             self.losses.append(Loss(pointer_of(place), what, why, harmless))
 
+    def unite(self) -> None:
+        """Keep one loss of each kind at each place, and none inside a part that is lost."""
+        dropped = (loss for loss in self.losses if loss.what == "dropped" and not loss.harmless)
+        around = tuple(f"{loss.pointer}/" for loss in dropped)
+        united: dict[tuple[str, What], Loss] = {}
+        for loss in self.losses:
+            key = (loss.pointer, loss.what)
+            if not loss.pointer.startswith(around) and (key not in united or united[key].harmless):
+                united[key] = loss
+        self.losses[:] = united.values()
+
 
 def pointer_of(place: Place) -> str:
     steps: list[str | int] = []

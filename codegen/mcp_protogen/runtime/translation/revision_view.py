@@ -118,5 +118,5 @@ def adapters_of(package: ModuleType, own: str, wire: str) -> ModuleType:
     """
     adapters: ModuleType | None = package.__mcp_part__("translate.adapters")
     if adapters is None:
-        raise LookupError(f"{package.__name__} has no table between {own} and {wire}")
+        raise LookupError(f"{package.__name__} has no tables from {own} to {wire}")
     return adapters

@@ -26,7 +26,6 @@ from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
 from .translator import Run, translator
 
-P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -52,21 +51,28 @@ class TranslatingTable(MethodTable):
         losses: LossReport,
         untranslated: Untranslated = NOTHING,
     ) -> None:
-        known = own.core
+        known, core = own.core, wire.core
+        self._inward = translator(package, wire.revision, own.revision)
+        self._outward = translator(package, own.revision, wire.revision)
+        asked = {**known.input_requests, **known.requests}
+        names = ((name, self._outward.method(name)) for name in (*asked, *known.notifications))
+        self._names = {name: there for name, there in names if there != name}
+        wire = _with_other_names(wire, self._names) if self._names else wire
+        ours = {there: name for name, there in self._names.items()}
         super().__init__(
             wire.revision,
             requests={
                 name: (
-                    _with_rules(spec, known.requests.get(name) or known.input_requests.get(name))
-                    if name in wire.core.requests
+                    _with_rules(spec, asked.get(ours.get(name, name)))
+                    if spec.method in core.requests and self._inward.has(spec.method)
                     else spec
                 )
                 for name, spec in wire.requests.items()
             },
             notifications={
                 name: (
-                    _with_rules(spec, known.notifications.get(name))
-                    if name in wire.core.notifications
+                    _with_rules(spec, known.notifications.get(ours.get(name, name)))
+                    if spec.method in core.notifications and self._inward.has(spec.method)
                     else spec
                 )
                 for name, spec in wire.notifications.items()
@@ -79,8 +85,6 @@ class TranslatingTable(MethodTable):
         self._wire = wire
         self.extensions = wire.extensions
         self._untranslated = untranslated
-        self._inward = translator(package, wire.revision, own.revision)
-        self._outward = translator(package, own.revision, wire.revision)
         self._losses = losses
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
@@ -96,6 +100,14 @@ class TranslatingTable(MethodTable):
     @property
     def wire(self) -> MethodTable:
         return self._wire
+
+    def _find(self, key: tuple[Role, bool, str]) -> tuple[CallSpec[Any], Validate] | None:
+        # Only this side knows its own names of methods.
+        return None if key[2] in self._names else super()._find(key)
+
+    def _name(self, method: str) -> str:
+        """Return the name of a method on the wire."""
+        return self._names.get(method, method)
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
@@ -114,7 +126,7 @@ class TranslatingTable(MethodTable):
         method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
         if spec is native:
             return read
-        translate = self._inward.message(method, "params")
+        translate = self._inward.message(self._name(method), "params")
         presumed = self._presumed if isinstance(spec, RequestSpec) else None
         if translate is None and presumed is None:
             return read
@@ -144,7 +156,7 @@ class TranslatingTable(MethodTable):
     def _result_reader(self, spec: AnyRequest, native: AnyRequest) -> Validate:
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
-        translate = self._inward.message(method, "result")
+        translate = self._inward.message(self._name(method), "result")
         if translate is None and check is validator_of(native.results[0]):
             return read
         forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
@@ -175,7 +187,7 @@ class TranslatingTable(MethodTable):
         return None
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
-        translate = self._inward.message(spec.method, "result")
+        translate = self._inward.message(self._name(spec.method), "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
@@ -252,7 +264,8 @@ class TranslatingTable(MethodTable):
         return translate_complete
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
-        question = super().write_question(spec, params)
+        question: JSONObject = super().write_question(spec, params)
+        question["method"] = self._name(spec.method)
         if spec.method not in self._wire.input_requests:
             raise self._no_method_error(spec.method)
         if "params" in question:
@@ -260,7 +273,7 @@ class TranslatingTable(MethodTable):
         return question
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._inward.message(method, part), value, method, part)
+        return self._run(self._inward.message(self._name(method), part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
         return self._run(self._outward.message(method, part), value, method, part)
@@ -303,7 +316,7 @@ class TranslatingTable(MethodTable):
         return self._outward.code(method, code)
 
     def code_that_came(self, method: str, code: int) -> int:
-        return self._inward.code(method, code)
+        return self._inward.code(self._name(method), code)
 
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:
@@ -323,6 +336,16 @@ def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONOb
     plain = {name: item for name, item in value.items() if name != EXTENSIONS}
     kept = {id: settings for id, settings in declared.items() if id in known}
     return {**plain, EXTENSIONS: others} if others else plain, kept
+
+
+def _with_other_names(table: MethodTable, names: Mapping[str, str]) -> MethodTable:
+    """Return a table that also finds methods by the names of another revision."""
+    out = copy(table)
+    for part in ("requests", "notifications", "input_requests"):
+        specs: Mapping[str, Any] = getattr(table, part)
+        known = {name: specs[there] for name, there in names.items() if there in specs}
+        setattr(out, part, {**specs, **known})
+    return out
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:

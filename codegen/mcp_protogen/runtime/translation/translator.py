@@ -4,18 +4,20 @@ Plans are compiled into functions on demand. Such a function takes a value, its 
 for losses. It returns the same object if nothing changes, or a copy of the changed parts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
+from ..core.copies import put
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Loss, Translated
+from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
+from ..core.value_paths import PathEntry, ValuePath, keys_at
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
@@ -40,9 +42,11 @@ _IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
+    """Translates from one revision to another: by one step, and then by the `following` ones."""
 
-    def __init__(self, direction: Direction) -> None:
-        self.direction: Final = direction
+    def __init__(self, direction: Direction, following: "Translator | None" = None) -> None:
+        self._direction = direction
+        self._following = following
         self._runs: dict[str, Run] = {}
         self._messages: dict[tuple[str, Part], Run | None] = {}
 
@@ -50,34 +54,41 @@ class Translator:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            step: Step | None = getattr(self.direction.methods[method], part)
-            self._messages[key] = None if step is None else self._step(step)
+            step: Step | None = getattr(self._direction.methods[method], part)
+            run, then = None if step is None else self._step(step), self._following
+            rest = None if then is None else then.message(self._method(method), part)
+            self._messages[key] = _chain(run, rest)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raise `LookupError` for a type that the destination lacks.
+        Raise `LookupError` for a type that a revision on the way lacks.
         """
-        if name in self.direction.plans:
-            return self._function_for(name)
-        if name in self.direction.same:
-            return None
-        raise LookupError(
-            f"{self.direction.destination} has no equivalent of {name} of {self.direction.source}"
-        )
+        there, then = self._type(name), self._following
+        run = self._function_for(name) if name in self._direction.plans else None
+        return _chain(run, None if then is None else then.of_type(there))
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
-        if name in self.direction.same:
-            return self.direction.same[name]
-        self.of_type(name)
-        return self.direction.plans[name].becomes
+        there = self._type(name)
+        return self._following.becomes(there) if self._following else there
+
+    def method(self, name: str) -> str:
+        """Return the destination's name of a method."""
+        there = self._method(name)
+        return self._following.method(there) if self._following else there
+
+    def has(self, method: str) -> bool:
+        """Return whether all revisions have a method; one that came again is another."""
+        there, then = self._method(method), self._following
+        return method in self._direction.methods and (then is None or then.has(there))
 
     def code(self, method: str, code: int) -> int:
-        errors = self.direction.errors
+        errors = self._direction.errors
         found = errors.get((method, code)) or errors.get(("", code))
-        return code if found is None else found[0]
+        there = code if found is None else found[0]
+        return self._following.code(self._method(method), there) if self._following else there
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -90,22 +101,37 @@ class Translator:
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
 
+    def _type(self, name: str) -> str:
+        at = self._direction
+        if name in at.same:
+            return at.same[name]
+        if name in at.plans:
+            return at.plans[name].becomes
+        raise LookupError(f"{at.destination} has no equivalent of {name} of {at.source}")
+
+    def _method(self, name: str) -> str:
+        method = self._direction.methods.get(name)
+        return method.becomes or name if method else name
+
     def _function_for(self, name: str) -> Run:
         run = self._runs.get(name)
         if run is None:
             # A type may be recursive, so its function may need itself.
             self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
-            run = self._runs[name] = self._compile(self.direction.plans[name])
+            run = self._runs[name] = self._compile(self._direction.plans[name])
         return run
 
     def _compile(self, plan: Plan) -> Run:
         match plan:
             case Members():
-                undefined = Drop(f"{self.direction.source} does not define it.")
-                removed: dict[str, Drop | Move] = dict.fromkeys(plan.undefined, undefined)
-                removed |= {**plan.move, **plan.drop}
+                undefined = Drop(f"{self._direction.source} does not define it.")
+                dropped = {**dict.fromkeys(plan.undefined, undefined), **plan.drop}
+                moved = {
+                    member: [(move, self._step(move.step)) for move in moves]
+                    for member, moves in plan.move.items()
+                }
                 inside = [(member, self._step(step)) for member, step in plan.inside.items()]
-                return _members(plan, removed, inside)
+                return _members(plan, dropped, moved, inside)
             case Arms():
                 arms = {kind: self._step(step) for kind, step in plan.arms.items()}
                 return _arms(plan.tag, plan.apply, arms)
@@ -127,6 +153,18 @@ class Translator:
                 return _run_case(steps, self._step(otherwise))
 
 
+def _chain(first: Run | None, then: Run | None) -> Run | None:
+    if first is None or then is None:
+        return first or then
+
+    def run_both(value: Any, at: Place, report: Report) -> Any:
+        value = then(first(value, at, report), at, report)
+        report.unite()
+        return value
+
+    return run_both
+
+
 def _keep_value(value: Any, at: Place, report: Report) -> Any:
     return value
 
@@ -136,12 +174,17 @@ def _conversions(calls: Iterable[Apply]) -> list[tuple[Conversion, str]]:
 
 
 def _members(
-    plan: Members, removed: Mapping[str, Drop | Move], inside: list[tuple[str, Run]]
+    plan: Members,
+    dropped: Mapping[str, Drop],
+    moved: Mapping[str, list[tuple[Move, Run]]],
+    inside: list[tuple[str, Run]],
 ) -> Run:
     apply, finish = _conversions(plan.apply), _conversions(plan.finish)
-    names, emptied = frozenset(removed), plan.emptied
+    names, emptied = frozenset((*dropped, *moved)), plan.emptied
+    entered = {move.to[0] for moves in plan.move.values() for move in moves if move.to[1:]}
     # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
+    add_first = [(member, text) for member, text in add if member in entered]
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         out = value
@@ -149,9 +192,14 @@ def _members(
             out = convert(out, Site(at, report, why))
         if not names.isdisjoint(out):
             out = dict(out)
-            for member, removal in removed.items():
+            moving = [(member, out.pop(member)) for member in moved if member in out]
+            for member, drop in dropped.items():
                 if member in out:
-                    _remove(out, member, removal, at, report)
+                    _drop(out.pop(member), drop, (at, member), report)
+            if moving:
+                out.update((name, read_json(text)) for name, text in add_first if name not in out)
+            for member, old in moving:
+                out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
             if member in out:
                 result = translate(old := out[member], (at, member), report)
@@ -160,8 +208,7 @@ def _members(
                     out[member] = result
                     if not result and member in emptied:
                         del out[member]
-                        if report.thorough:
-                            report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
+                        report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
         for member, text in add:
             if member not in out:
                 out = dict(out) if out is value else out
@@ -173,28 +220,56 @@ def _members(
     return run
 
 
-def _remove(out: JSONObject, member: str, removal: Drop | Move, at: Place, report: Report) -> None:
-    if isinstance(removal, Move):
-        _move(out, member, removal, at, report)
+def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
+    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
+    report.lose(at, "dropped", drop.why, harmless=harmless)
+
+
+def _move(
+    out: JSONObject, value: Any, moves: list[tuple[Move, Run]], at: Place, report: Report
+) -> JSONObject:
+    why, taken = moves[0][0].why, set[tuple[str | int, ...]]()
+    what: What | None = None
+    for move, translate in moves:
+        for keys in _keys_of(value, move.source):
+            place, old = at, value
+            for depth, (key, step) in enumerate(zip(keys, move.source, strict=True), 1):
+                place, old = (place, key), old[key]
+                if isinstance(step, PathEntry):
+                    taken.update((*keys[:depth], name) for name in step.constants)
+            taken.add(keys)
+            if not move.to:
+                what = what or "dropped"
+            elif any(_keys_of(out, move.to)):
+                report.lose(place, "dropped", why)
+            else:
+                out, what = put(out, move.to, translate(old, place, report)), "moved"
+    if what is not None:
+        report.lose(at, what, why, harmless=True)
+    _lose_others(value, (), taken, Site(at, report, why))
+    return out
+
+
+def _lose_others(
+    value: Any, keys: tuple[str | int, ...], taken: Collection[tuple[str | int, ...]], site: Site
+) -> None:
+    """Report the parts of a value, which is at `keys`, that were not taken."""
+    if keys in taken:
         return
-    given = out.pop(member)
-    harmless = removal.harmless or (removal.usual is not None and given == removal.usual)
-    if report.thorough or not harmless:
-        report.lose((at, member), "dropped", removal.why, harmless=harmless)
-
-
-def _move(out: JSONObject, member: str, move: Move, at: Place, report: Report) -> None:
-    value = out.pop(member)
-    *path, last = move.to
-    parent = out
-    for step in path:
-        parent[step] = dict(parent.get(step, {}))
-        parent = parent[step]
-    if last in parent:
-        report.lose((at, member), "dropped", move.why)
+    if any(other_keys[: len(keys)] == keys for other_keys in taken):
+        for key in _places(value):
+            _lose_others(value[key], (*keys, key), taken, site)
     else:
-        parent[last] = value
-        report.lose((at, member), "moved", move.why, harmless=True)
+        site.lose("dropped", *keys, harmless=value in ([], {}))
+
+
+def _keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
+    """Yield the names and indices on the way to each value that a path leads to."""
+    if not path:
+        yield ()
+        return
+    for key in keys_at(value, path[0]):
+        yield from ((key, *rest) for rest in _keys_of(value[key], path[1:]))
 
 
 def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
@@ -262,13 +337,27 @@ def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
 def translator(package: ModuleType, source: str, destination: str) -> Translator:
     """Return the translator of a generated package between two of its revisions.
 
-    Raise `LookupError` if the package has no table for them.
+    Raise `LookupError` if the package has no tables for them.
     """
-    older, newer = sorted((source, destination))
-    tables = package.__mcp_part__(f"translate.{module_name(older)}__{module_name(newer)}")
-    if tables is None:
-        raise LookupError(f"{package.__name__} has no table between {older} and {newer}")
-    return Translator(tables.UP if source == older else tables.DOWN)
+    down: list[Direction] = []
+    up: list[Direction] = []
+    start, end = source, destination
+    while start != end:
+        # Each revision has a table to an older one, so the newer of two leads to where they meet.
+        tables = package.__mcp_part__(f"translate.{module_name(max(start, end))}")
+        if tables is None:
+            raise LookupError(f"{package.__name__} has no tables from {source} to {destination}")
+        if start > end:
+            down.append(tables.DOWN)
+            start = tables.DOWN.destination
+        else:
+            up.insert(0, tables.UP)
+            end = tables.UP.source
+    *earlier, last = *down, *up
+    chain = Translator(last)
+    for direction in reversed(earlier):
+        chain = Translator(direction, chain)
+    return chain
 
 
 def module_name(revision: str) -> str:

@@ -4,7 +4,7 @@ Any channel that keeps messages whole and in order will do (basic/transports, "C
 """
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from ..core.errors import ParseError, RemoteError, RequestId
 from ..core.json import json_text
 from ..core.throttle import Throttle
+from ..messages.codec import MessageCodec
 from ..messages.reading import Reading, log_repairs, read_values
 from ..rules.handlers import Handlers
 
@@ -76,10 +77,10 @@ class EagerTransport(Protocol):
 
 
 @runtime_checkable
-class NamingTransport(Protocol):
-    """A transport that repeats members of params beside a message, for routing."""
+class InformedTransport(Protocol):
+    """A transport that repeats parts of messages beside them, by the tables of revisions."""
 
-    def repeat(self, names: Mapping[str, str]) -> None: ...
+    def know(self, table_of: Callable[[str], MessageCodec]) -> None: ...
 
 
 @runtime_checkable

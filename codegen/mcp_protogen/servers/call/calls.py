@@ -87,7 +87,7 @@ class ToolCall:
     as_task: bool = False
     log_level: str | None = None
 
-    async def run(self, client: Client, display: ProgressDisplay, limit: CallTimeout) -> JSON:
+    async def run(self, client: Client, display: ProgressDisplay, limit: CallTimeout) -> WireModel:
         """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
 
         def on_progress(progress: Progress) -> None:
@@ -104,7 +104,7 @@ class ToolCall:
             )
 
         result: WireModel = await limit.run(work, client)
-        return result.to_wire()
+        return result
 
     def _is_task(self, client: Client) -> bool:
         support = self.tool.get("execution")

@@ -13,6 +13,8 @@ from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.runtime.core.models.base import member_at
+from mcp_protogen.runtime.core.value_paths import USUAL_PLACES, ToolPlaces
 from mcp_protogen.servers.call.file_endings import BYTES, ending_of
 
 JSON: TypeAlias = Mapping[str, Any]
@@ -73,11 +75,11 @@ class Saver:
                 return path
 
 
-def tool_page(result: JSON, saver: Saver) -> str:
+def tool_page(result: JSON, saver: Saver, places: ToolPlaces = USUAL_PLACES) -> str:
     """Return the result of a tool as a page: its content, and structured content beside it."""
-    listed = result.get("content")
+    listed = member_at(result, places.content)
     blocks: list[Any] = listed if is_array(listed) else []
-    structured = result.get("structuredContent")
+    structured = member_at(result, places.structured)
     if structured is None:
         return _lines(block_text(block, saver) for block in blocks)
     others = [block for block in blocks if not _says(block, structured)]

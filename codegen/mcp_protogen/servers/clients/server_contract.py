@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.runtime.core.losses import Loss
+from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.features.tasks.client.calls import CORE_CALLS
 from mcp_protogen.servers.call.connections import JSON, has_core_tasks, has_task_extension
@@ -45,7 +46,9 @@ async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contr
     async with connecting as client:
         # One more than the limit shows that there are too many.
         found = await listing(client, ITEM_KINDS, MOST_ITEMS + 1)
-        lists = {**found.lists, Kind.TOOLS: [*_tools(found)]}
+        place = client.TABLE.rules.output_schema
+        tools = [{**tool, "outputSchema": member_at(tool, place)} for tool in _tools(found)]
+        lists = {**found.lists, Kind.TOOLS: tools}
         extension = has_task_extension(client)
         return contract(found.server, str(client.revision), lists, task_extension=extension)
 

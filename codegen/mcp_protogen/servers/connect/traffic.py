@@ -6,7 +6,7 @@ its sender and the seconds since the beginning.
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +16,11 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.json import read_json
 from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.runtime.messages.codec import MessageCodec
 from mcp_protogen.runtime.messages.reading import read_values
 from mcp_protogen.runtime.transports.base import (
     ExchangingTransport,
-    NamingTransport,
+    InformedTransport,
     Opener,
     Received,
     RestartableTransport,
@@ -81,9 +82,9 @@ class TappedEnd:
                 self._tap(self._other, message)
         return received
 
-    def repeat(self, names: Mapping[str, str]) -> None:
-        if isinstance(self._transport, NamingTransport):
-            self._transport.repeat(names)
+    def know(self, table_of: Callable[[str], MessageCodec]) -> None:
+        if isinstance(self._transport, InformedTransport):
+            self._transport.know(table_of)
 
     @property
     def over_http(self) -> bool:

@@ -20,7 +20,7 @@ from mcp_protogen.servers.inspect.http_probes import GET, session_id
 from mcp_protogen.servers.inspect.http_tap import TappedClient
 from mcp_protogen.servers.inspect.intake import LONGEST, StepIntake
 from mcp_protogen.servers.inspect.probes import cancellation
-from mcp_protogen.servers.inspect.raw_door import RawDoor, names
+from mcp_protogen.servers.inspect.raw_door import RawDoor, table
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.steps import Probe, ProbeStep
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
@@ -56,7 +56,7 @@ class HttpProbing(StreamProbing):
         self._client = TappedClient(client, intake)
         wire = _wire(self._client, server)
         transport = HttpTransport(wire, Reconnection())
-        transport.repeat(names(transcript.revision))
+        transport.know(table)
         client.pause = transport.pause
 
         async def opener() -> Transport:

@@ -17,6 +17,8 @@ from mcp_protogen.servers.inspect.revision_facts import (
     has_batches,
     is_stateful,
     is_stateless,
+    path_in,
+    value_in,
 )
 from mcp_protogen.servers.inspect.steps import (
     PlanClient,
@@ -53,20 +55,25 @@ def _page(client: PlanClient, method: str) -> ProbeStep | None:
     pages = list(client.transcript.all(method))
     if not pages:
         return client.ask(method)
-    cursor = (pages[-1].result or {}).get("nextCursor")
-    seen = [page.request.get("params", {}).get("cursor") for page in pages]
+    read = partial(value_in, client.transcript.revision)
+    cursor = read("next_cursor", pages[-1].result)
+    seen = [read("cursor", page.request.get("params", {})) for page in pages]
     if not isinstance(cursor, str) or cursor in seen or len(pages) >= PAGES:
         return None
-    return client.ask(method, {"cursor": cursor})
+    return client.ask(method, {path_in(client.transcript.revision, "cursor"): cursor})
+
+
+def _wrong_cursor(client: PlanClient, method: str) -> ProbeStep:
+    return client.ask(method, {path_in(client.transcript.revision, "cursor"): NONE})
 
 
 def _listing_probes() -> Iterator[Probe]:
     for method in LISTS:
         feature = method.partition("/")[0]
-        page = partial(_page, method=method)
+        page, wrong = partial(_page, method=method), partial(_wrong_cursor, method=method)
         yield Probe(name=method, make=page, declared=(feature,), repeats=True)
         yield request_step(f"{method} undeclared", method, declared=(feature,), undeclared=True)
-        yield request_step(f"{method} wrong cursor", method, {"cursor": NONE}, declared=(feature,))
+        yield Probe(name=f"{method} wrong cursor", make=wrong, declared=(feature,))
 
 
 def first_uri(transcript: Transcript, method: str, member: str) -> str | None:

@@ -3,19 +3,27 @@
 Nothing is sent to another origin than that of the user's URL.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Final
 
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.methods import headers_in, rules
+from mcp_protogen.pipeline.derive.types import Context
+from mcp_protogen.pipeline.inputs import sources
+from mcp_protogen.pipeline.ir import HeaderFieldIR
+from mcp_protogen.runtime.core.spec import HeaderField, RequestSpec, Rules
 from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
+from mcp_protogen.runtime.messages.codec import MessageCodec
 from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import StepIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.revision_facts import rules_revision
+from mcp_protogen.servers.inspect.revision_facts import is_inspected
 from mcp_protogen.servers.inspect.steps import ProbeStep
 from mcp_protogen.servers.inspect.stream_transport import encode
 from mcp_protogen.servers.inspect.transcript import Transcript
@@ -24,10 +32,31 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 @cache
-def names(revision: str) -> dict[str, str]:
-    """Return the members of params that a header field repeats in a revision, by method."""
-    methods = protocol_of(rules_revision(revision)).methods.items()
-    return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
+def table(revision: str) -> MessageCodec:
+    """Return the header fields that repeat parts of requests in a revision, as a table.
+
+    Raise `KeyError` for an unknown one.
+    """
+    if not is_inspected(revision):
+        raise KeyError(revision)
+    source = sources.load(revision, GenerationOptions((revision,)))
+    common = rules(Context(source.facts, source.descriptions, source.place)).headers
+    return MessageCodec(
+        revision,
+        requests={
+            method: RequestSpec(
+                method, senders=frozenset(), types=tuple, headers=_header_fields(headers_in(about))
+            )
+            for method, about in protocol_of(revision).methods.items()
+        },
+        notifications={},
+        errors={},
+        rules=Rules(headers=_header_fields(common)),
+    )
+
+
+def _header_fields(found: Iterable[HeaderFieldIR]) -> tuple[HeaderField, ...]:
+    return tuple(HeaderField(field.header, field.path, field.policy) for field in found)
 
 
 class _AnsweredError(Exception):
@@ -68,7 +97,7 @@ class RawDoor:
 
     def _fields(self, step: ProbeStep) -> dict[str, str]:
         protocol = ProtocolState()
-        protocol.names = names(self._transcript.revision)
+        protocol.table_of = table
         protocol.agreed = self._transcript.negotiated
         protocol.session_id = session_id(self._transcript)
         revision = self._transcript.revision if self._transcript.is_stateless else None

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.derive.value_paths import untyped_path
 from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
 
@@ -22,7 +24,7 @@ class InspectedRevision:
     """The facts of a revision.
 
     `transports` are those to try, `methods` and `headers` are the methods and the header fields of
-    requests that it has, and `batching` is whether it has batches.
+    requests that it has, `batching` is whether it has batches, and `paths` has its places by name.
     """
 
     era: Era
@@ -30,6 +32,7 @@ class InspectedRevision:
     methods: frozenset[str]
     headers: frozenset[str]
     batching: bool
+    paths: Mapping[str, str]
 
 
 @cache
@@ -47,6 +50,7 @@ def _of(stated: facts.Facts) -> InspectedRevision:
         methods=frozenset(stated.methods),
         headers=frozenset(document["headers"]["request"]),
         batching=document["rules"]["batching"]["receive"],
+        paths={place: stated.path_of(place) for place in document["places"]},
     )
 
 
@@ -58,6 +62,16 @@ def newest(era: Era) -> str:
 def rules_revision(revision: str) -> str:
     """Return the revision whose rules apply; an unknown one counts as one with a handshake."""
     return revision if revision in all_revisions() else newest(HANDSHAKE_ERA)
+
+
+def path_in(revision: str, place: str) -> str:
+    """Return the path of a place in a revision; empty if it has none."""
+    return all_revisions()[rules_revision(revision)].paths.get(place, "")
+
+
+def value_in(revision: str, place: str, owner: object, absent: object = None) -> Any:
+    """Return the value at a place in a message of a revision; by default `absent`."""
+    return member_at(owner, untyped_path(path_in(revision, place)), absent)
 
 
 # Conditions of steps: functions of the name of a revision.

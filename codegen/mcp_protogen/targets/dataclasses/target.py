@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from mcp_protogen.base.names import field_name
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.emit.text import literal, tuple_of
 from mcp_protogen.pipeline.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
@@ -120,7 +121,11 @@ def _member(field: FieldIR) -> list[str]:
 def _default(field: FieldIR) -> str:
     """Return the default of an attribute; empty if it is required."""
     if isinstance(field.default, Filled):
-        return f"field(default_factory={hint(field.type)})"
+        made = hint(field.type)
+        if field.default.texts:
+            texts = ", ".join(f'{field_name(text)}=""' for text in field.default.texts)
+            made = f"lambda: {made}({texts})"
+        return f"field(default_factory={made})"
     if field.default is not None:
         return literal(field.default)
     if field.required:

@@ -9,7 +9,7 @@ export interface Sourced {
 
 export interface Condition {
   member: string;
-  oneOf: string[] | null;
+  oneOf: (string | boolean | number)[] | null;
   orAbsent: boolean;
 }
 

@@ -6,9 +6,15 @@
 # pylint: skip-file
 """Message models of MCP 2024-11-05: tools."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from mcp_protogen.runtime.core.models import OpenUnion, ToolResult, UnknownContent, WireModel
+from mcp_protogen.runtime.core.models import (
+    OpenUnion,
+    ToolPlaces,
+    ToolResult,
+    UnknownContent,
+    WireModel,
+)
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
@@ -83,6 +89,8 @@ CallToolResultContent = TypeAliasType(
 
 class CallToolResult(ToolResult):
     """What a tool returned, or how it failed."""
+
+    PLACES: ClassVar = ToolPlaces(structured=None)
 
     content: list[CallToolResultContent]
     """Output for the model to read, in order; may be empty."""

@@ -6,9 +6,15 @@
 # pylint: skip-file
 """Message models of MCP 2025-03-26: tools."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from mcp_protogen.runtime.core.models import OpenUnion, ToolResult, UnknownContent, WireModel
+from mcp_protogen.runtime.core.models import (
+    OpenUnion,
+    ToolPlaces,
+    ToolResult,
+    UnknownContent,
+    WireModel,
+)
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
@@ -109,6 +115,8 @@ class ListToolsResult(WireModel):
 
 class CallToolResult(ToolResult):
     """What a tool returned, or how it failed."""
+
+    PLACES: ClassVar = ToolPlaces(structured=None)
 
     content: list[CallToolResultContent]
     """Output for the model to read, in order; may be empty."""

@@ -7,6 +7,7 @@ from mcp_protogen.runtime.core.models import (
     Nullable,
     Number,
     OpenUnion,
+    ToolResult,
     UnknownContent,
     WireModel,
 )
@@ -140,7 +141,7 @@ class CallToolRequestParams(RequestParams):
     task: TaskMetadata | None = None
 
 
-class CallToolResult(WireModel):
+class CallToolResult(ToolResult):
     """The result of a tool."""
 
     content: list[ContentBlock]

@@ -1,5 +1,6 @@
 """The building blocks of generated models."""
 
+from ..value_paths import PathEntry, ToolPlaces
 from .base import SUPPLIED, ToolResult, WireModel, validator_of
 from .core_schema import Implied, Nullable
 from .types import Exact, Integer, Number, OpenUnion, UnknownContent
@@ -12,6 +13,8 @@ __all__ = [
     "Nullable",
     "Number",
     "OpenUnion",
+    "PathEntry",
+    "ToolPlaces",
     "ToolResult",
     "UnknownContent",
     "WireModel",

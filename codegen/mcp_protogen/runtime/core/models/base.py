@@ -11,7 +11,6 @@ both.
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from sys import getrecursionlimit, setrecursionlimit
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
@@ -20,14 +19,16 @@ from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from ..json import is_array, is_object, read_json
-from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
+from ..value_paths import NOWHERE, USUAL_PLACES, ToolPlaces, ValuePath, find
+from .core_schema import absent_if_none, adjust, by_reference, is_constant, is_implied
 
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
 # Classes that are being built. A class builds the classes it refers to first, each only once, so
 # that instances are written by their own class.
-_under_way: set[type["WireModel"]] = set()
+_under_way: dict[type["WireModel"], None] = {}
+_MOST_UNDER_WAY, _MOST_WITHIN = 10, 200  # Python nests 50 calls for a build under way.
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -65,6 +66,7 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
+    _size: ClassVar[int] = 1  # models within it
     # Pydantic would evaluate the annotation again for each subclass.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
@@ -196,21 +198,11 @@ class WireModel(BaseModel):
         def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
             depth, build = _parent_namespace_depth + 1, super().model_rebuild
             with BUILDING:
-                _under_way.add(cls)
+                _under_way[cls] = None
                 try:
                     return build(_parent_namespace_depth=depth, **options)
-                except RecursionError:
-                    if len(_under_way) > 1:
-                        raise
-                    build_before(cls, WireModel)
-                    usual = getrecursionlimit()
-                    setrecursionlimit(max(usual, 6_000))  # for a cycle of classes
-                    try:
-                        return build(_parent_namespace_depth=depth, **options)
-                    finally:
-                        setrecursionlimit(usual)
                 finally:
-                    _under_way.discard(cls)
+                    _under_way.pop(cls, None)
                     cls.__signature__ = _SIGNATURE  # replaces Pydantic's, which has wire names
 
         @classmethod
@@ -219,7 +211,13 @@ class WireModel(BaseModel):
         ) -> CoreSchema:
             with BUILDING:
                 if cls not in _under_way:
+                    if len(_under_way) >= _MOST_UNDER_WAY and not cls.__pydantic_complete__:
+                        return by_reference(cls)
                     cls.model_rebuild(raise_errors=False)
+                    if cls._size > _MOST_WITHIN:
+                        return by_reference(cls)
+                    for outer in list(_under_way)[-1:]:
+                        outer._size += cls._size
                 schema = handler(source)
                 if not cls.__pydantic_complete__:
                     resolve = handler.resolve_ref_schema
@@ -297,9 +295,12 @@ def shape_of(cls: type[WireModel]) -> _Shape:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                model = cast(type[WireModel], field.annotation)
+                model: Any = field.annotation
+                # Texts that the connection knows, such as names.
+                members = model.__pydantic_fields__.items()
+                texts = {key: "" for key, member in members if member.is_required()}
                 with BUILDING:
-                    default = _shared[model] = _shared.get(model) or model()
+                    default = _shared[model] = _shared.get(model) or model(**texts)
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name
@@ -315,12 +316,14 @@ def validator_of(expression: Any) -> Validate:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
             return expression.__pydantic_validator__.validate_python
-        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
-        return adapter.validator.validate_python
+        return TypeAdapter[Any](cast(Any, expression), config=_STRICT).validator.validate_python
 
 
 class ToolResult(WireModel):
     """A result with content, perhaps structured."""
+
+    if TYPE_CHECKING:
+        PLACES: ClassVar[ToolPlaces]
 
     @property
     def text(self) -> str:
@@ -330,19 +333,49 @@ class ToolResult(WireModel):
     @property
     def data(self) -> Any:
         """The structured content as received, or None."""
-        return declared_member(self, "structured_content")
+        return member_at(self, self.PLACES.structured)
+
+
+ToolResult.PLACES = USUAL_PLACES
+
+
+def places_of(model: type) -> ToolPlaces:
+    """Return the places in results of a class; those of decoded JSON are the usual ones."""
+    places: ToolPlaces = getattr(model, "PLACES", USUAL_PLACES if model is dict else NOWHERE)
+    return places
+
+
+def member_at(owner: object, path: ValuePath | None, absent: object = None) -> Any:
+    """Return the value at a path in a model or decoded JSON; by default `absent`."""
+    if not path:
+        return absent
+    if isinstance(owner, WireModel):
+        if len(path) == 1:
+            wire: Any = path[0]
+            name = shape_of(type(owner)).names.get(wire, wire)
+            value = owner.__dict__.get(name)
+            is_known = value is not None or absent is None
+            return value if is_known or name in owner.model_fields_set else absent
+        owner = owner.to_wire()
+    try:
+        return find(owner, path)
+    except LookupError:
+        return absent
 
 
 def has_failed(result: object) -> bool:
-    return _member(result, "is_error", "isError") is True
+    return member_at(result, places_of(type(result)).error) is True
 
 
 def text_of(result: object) -> str:
-    content = _member(result, "content")
-    blocks = content if is_array(content) else []
+    content, structured, _ = places_of(type(result))
+    value = member_at(result, content or structured)
+    blocks = value if is_array(value) else []
     texts = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    if content is None and not texts and value is not None:
+        return value if isinstance(value, str) else to_json(value).decode()
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _member(owner: object, name: str, wire: str = "") -> Any:
-    return owner.get(wire or name) if is_object(owner) else declared_member(owner, name)
+def _member(owner: object, name: str) -> Any:
+    return owner.get(name) if is_object(owner) else declared_member(owner, name)

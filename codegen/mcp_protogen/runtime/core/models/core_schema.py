@@ -1,6 +1,5 @@
 """Adjustments of a model's validation schema to the rules of the wire; see `base`."""
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
@@ -153,12 +152,15 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
     return check
 
 
-def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes before `cls` in its module, so that its own build nests less deeply."""
-    for candidate in list(vars(sys.modules[cls.__module__]).values()):
-        if candidate is cls:
-            return
-        if isinstance(candidate, type) and issubclass(candidate, base):
-            if candidate.__module__ != cls.__module__:
-                build_before(candidate, base)
-            candidate.model_rebuild(raise_errors=False)
+def by_reference(cls: type[BaseModel]) -> CoreSchema:
+    """Return a schema without the members of a class: its own validator reads them."""
+    constants = {
+        name: cs.model_field(cs.literal_schema([field.default]), validation_alias=field.alias)
+        for name, field in cls.__pydantic_fields__.items()
+        if is_constant(field)
+    }
+    return cs.no_info_wrap_validator_function(
+        lambda value, _: cls.model_validate(value),
+        cs.model_schema(cls, cs.model_fields_schema(constants)),  # for the tags of unions
+        serialization=cs.simple_ser_schema("any"),
+    )

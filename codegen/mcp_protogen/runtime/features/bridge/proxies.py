@@ -29,13 +29,7 @@ from ...rpc.jobs import Job, Serve
 from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
-from ...rules.task_kinds import (
-    RELATED_TASK,
-    TASKS_EXTENSION,
-    task_kind,
-    tasks_declared,
-    without_tasks,
-)
+from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
 from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
@@ -151,9 +145,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     def declaration(self) -> JSONObject:
         # The bridge itself listens for tasks. Other requests declare the client's capabilities.
-        if (kind := task_kind(self.owner.TABLE)) is None:
-            return self.capabilities
-        return merge_objects(self.capabilities, tasks_declared(kind, "client"))
+        return merge_objects(self.capabilities, tasks_declared(self.owner.TABLE, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
         return _without_extensions(self.capabilities)

@@ -40,8 +40,7 @@ class TasksOnWire:
         return declared if task_kind(wire) is None else without_tasks(declared, self._role)
 
     def capabilities_on(self, wire: MethodTable) -> JSONObject:
-        kind = task_kind(wire)
-        return {} if kind is None else tasks_declared(kind, self._role)
+        return tasks_declared(wire, self._role)
 
     def untranslated_members(self, wire: MethodTable) -> Untranslated:
         kind = task_kind(wire)

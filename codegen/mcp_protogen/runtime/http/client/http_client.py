@@ -65,15 +65,20 @@ class HttpReply:
         self.body = b""
         self._is_read = False
 
+    def field(self, name: str) -> str | None:
+        value: str | None = self._response.headers.get(name)
+        return value
+
     @property
     def retry_after(self) -> float | None:
         given = self._response.headers
         return fields.retry_after(given.get("retry-after"), given.get("date"))
 
-    def delay(self, attempts: int) -> float | None:
-        if self.status not in _LATER or attempts == _MOST_WAITS:
+    def delay(self, attempts: int, stated: float | None = None) -> float | None:
+        """Return the seconds to wait, as `stated` in the answer or by the status, if any."""
+        if attempts == _MOST_WAITS or (stated is None and self.status not in _LATER):
             return None
-        seconds = self.retry_after
+        seconds = self.retry_after if stated is None else stated
         if seconds is not None:
             return max(seconds, _LEAST_WAIT * 2.0**attempts)
         return _USUAL_WAIT * 2.0**attempts if self.status == _TOO_MANY_REQUESTS else None

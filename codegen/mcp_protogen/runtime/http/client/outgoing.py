@@ -5,14 +5,17 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, Literal, NamedTuple
 
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
+from ...core.spec import HeaderField, Rules
 from ...core.throttle import Throttle
+from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call
 from ...messages.reading import answered_id, read
@@ -32,6 +35,17 @@ POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",
     "content-type": fields.JSON,
 }
+
+# Until the transport knows the tables, or for an unknown revision.
+_UNKNOWN: Final = fields.HttpFacts(
+    MessageCodec(
+        "",
+        requests={},
+        notifications={},
+        errors={},
+        rules=Rules(headers=(HeaderField(fields.METHOD, ("method",)),)),
+    )
+)
 
 # 2025-11-25, basic/transports, "Session Management"
 _SESSION_ID: Final = re.compile(r"[!-~]+")
@@ -80,8 +94,8 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 class ProtocolState:
     def __init__(self) -> None:
-        self.names: Mapping[str, str] = fields.NAMED
-        """The members of params repeated in `Mcp-Name`, by method."""
+        self.table_of: Callable[[str], MessageCodec] = dict[str, MessageCodec]().__getitem__
+        """The table of a revision; raises `LookupError` for an unknown one."""
         self.opening: Message | None = None
         """The `initialize` request, repeated if the session is lost."""
         self.agreed: str | None = None
@@ -102,23 +116,24 @@ class ProtocolState:
             return message._replace(revision=self._stateless)
         return message
 
+    def facts_of(self, message: Message) -> fields.HttpFacts:
+        with suppress(LookupError):
+            return fields.facts_of(self.table_of(message.revision or self.agreed or ""))
+        return _UNKNOWN
+
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:
             # The handshake has no revision and no session yet.
             base = {} if message.method == INITIALIZE else self.session_headers()
             return {**POSTED, **base}
-        headers = {
-            **POSTED,
-            fields.PROTOCOL_VERSION: message.revision,
-            fields.METHOD: message.method,
-        }
-        member = self.names.get(message.method)
-        name = None if member is None else message.params.get(member)
-        if isinstance(name, str):
-            headers[fields.NAME] = fields.encode_value(name)
-            if message.method == CALL_TOOL:
-                params = self._header_params.get(name) or ()
-                headers |= fields.headers_for(params, message.params.get("arguments"))
+        facts = self.facts_of(message)
+        whole = {"method": message.method, "params": message.params}
+        headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
+        headers |= facts.request_fields(message.method, whole)
+        name = message.params.get("name")
+        if facts.marks_arguments and message.method == CALL_TOOL and isinstance(name, str):
+            params = self._header_params.get(name) or ()
+            headers |= fields.headers_for(params, message.params.get("arguments"))
         return headers
 
     def session_headers(self) -> dict[str, str]:
@@ -132,7 +147,7 @@ class ProtocolState:
             if isinstance(agreed, str):
                 self._begin(agreed, session_id)
             return data
-        learns = request.method == LIST_TOOLS and request.revision is not None
+        learns = request.method == LIST_TOOLS and self.facts_of(request).marks_arguments
         removed = learns and self._learn(_result_in(value, request.id))
         return json_text(value) if removed else data
 

@@ -7,22 +7,14 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
-from ...core.errors import (
-    HEADER_MISMATCH,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    UNSUPPORTED_VERSION,
-    InvalidAnswer,
-    McpError,
-    ParseError,
-    RemoteError,
-)
+from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
+from ...rules.client_negotiation import MODERN_OVER_HTTP
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -41,8 +33,6 @@ _LONGEST_DELAY: Final = 10.0
 # Transports have no options.
 _MOST_PAGES: Final = USUAL.max_pages
 
-_MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
-
 # Statuses after which HTTP+SSE is tried (2025-11-25, "Backwards Compatibility"). Some such servers
 # fail at a POST.
 _MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
@@ -59,24 +49,26 @@ class RefusedPost(NamedTuple):
     """What to change before the next attempt."""
 
 
-def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
+def refusal_of(
+    message: Message, reply: HttpReply, in_session: bool, facts: fields.HttpFacts
+) -> RefusedPost:
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
     opening = message.method in (DISCOVER, INITIALIZE)
     # A failing server is stateless only if its error is of that era.
-    failed = reply.status >= 500 and code not in _MODERN
+    failed = reply.status >= 500 and code not in MODERN_OVER_HTTP
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair: Literal["session", "headers", "legacy_sse"] | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
         repair = "session"
-    elif code == HEADER_MISMATCH and message.method == CALL_TOOL and message.revision is not None:
+    elif code == facts.mismatch and message.method == CALL_TOOL and message.revision is not None:
         repair = "headers"
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
-        and code not in _MODERN
+        and code not in MODERN_OVER_HTTP
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"
@@ -113,24 +105,32 @@ async def posting(
 ) -> AsyncGenerator[HttpReply, None]:
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
-            delay = reply.delay(attempts)
+            delay = None if reply.succeeded else await _delay_of(state, message, reply, attempts)
             # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
             seconds = state.time_left(message.id) if timed else _LONGEST_DELAY
-            if delay is None or delay >= seconds or await _is_answer(message, reply):
+            if delay is None or delay >= seconds:
                 yield reply
                 return
         state.log.info("HTTP %d: sending %s again in %g s", reply.status, message.name, delay)
         await sleep(delay)
 
 
-async def _is_answer(message: Message, reply: HttpReply) -> bool:
-    """Return whether a refusal is the answer; the status decides while the era is unknown."""
-    if message.method in (DISCOVER, INITIALIZE):
-        return False
-    await reply.read()
-    error = _error_in(reply)
-    return error is not None and error.get("id") == message.id
+async def _delay_of(
+    state: ClientState, message: Message, reply: HttpReply, attempts: int
+) -> float | None:
+    """Return the seconds until a refused message is repeated; None if that is the answer.
+
+    The status decides while the era is unknown, or without an answer.
+    """
+    answer = None
+    if message.method not in (DISCOVER, INITIALIZE):
+        await reply.read()
+        answer = _error_in(reply)
+    if answer is None or answer.get("id") != message.id:
+        return reply.delay(attempts)
+    _, stated = state.protocol.facts_of(message).status_and_delay(answer["error"])
+    return None if stated is None else reply.delay(attempts, stated)
 
 
 class PostedRequest:
@@ -151,7 +151,8 @@ class PostedRequest:
             if not reply.streams:
                 await reply.read()
                 if not reply.succeeded:
-                    return refusal_of(self.message, reply, in_session)
+                    facts = self._state.protocol.facts_of(self.message)
+                    return refusal_of(self.message, reply, in_session, facts)
                 self._take(reply)
                 return None
             cursor = Cursor(self._state.reconnection)
@@ -166,12 +167,21 @@ class PostedRequest:
             if reply.media != fields.JSON or not data.strip():
                 label = f"HTTP {reply.status} does not answer {name}"
                 raise HttpError(reply.status, f"{label} ({reply.media or 'no content type'})")
+            self._check_fields(reply)
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
         except ParseError as error:
             self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
             self._deliver(Unanswered(self.message.id, error))
+
+    def _check_fields(self, reply: HttpReply) -> None:
+        """Raise `InvalidAnswer` for a header field that differs from the answer."""
+        facts = self._state.protocol.facts_of(self.message)
+        for value in read_values(reply.body).values if facts.rules.answer_headers else ():
+            for name, said in facts.answer_fields(answer_in(value, self.message.id) or {}):
+                if reply.field(name) not in (None, said):
+                    raise InvalidAnswer(f"{name.title()} differs from the answer")
 
     def _messages(self, data: bytes, session_id: str | None) -> bool:
         """Deliver the messages in a body or an event; return whether one is the answer."""
@@ -303,16 +313,17 @@ async def relearn(state: ClientState, call: Message) -> bool:
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
+    rules = state.protocol.facts_of(call).rules
 
     async def page(cursor: str | None) -> Page[Any]:
-        params = {} if cursor is None else {"cursor": cursor}
+        params = {} if cursor is None else {rules.cursor: cursor}
         result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
-        following = result.get("nextCursor") if is_object(result) else None
+        following = result.get(rules.next_cursor) if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)
 
     try:
-        async for _ in items(page, lambda page: page.items, lambda: _MOST_PAGES):
+        async for _ in items(page, lambda: _MOST_PAGES):
             pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("header fields could not be corrected: listing tools failed: %s", error)

@@ -2,13 +2,14 @@
 
 import asyncio
 from asyncio import Task, sleep
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
+from ...messages.codec import MessageCodec
 from ...transports.base import Paused, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -260,9 +261,9 @@ class HttpTransport:
             else:
                 await self._post(message)
 
-    def repeat(self, names: Mapping[str, str]) -> None:
-        """Repeat more members of params in `Mcp-Name`, by methods of extensions."""
-        self._state.protocol.names = {**names, **fields.NAMED}
+    def know(self, table_of: Callable[[str], MessageCodec]) -> None:
+        """Follow the tables of revisions; `table_of` raises `LookupError` for an unknown one."""
+        self._state.protocol.table_of = table_of
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
         """Set the function for the time a request may still wait for a busy server."""

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
 
-from ...core.errors import HEADER_MISMATCH, ProtocolError
+from ...core.errors import ProtocolError, RequestId
 from ...core.json import is_array, is_object
 from ...core.models.base import WireModel
 from ...core.pagination import Page, items
@@ -23,7 +23,7 @@ from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from ...server.connection import ServerConnection
 from ...server.context import RequestContext
-from ..headers import agrees
+from ..headers import HttpFacts, agrees, facts_of
 from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)
@@ -84,8 +84,8 @@ class ToolHeaders:
             value = exchange.field(param.header.encode())
             if not agrees(param, value, raw.get("arguments")):
                 reason = f"{param.header} differs from the argument {'.'.join(param.path)}"
-                text = f"Header mismatch: {reason}"
-                raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
+                facts = facts_of(connection.endpoint.connection.table.wire)
+                raise mismatch(facts, reason, id)
 
     def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
         entry = self._listed.get(key)
@@ -97,15 +97,16 @@ class ToolHeaders:
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[HeaderParam, ...]] = {}
+        rules = connection.server.TABLE.rules
 
         async def page(cursor: str | None) -> Page[Any]:
             result = await _page(connection, cursor, call)
             tools = result.get("tools")
-            return Page(tools if is_array(tools) else [], result.get("nextCursor"))
+            return Page(tools if is_array(tools) else [], result.get(rules.next_cursor))
 
         most = connection.endpoint.options.max_pages
         try:
-            async for tool in items(page, lambda page: page.items, lambda: most):
+            async for tool in items(page, lambda: most):
                 if is_object(tool) and (params := _params_of(tool)):
                     tools[str(tool.get("name"))] = params
         except Exception as error:
@@ -122,6 +123,13 @@ class ToolHeaders:
         return entry
 
 
+def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None) -> HttpRefusal:
+    """Return the refusal of a request whose header fields differ from its message."""
+    status, _ = facts.status_and_delay({"code": facts.mismatch})
+    text = f"Header mismatch: {reason}"
+    return HttpRefusal(max(status, 400), text, code=facts.mismatch, id=id, data=data)
+
+
 def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
     try:
         return header_params(tool.get("inputSchema"))
@@ -136,6 +144,8 @@ async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> 
     if handler is None:
         return {}
     context = RequestContext(connection, None, call.reply, call.request.meta)
-    params = connection.server.TABLE.requests[_LIST].params
-    page: WireModel = await handler(context.session(), params(cursor=cursor))
+    table = connection.server.TABLE
+    given = {} if cursor is None else {table.rules.cursor: cursor}
+    params = table.requests[_LIST].params(**given)
+    page: WireModel = await handler(context.session(), params)
     return page.to_wire()

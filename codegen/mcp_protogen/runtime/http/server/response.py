@@ -5,14 +5,16 @@ It becomes a stream only if a message comes before the answer (2025-11-25, basic
 """
 
 from asyncio import Future
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final
 
 from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest, Principal
+from ...core.json import read_json
 from ...core.oauth_scopes import InsufficientScope
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
@@ -21,28 +23,13 @@ from ...rpc.jobs import Work
 from ...rpc.null_sink import NullSink
 from ...rpc.send_queue import MessageSink
 from ...server.connection import BoundServer, ServerConnection
-from .asgi import Field, HttpExchange, fields_of
+from ..headers import HttpFacts, facts_of
+from .asgi import HttpExchange, fields_of
 from .event_stream import EventResponse
 from .http_state import HttpState
 from .sessions.registry import HttpSession
 from .sessions.request_streams import LoggedStream, Stream, StreamQueue
 from .sessions.streams import StreamSink
-
-HANDSHAKE: Final[Mapping[int, int]] = {
-    errors.PARSE_ERROR: 400,
-    errors.INVALID_REQUEST: 400,
-}
-"""The status of an answer by error code, if not 200."""
-
-STATELESS: Final[Mapping[int, int]] = {
-    # 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" and "Server
-    # Validation"; basic, "Capabilities"
-    errors.METHOD_NOT_FOUND: 404,
-    errors.HEADER_MISMATCH: 400,
-    errors.MISSING_CLIENT_CAPABILITY: 400,
-    errors.UNSUPPORTED_VERSION: 400,
-    **HANDSHAKE,
-}
 
 _ANSWERED: Final = NullSink("the request was answered already")
 
@@ -58,7 +45,7 @@ class HttpResponse(StreamSink):
 
     exchange: HttpExchange
     _state: HttpState
-    _statuses: Mapping[int, int]
+    facts: HttpFacts
     _is_open: Callable[[errors.RequestId], bool] | None = None
     _session: HttpSession | None = None
     _message: Parsed | Batch | None = None
@@ -131,18 +118,29 @@ class HttpResponse(StreamSink):
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self._session
         if self._queue is None and not (session and session.is_shared and session.unsaved):
-            if error is None:
-                return self.exchange.respond(200, data)
-            return self._refuse(data, error)
+            return self._respond(data, error)
         return self._answer_later(data, error)
 
-    def _refuse(self, data: bytes, error: errors.ProtocolError) -> Work:
-        status, fields = self._statuses.get(error.code, 200), list[Field]()
+    def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
+        if error is None and not self.facts.rules.answer_headers:
+            return self.exchange.respond(200, data)
+        try:
+            message = read_json(data)
+        except ValueError:
+            # Nested too deeply to be read.
+            message = {"error": {"code": error.code if error else 0}}
+        status, fields = 200, dict(self.facts.answer_fields(message))
+        if error is not None:
+            # As the revision on the wire has them.
+            status, seconds = self.facts.status_and_delay(message["error"])
+            fields |= {} if seconds is None else {"retry-after": str(ceil(seconds))}
         if isinstance(error, StatusError):
-            status, fields = error.status, fields_of(error.headers)
+            status = error.status
+            fields |= {name.lower(): value for name, value in error.headers.items()}
+        listed = fields_of(fields)
         if isinstance(error, InsufficientScope):
-            fields += self._state.scopes.challenge(self.exchange, error)
-        return self.exchange.respond(status, data, fields)
+            listed += self._state.scopes.challenge(self.exchange, error)
+        return self.exchange.respond(status, data, listed)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
         if self._session is not None and self._session.unsaved:
@@ -150,10 +148,8 @@ class HttpResponse(StreamSink):
             await self._state.sessions.save(self._session)
         if self._queue is not None:
             self._queue.answer(data)
-        elif error is None:
-            await self.exchange.respond(200, data)
         else:
-            await self._refuse(data, error)
+            await self._respond(data, error)
 
     def skip(self) -> None:
         """Leave the response to `close` or `accept`."""
@@ -210,10 +206,11 @@ class HttpResponse(StreamSink):
 
 @contextmanager
 def single_request(
-    exchange: HttpExchange, state: HttpState, bound_server: BoundServer, statuses: Mapping[int, int]
+    exchange: HttpExchange, state: HttpState, bound_server: BoundServer
 ) -> Generator[tuple[ServerConnection, HttpResponse], None, None]:
     connection = bound_server.connection()
-    response = HttpResponse(exchange, state, statuses, connection.is_open)
+    facts = facts_of(connection.table.wire)
+    response = HttpResponse(exchange, state, facts, connection.is_open)
     server_connection = ServerConnection(bound_server, connection, state.shared, response)
     server_connection.endpoint.principal = exchange.principal
     state.connections[server_connection] = None

@@ -15,10 +15,11 @@ from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .. import headers
+from ..headers import facts_of
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .http_state import HttpState, RequestPlace
-from .response import HANDSHAKE, HttpResponse, single_request
+from .response import HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
 
@@ -50,7 +51,8 @@ class StatefulHttp:
         if call is not None and call.method in CHOICES:
             session.require_announcement()
         try:
-            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
+            facts = facts_of(session.connection.endpoint.connection.table.wire)
+            response = HttpResponse(exchange, self._state, facts, is_open, session, message)
             await self._work(message, session.connection, response, session)
         finally:
             self._state.sessions.note_end(session)
@@ -146,7 +148,7 @@ class StatefulHttp:
         if revision is None:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
         bound_server = state.bound_server(revision)
-        with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):
+        with single_request(exchange, state, bound_server) as (connection, response):
             await self._work(message, connection, response)
 
     async def _work(

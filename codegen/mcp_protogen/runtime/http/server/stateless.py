@@ -7,11 +7,12 @@ basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Final
+from typing import Any, Final, TypeAlias, cast
 
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
-from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
+from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
+from ...core.spec import HeaderField
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -20,20 +21,23 @@ from ...rpc.jobs import Job, Work
 from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
-from .. import headers
+from ..headers import HttpFacts, decode_value, facts_of, is_ours, value_at
 from .asgi import HttpExchange, HttpRefusal
 from .http_state import HttpState, RequestPlace
-from .response import STATELESS, HttpResponse, single_request
+from .param_header_check import mismatch
+from .response import HttpResponse, single_request
 
-_METHOD: Final = headers.METHOD.encode()
-_NAME: Final = headers.NAME.encode()
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
+_Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
+"""A connection, and the header fields that repeat parts of a call, by their names in requests."""
+
 
 @lru_cache(maxsize=128)
-def _decode(value: bytes) -> str | None:
-    return headers.decode_value(value.decode("latin-1").strip(" \t"))
+def _decode(value: bytes, encoded: bool) -> str | None:
+    text = value.decode("latin-1").strip(" \t")
+    return decode_value(text) if encoded else text
 
 
 class StatelessHttp:
@@ -44,9 +48,9 @@ class StatelessHttp:
         # Requests share no connection, so the limit is for all.
         self._shared = copy(servers or state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
-        self._connections: dict[str, ServerConnection] = {}
-        self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
-        """Connections by version, `Mcp-Method` and method of earlier valid requests."""
+        self._connections: dict[str, tuple[ServerConnection, HttpFacts]] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
+        """What the calls of a version and method need, if they are answered."""
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
@@ -61,13 +65,12 @@ class StatelessHttp:
             self._handle_notification(exchange, message, exchange.version)
             await exchange.respond(202)
             return
-        connection = self._check_call(exchange, message)
+        connection, facts = self._check_call(exchange, message)
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
         with RequestPlace(self._state, self._state.requests, exchange):
-            response = HttpResponse(exchange, self._state, STATELESS)
-            await self._answer(connection, message, response)
+            await self._answer(connection, message, HttpResponse(exchange, self._state, facts))
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
@@ -80,7 +83,7 @@ class StatelessHttp:
         check = None
         if self._state.scopes.asks(connection):
             check = self._check_scopes(connection, call, job, response)
-        elif call.method == _CALL:
+        elif call.method == _CALL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
@@ -89,50 +92,63 @@ class StatelessHttp:
     ) -> None:
         """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
-        if call.method == _CALL:
+        if call.method == _CALL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
             if check is not None:
                 await check
 
-    def _check_call(self, exchange: HttpExchange, call: Call) -> ServerConnection:
-        method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
+    def _check_call(self, exchange: HttpExchange, call: Call) -> tuple[ServerConnection, HttpFacts]:
+        method, version, offer = call.method, exchange.version, self._state.offer
         if version is None:
-            raise self._mismatch("MCP-Protocol-Version is missing", id)
+            raise self._mismatch("MCP-Protocol-Version is missing", call)
         if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
             if version in offer.stateless and offer.handshake:
-                raise self._mismatch(f"{version} does not have initialize", id)
+                raise self._mismatch(f"{version} does not have initialize", call)
             raise server_negotiation.no_handshake(call, offer, version)
         if version != server_negotiation.read_revision(call):
-            raise self._mismatch("MCP-Protocol-Version differs from _meta", id)
-        names = version, exchange.fields.get(_METHOD), method
-        connection = self._known.get(names)
-        if connection is None:
-            connection = self._connections.get(version)
-            if connection is None:
-                server_negotiation.check_offered(version, offer, id)
-                connection = self._connections[version] = self._new_connection(version)
-            if exchange.field(_METHOD) != method:
-                raise self._mismatch("Mcp-Method differs from the method", id)
-            if not connection.answers(method):
-                raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
-            if names[1] == method.encode():
-                self._known[names] = connection
-        required = headers.NAMED.get(method)
-        member = required or connection.endpoint.connection.table.names.get(method)
-        if member is not None:
-            name, value = call.params.get(member), exchange.fields.get(_NAME)
-            if value is None:
-                # Extensions require it of clients only; the official Python SDK sends none.
-                differs = required is not None
-            else:
-                differs = isinstance(name, str) and _decode(value) != name
-            if differs:
-                raise self._mismatch("Mcp-Name differs from the name in the message", id)
-        return connection
+            raise self._mismatch("MCP-Protocol-Version differs from _meta", call)
+        known = self._known.get((version, method)) or self._find(version, exchange, call)
+        connection, facts, fields = known
+        for name, field in fields:
+            value = exchange.fields.get(name)
+            # Mostly they are equal as bytes.
+            if value is None or value.decode("latin-1") != value_at(call.message, field.path):
+                self._check_field(field, value, call)
+        return connection, facts
+
+    def _find(self, version: str, exchange: HttpExchange, call: Call) -> _Known:
+        opened = self._connections.get(version)
+        if opened is None:
+            server_negotiation.check_offered(version, self._state.offer, call.id)
+            opened = self._connections[version] = self._new_connection(version)
+        connection, facts = opened
+        if not connection.answers(call.method):
+            for field in facts.common:
+                self._check_field(field, exchange.fields.get(field.header.encode()), call)
+            status, _ = facts.status_and_delay({"code": METHOD_NOT_FOUND})
+            raise HttpRefusal.because(MethodNotFound(call.method, id=call.id), status)
+        fields = facts.of_method(call.method)
+        known = *opened, tuple((field.header.encode(), field) for field in fields)
+        self._known[version, call.method] = known
+        return known
+
+    def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
+        """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
+        if value is None:
+            differs = field.policy == "both"
+        elif field.policy == "header_wins":
+            differs = False
+            cast(dict[str, Any], call.meta)[field.path[-1]] = _decode(value, is_ours(field))
+        else:
+            said = value_at(call.message, field.path)
+            differs = isinstance(said, str) and _decode(value, is_ours(field)) != said
+        if differs:
+            place = "/".join(map(escape_step, field.path))
+            raise self._mismatch(f"{field.header.title()} differs from /{place}", call)
 
     def abort(self, error: Disconnected) -> None:
         """End all calls and listen streams."""
-        for connection in self._connections.values():
+        for connection, _ in self._connections.values():
             connection.abort(error)
             self._state.connections.pop(connection, None)
 
@@ -151,18 +167,21 @@ class StatelessHttp:
             connection.endpoint.principal = exchange.principal
             connection.endpoint.receive(call)
 
-    def _new_connection(self, revision: str) -> ServerConnection:
+    def _new_connection(self, revision: str) -> tuple[ServerConnection, HttpFacts]:
         """Return the connection for all requests of a revision, which keeps no state."""
         bound_server = self._shared.bound_server(revision)
         connection = bound_server.connection()
         connection.shared = True
         server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())
         self._state.connections[server_connection] = None
-        return server_connection
+        return server_connection, facts_of(connection.table.wire)
 
-    def _mismatch(self, reason: str, id: RequestId | None) -> HttpRefusal:
-        text, data = f"Header mismatch: {reason}", {"supported": list(self._state.offer.all)}
-        return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
+    def _mismatch(self, reason: str, call: Call) -> HttpRefusal:
+        """Return the refusal of the revision in `_meta`, or else of the newest one."""
+        version, offer = call.meta.get(PROTOCOL_VERSION), self._state.offer
+        revision = version if version in offer.stateless else offer.stateless[0]
+        facts = facts_of(self._state.views[revision].table.wire)
+        return mismatch(facts, reason, call.id, {"supported": list(offer.all)})
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
@@ -174,7 +193,7 @@ class StatelessHttp:
             state.bodies.release(exchange)
             state.listening += 1
             try:
-                with single_request(exchange, state, bound_server, STATELESS) as (own, response):
+                with single_request(exchange, state, bound_server) as (own, response):
                     await self._answer(own, call, response)
             finally:
                 state.listening -= 1

@@ -16,7 +16,7 @@ from mcp_protogen.runtime.core.errors import (
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
-from mcp_protogen.servers.inspect.revision_facts import HTTP
+from mcp_protogen.servers.inspect.revision_facts import HTTP, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
@@ -168,7 +168,7 @@ def pages(transcript: Transcript) -> Iterator[Fault]:
     """Yield lists that do not end."""
     for method in LISTS:
         found = list(transcript.all(method))
-        cursors = [(page.result or {}).get("nextCursor") for page in found]
+        cursors = [value_in(transcript.revision, "next_cursor", page.result) for page in found]
         if len(found) >= PAGES and cursors[-1]:
             message = f"there are more than {PAGES} pages"
             yield fault("pages-without-end", method, message, found[-1])

@@ -4,12 +4,17 @@ import base64
 import binascii
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.pipeline.derive.value_paths import untyped_path
+from mcp_protogen.runtime.core.json_pointers import ABSENT, pointer_along
+from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.core.schema_validation import checker
 from mcp_protogen.servers.inspect.probes import LISTS, listing
+from mcp_protogen.servers.inspect.revision_facts import path_in, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript, list_items
 
@@ -55,13 +60,15 @@ def tool_names(transcript: Transcript) -> Iterator[Fault]:
 def schemas(transcript: Transcript) -> Iterator[Fault]:
     """Yield schemas of tools that are not valid JSON Schema."""
     for tool, page, place in list_items(transcript, "tools/list", "tools"):
-        for member in ("inputSchema", "outputSchema"):
-            schema = tool.get(member)
+        for path in ("inputSchema", path_in(transcript.revision, "tool_output_schema")):
+            steps = untyped_path(path)
+            schema = member_at(tool, steps)
             wrong = schema_mistake(schema) if is_object(schema) else ""
             if wrong:
                 message = f"{tool.get('name')}: {wrong}"
-                about: dict[str, Any] = {"pointer": f"{place}/{member}", "got": schema}
-                yield fault("tool-schema-invalid", f"Tool.{member}", message, page, **about)
+                pointer = f"{place}{pointer_along(tool, steps)}"
+                about: dict[str, Any] = {"pointer": pointer, "got": schema}
+                yield fault("tool-schema-invalid", f"Tool.{path}", message, page, **about)
 
 
 def schema_mistake(schema: dict[str, Any]) -> str:
@@ -97,43 +104,48 @@ def _depth(value: Any) -> int:
 def results(transcript: Transcript) -> Iterator[Fault]:
     """Yield results of tools that break the promises of the tool."""
     tools = {str(tool.get("name")): tool for tool in listing(transcript, "tools/list")}
+    read, path = partial(value_in, transcript.revision), partial(path_in, transcript.revision)
     for exchange in transcript.all("tools/call"):
         result = exchange.result
         name = exchange.request.get("params", {}).get("name")
-        schema = tools.get(str(name), {}).get("outputSchema")
-        if result is None or result.get("isError") is True:
+        schema = read("tool_output_schema", tools.get(str(name), {}))
+        if result is None or read("tool_error", result) is True:
             continue
         if is_object(schema) and not schema_mistake(schema):
-            yield from _check_structured(exchange, str(name), schema, result)
-        if "structuredContent" in result and not _has_text(result):
-            message = f"{name}: structuredContent without a text block that repeats it"
-            item = "CallToolResult.content"
+            yield from _check_structured(exchange, str(name), schema, transcript.revision)
+        has_value = read("tool_structured", result, ABSENT) is not ABSENT
+        if has_value and path("tool_content") and not _has_text(read("tool_content", result)):
+            message = f"{name}: {path('tool_structured')} without a text block that repeats it"
+            item = f"CallToolResult.{path('tool_content')}"
             yield fault("structured-without-text", item, message, exchange)
 
 
 def _check_structured(
-    exchange: Exchange, name: str, schema: dict[str, Any], result: Mapping[str, Any]
+    exchange: Exchange, name: str, schema: dict[str, Any], revision: str
 ) -> Iterator[Fault]:
-    item = "CallToolResult.structuredContent"
-    if "structuredContent" not in result:
+    result, path = exchange.result or {}, path_in(revision, "tool_structured")
+    item = f"CallToolResult.{path}"
+    value = value_in(revision, "tool_structured", result, ABSENT)
+    if value is ABSENT:
         if result.get("resultType") in (None, "complete"):
-            message = f"{name} has an outputSchema, but its result has no structuredContent"
+            declared = path_in(revision, "tool_output_schema")
+            message = f"{name} has an {declared}, but its result has no {path}"
             yield fault("structured-missing", item, message, exchange)
         return
     try:
         # A pattern that cannot be matched in linear time is not a fault of the result.
         check = checker(schema, "the outputSchema", of_objects=False, report=lambda why: None)
-        found = check(result["structuredContent"])
+        found = check(value)
     except ValueError:
         return  # such as a reference to another document, which is never followed
     for misfit in found[:1]:
-        pointer = f"/result/structuredContent{misfit.pointer}"
+        at = pointer_along(result, untyped_path(path))
+        pointer = f"/result{at}{misfit.pointer}"
         message = f"{name}: {misfit.message:.160}"
         yield fault("structured-misfit", item, message, exchange, pointer=pointer)
 
 
-def _has_text(result: Mapping[str, Any]) -> bool:
-    content = result.get("content")
+def _has_text(content: object) -> bool:
     return is_array(content) and any(
         is_object(block) and block.get("type") == "text" for block in content
     )
@@ -174,13 +186,15 @@ def binary(transcript: Transcript) -> Iterator[Fault]:
     """Yield binary contents that are not Base64."""
     for exchange in transcript.exchanges:
         result = exchange.result or {}
-        for member, key in (("contents", "blob"), ("content", "data")):
-            items = result.get(member)
+        tool = path_in(transcript.revision, "tool_content")
+        for path, key in (("contents", "blob"), (tool, "data")):
+            steps = untyped_path(path)
+            items = member_at(result, steps)
             for index, block in enumerate(items if is_array(items) else ()):
                 data = block.get(key) if is_object(block) else None
                 if isinstance(data, str) and not _is_base64(data):
                     message = f"{key} is not Base64"
-                    pointer = f"/result/{member}/{index}/{key}"
+                    pointer = f"/result{pointer_along(result, steps)}/{index}/{key}"
                     yield fault("binary-not-base64", key, message, exchange, pointer=pointer)
 
 

@@ -130,7 +130,7 @@ function gatesOf(method, params, sender) {
 function holds(condition, params) {
   const value = params[condition.member];
   if (value === undefined) return condition.orAbsent;
-  return !condition.oneOf || condition.oneOf.includes(String(value));
+  return !condition.oneOf || condition.oneOf.some((one) => one === value);
 }
 
 /** @param {Method} method */

@@ -358,12 +358,14 @@ function headerDetails(name, side) {
  */
 function metaKeyDetails(name, side) {
   const one = found([], side.revision.metaKeys, (/** @type {MetaKey} */ each) => each.key === name);
-  const type = /^[A-Z]/.test(one.type) ? typeLink(one.type, side.name) : one.type;
+  const named = one.type.replace(/\W+$/, "");
+  const around = one.type.slice(named.length);
+  const type = /^[A-Z]/.test(named) ? [typeLink(named, side.name), around] : [one.type];
   return [
     facts([
-      ["Carried by", [one.on.map((each) => `${each}s`).join(", ")]],
+      ["Carried by", [one.on.map((each) => (/^[A-Z]/.test(each) ? each : `${each}s`)).join(", ")]],
       ["Only", links(one.of, side.name)],
-      ["Type", [type]],
+      ["Type", type],
       ["Required", [one.required ? "yes" : "no"]],
       ["Page", [sourceLink(one)]],
     ]),

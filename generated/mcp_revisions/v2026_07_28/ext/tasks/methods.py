@@ -13,7 +13,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mcp_protogen.runtime.core.extensions import AddedMembers, ClaimedResult, Extension
-from mcp_protogen.runtime.core.spec import AnyRequest, ErrorSpec, NotificationSpec, RequestSpec
+from mcp_protogen.runtime.core.spec import (
+    AnyRequest,
+    ErrorSpec,
+    HeaderField,
+    NotificationSpec,
+    RequestSpec,
+)
 
 from . import capabilities as c
 from . import models as m
@@ -52,6 +58,7 @@ CANCEL_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/cancel`: Ask for a task to stop; it may end otherwise.
 
@@ -87,6 +94,7 @@ GET_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/get`: Return the state of a task: its questions, its result or its error.
 
@@ -103,6 +111,7 @@ UPDATE_TASK: Final[
     phase="any",
     traits=frozenset({"cancellable"}),
     since="2026-07-28",
+    headers=(HeaderField("mcp-name", ("params", "taskId"), "if_present"),),
 )
 """`tasks/update`: Give answers to questions of a task.
 
@@ -145,9 +154,6 @@ EXTENSION: Final = Extension(
             method="notifications/subscriptions/acknowledged",
             load=lambda: m.TaskSubscriptionAcknowledgedNotifications,
         ),
-    ),
-    names=MappingProxyType(
-        {"tasks/cancel": "taskId", "tasks/get": "taskId", "tasks/update": "taskId"}
     ),
     settings=MappingProxyType({"client": {}, "server": {}}),
 )

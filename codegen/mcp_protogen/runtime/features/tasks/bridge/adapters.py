@@ -5,6 +5,7 @@ from ..client.calls import TaskCaller
 from .core_clients import CoreClients
 from .extension_clients import ExtensionClients
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
+from .same_clients import SameClients
 
 
 class TaskAdapters:
@@ -17,4 +18,6 @@ class TaskAdapters:
             return None
         if ours is None or not client.carries:
             return PlainClients(client, server)
-        return (CoreClients if ours == "core" else ExtensionClients)(client, server)
+        if ours == "core":
+            return CoreClients(client, server)
+        return (ExtensionClients if theirs == "core" else SameClients)(client, server)

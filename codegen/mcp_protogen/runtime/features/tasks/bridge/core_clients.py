@@ -19,7 +19,7 @@ from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
-from ....rules.task_kinds import TASKS_EXTENSION, tasks_declared
+from ....rules.task_kinds import TASKS_EXTENSION, has_tasks, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
@@ -30,7 +30,7 @@ from ..on_wire import to_core, wire_task
 from ..registry import TaskOptions, TaskRegistry, UnknownTask
 from ..remote_tasks import TaskCancelled, state_of
 from ..task import Task
-from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
+from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
 # The most cancelled tasks to remember.
 _MOST: Final = 1000
@@ -43,7 +43,7 @@ class CoreClients(PlainClients):
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
-        if EXTENSION.declared_in(client.peer_capabilities()):
+        if has_tasks(client.spoken, client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
@@ -51,7 +51,8 @@ class CoreClients(PlainClients):
             }
 
     def task_capabilities(self, server: Any) -> JSONObject:
-        return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
+        table = self.server.owner.TABLE
+        return tasks_declared(table, "server") if has_tasks(self.client.spoken, server) else {}
 
     def add_task_support(self, result: Any) -> Any:
         if not self.handlers:

@@ -21,10 +21,9 @@ from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.codec import Request
-from ....messages.envelope import SUBSCRIPTION_ID, members
+from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ....rules import task_methods as methods
-from ....rules.task_kinds import RELATED_TASK, declares_tasks, needs_extension, tasks_declared
-from ....rules.task_methods import CHANGED
+from ....rules.task_kinds import RELATED_TASK, has_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
@@ -60,7 +59,7 @@ async def follow(
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
-    spec, told = table.notifications[CHANGED], None
+    spec, told = table.notifications[methods.CHANGED], None
     with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)
@@ -94,7 +93,7 @@ class ExtensionClients(PlainClients):
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
-        if CORE_CALLS.declared_in(client.peer_capabilities()):
+        if self._serves(client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
@@ -106,12 +105,20 @@ class ExtensionClients(PlainClients):
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
             self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
-        return tasks_declared("extension", "server") if CORE_CALLS.declared_in(server) else {}
+        table = self.server.owner.TABLE
+        return tasks_declared(table, "server") if self._serves(server) else {}
+
+    def _serves(self, declared: Mapping[str, Any]) -> bool:
+        """Return whether a server with these capabilities has tasks."""
+        return CORE_CALLS.declared_in(declared)
+
+    def _wants(self, meta: Mapping[str, Any]) -> bool:
+        return has_tasks(self.server.owner.TABLE, client_capabilities(meta))
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        wants = bool(self.handlers) and declares_tasks(context.meta)
+        wants = self.handlers and self._wants(context.meta)
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
@@ -244,7 +251,7 @@ class ExtensionClients(PlainClients):
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()
-        if not declares_tasks(request.meta):
+        if not self._wants(request.meta):
             raise needs_extension("Tasks need the extension")
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):

@@ -8,18 +8,16 @@ from ....client.base import Caller
 from ....core.errors import INTERNAL_ERROR, McpError
 from ....core.json import JSONObject, is_object
 from ....core.options import NO_END, CallOptions, TaskLimits
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import AnyRequest
 from ....messages.method_table import EXTENSIONS, MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
-from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION
+from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION, is_in_core
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..client.calls import TaskCaller
 from ..client.handle import TaskWire
 from ..remote_tasks import TaskCancelled
-
-EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
 
 class ClientWithTasks(Protocol):
@@ -61,7 +59,7 @@ class PlainClients(Layer):
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
         try:
-            if self.wire.kind == "extension":
+            if self.wire.kind == "extension" and not is_in_core(self.client.spoken):
                 try:
                     return await self.client.call(
                         spec, params, options, self.client.extension_members({})

@@ -97,9 +97,8 @@ class TaskCaller:
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         wire = self.wire
-        cls = wire.table.wire.claimed_class(CALL, "task")
         task: JSONObject
-        if cls is not None and isinstance(result, cls):
+        if declared_member(result, "result_type") == "task":
             task = result.to_wire()
         elif (nested := declared_member(result, "task")) is not None:
             task = nested.to_wire()

@@ -24,6 +24,7 @@ from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError,
 from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
+from ....core.spec import AnyRequest
 from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
@@ -70,9 +71,12 @@ class TaskWire:
         self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
-        self.spec: Final = client.TABLE.requests[CALL]
         self.handles: Final = WeakValueDictionary[str, Any]()
         """The handles in use, by task id."""
+
+    @property
+    def spec(self) -> AnyRequest:
+        return self.client.TABLE.requests[CALL]
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
         spec = self.table.wire.requests.get(method)

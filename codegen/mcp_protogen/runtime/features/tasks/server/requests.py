@@ -23,9 +23,17 @@ from ....connection import ResultText
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
 from ....messages.codec import Request
+from ....messages.envelope import client_capabilities
 from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
-from ....rules.task_kinds import TASK_IDS, TaskKind, declares_tasks, needs_extension, task_kind
+from ....rules.task_kinds import (
+    TASK_IDS,
+    TaskKind,
+    has_tasks,
+    needs_extension,
+    task_kind,
+    tasks_declared,
+)
 from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
@@ -59,6 +67,7 @@ class TaskRequests(Layer):
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
+        self._wire: Final = table.wire
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._kind].items()
@@ -117,7 +126,8 @@ class TaskRequests(Layer):
     def _kind_of(self, request: Request[Any]) -> TaskKind | None:
         if self._kind == "core":
             return self._kind if is_object(request.raw.get("task")) else None
-        return self._kind if declares_tasks(request.meta) else None
+        declared = client_capabilities(request.meta)
+        return self._kind if has_tasks(self._wire, declared) else None
 
     def _check(self, mode: TaskMode | None, wanted: TaskKind | None, request: Request[Any]) -> None:
         name = request.raw.get("name")
@@ -249,7 +259,8 @@ class ToolTasks(ServersTasks):
     def declaration(self) -> JSONObject:
         # Required for the tools' own declarations to count (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
-        return said if RESULT in self._runtime.owner.TABLE.requests else {}
+        table = self._runtime.owner.TABLE
+        return said if RESULT in table.requests else tasks_declared(table, "server")
 
     def layer(self, table: MethodTable, tells_apart: bool) -> TaskRequests:
         return TaskRequests(self._runtime, table, tells_apart)

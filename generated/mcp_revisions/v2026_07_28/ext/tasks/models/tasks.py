@@ -173,6 +173,7 @@ class InputRequiredTask(WireModel):
     created_at: Annotated[str, Field(alias="createdAt")]
     """When the task was made, as in ISO 8601."""
     input_requests: Annotated[InputRequests, Field(alias="inputRequests")]
+    """Questions to the client by their keys."""
     last_updated_at: Annotated[str, Field(alias="lastUpdatedAt")]
     """When it last changed, as in ISO 8601."""
     task_id: Annotated[str, Field(alias="taskId")]

@@ -257,7 +257,7 @@ DOWN: Final = Direction(
     },
     _DOWN,
     {
-        "Annotations": "TextContentAnnotations",
+        "Annotations": "ResourceTemplateAnnotations",
         "BlobResourceContents": "BlobResourceContents",
         "CallToolRequestParams": "CallToolRequestParams",
         "CancelledNotificationParams": "CancelledNotificationParams",

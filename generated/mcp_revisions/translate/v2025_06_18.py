@@ -422,8 +422,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "_meta": Drop("2025-03-26 has no _meta here."),
         },
         move={
-            "title": Move(
-                ("annotations", "title"), "2025-03-26 has the title of a tool in its annotations."
+            "title": (
+                Move(
+                    ("annotations", "title"),
+                    "2025-03-26 has the title of a tool in its annotations.",
+                ),
             )
         },
     ),

@@ -159,8 +159,12 @@ def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
     """Return the usual value of a required member, also if it is an object."""
     if not isinstance(member.default, Filled):
         return member.default
-    members = object_fields(member.type, types)
-    return {inner.wire: usual(inner, types) for inner in members if inner.required}
+    texts = member.default.texts
+    return {
+        inner.wire: "" if inner.wire in texts else usual(inner, types)
+        for inner in object_fields(member.type, types)
+        if inner.required
+    }
 
 
 def goes_when_empty(source: FieldIR, destination: FieldIR | None) -> bool:

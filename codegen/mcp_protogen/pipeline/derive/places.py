@@ -1,0 +1,153 @@
+"""The places of values that convenience functions read and write, from facts checked with types.
+
+Facts of another revision may not fit. Then a result with a single required member of any value has
+its structured value there (drafts of 2024: `toolResult`).
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import eq
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.pipeline.derive.crosscheck import Finding
+from mcp_protogen.pipeline.derive.expressions import describe, plain
+from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.todo import TODO
+from mcp_protogen.pipeline.ir import (
+    Anything,
+    FieldIR,
+    ListOf,
+    MethodIR,
+    ObjectIR,
+    PlacesIR,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+)
+from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePath
+
+Types = Mapping[str, TypeIR]
+
+_CALL, _LIST = "tools/call", "tools/list"
+_HINT = "write the path that the schema has, or null without one"
+_IN_RESULTS = {
+    _CALL: ("tool_content", "tool_structured", "tool_error"),
+    _LIST: ("tool_content_variant", "tool_output_schema"),
+}
+
+
+def only_list(type_: TypeIR | None) -> FieldIR | None:
+    """Return the member with the items of a page; None without exactly one list."""
+    fields = type_.fields if isinstance(type_, ObjectIR) else ()
+    lists = [member for member in fields if member.required and isinstance(member.type, ListOf)]
+    return lists[0] if len(lists) == 1 else None
+
+
+def find_places(
+    facts: Facts, methods: Iterable[MethodIR], types: Types
+) -> tuple[PlacesIR, list[Finding]]:
+    """Return the places of a revision, and a finding for each fact that does not fit."""
+    reader = _Reader(facts, types)
+    by_name = {method.method: method for method in methods}
+    reader.report_missing_methods(by_name)
+    lists = [method for method in by_name.values() if "paginated" in method.traits]
+    listed = by_name.get(_LIST)
+    tools = only_list(types.get(listed.results[0])) if listed and listed.results else None
+    item = tools.type.item if tools and isinstance(tools.type, ListOf) else None
+    called = by_name.get(_CALL)
+    result = called.results[0] if called and called.results else ""
+    places = PlacesIR(
+        result,
+        reader.tool_places(result) if result else None,
+        reader.variant([item] if item else []),
+        reader.path("tool_output_schema", [item] if item else []),
+        reader.member("cursor", [Ref(method.params) for method in lists]),
+        reader.member("next_cursor", [Ref(method.results[0]) for method in lists]),
+    )
+    return places, reader.findings
+
+
+def with_places(type_: TypeIR, places: PlacesIR) -> TypeIR:
+    """Return a type, with the places in it if it is the result of a tool."""
+    if isinstance(type_, ObjectIR) and type_.name == places.result:
+        return replace(type_, places=places.tool)
+    return type_
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    facts: Facts
+    types: Types
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def report_missing_methods(self, methods: Container[str]) -> None:
+        """Report the places in results of methods that the revision lacks."""
+        hint = "write null: only a method of that name is known to have it"
+        for method, names in _IN_RESULTS.items():
+            for name in names if method not in methods else ():
+                if self.facts.path_of(name) not in ("", TODO):
+                    self._report(name, f"the schema has no method {method}", hint)
+
+    def tool_places(self, result: str) -> ToolPlaces | None:
+        content = self.path("tool_content", [Ref(result)], _is_list)
+        structured = self.path("tool_structured", [Ref(result)])
+        error = self.path("tool_error", [Ref(result)], partial(eq, Scalar("boolean")))
+        if not content and not structured and self.facts.inherited:
+            structured = self._only_value(result)
+        if not content and not structured:
+            if TODO not in map(self.facts.path_of, ("tool_content", "tool_structured")):
+                message = f"nothing says where {result} has the value of a tool"
+                self._report("tool_content", message)
+            return None
+        return ToolPlaces(content, structured, error)
+
+    def member(self, name: str, owners: list[TypeExpr]) -> str:
+        """Return the member for a cursor in the types of lists; empty for a missing one."""
+        path = self.path(name, owners, partial(eq, Scalar("string"))) or ("",)
+        if len(path) == 1 and isinstance(path[0], str):
+            return path[0]
+        self._report(name, "lists can only have their cursors in members of params and pages")
+        return ""
+
+    def variant(self, owners: list[TypeExpr]) -> ValuePath | None:
+        """Return the path of the entry in a tool that promises content."""
+        path = self.path("tool_content_variant", owners)
+        if path is None or isinstance(path[-1], PathEntry):
+            return path
+        self._report("tool_content_variant", "it must be an entry, which its constants describe")
+        return None
+
+    def path(
+        self, name: str, owners: list[TypeExpr], fits: Callable[[TypeExpr], bool] | None = None
+    ) -> ValuePath | None:
+        """Return the path of a fact from the first type that has it."""
+        text, reason = self.facts.path_of(name), ""
+        for owner in owners if text not in ("", TODO) else ():
+            try:
+                found = typed_path(text, owner, self.types)
+            except UnknownPath as error:
+                reason = reason or f"{describe(owner)}: {error}"
+            else:
+                if fits is None or fits(plain(found.type, self.types)):
+                    return found.path
+                reason = reason or f"{describe(owner)}: {text} is {describe(found.type)}"
+        if reason:
+            self._report(name, reason)
+        return None
+
+    def _only_value(self, result: str) -> ValuePath | None:
+        type_ = self.types.get(result)
+        fields = type_.fields if isinstance(type_, ObjectIR) else ()
+        values = [member for member in fields if member.required and member.type == Anything()]
+        return (values[0].wire,) if len(values) == 1 else None
+
+    def _report(self, name: str, message: str, hint: str = _HINT) -> None:
+        pointer = jsonpointer.join("places", name)
+        self.findings.append(("facts-disagree", message, pointer, hint))
+
+
+def _is_list(type_: TypeExpr) -> bool:
+    return isinstance(type_, ListOf)

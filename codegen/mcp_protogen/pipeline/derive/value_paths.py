@@ -1,0 +1,127 @@
+"""Paths to values inside a type, such as `outputs[kind=content].content`.
+
+A path names members, and in brackets the entry of an array or map by its constants.
+"""
+
+import re
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen.pipeline.derive.expressions import by_name, flat, object_fields, plain
+from mcp_protogen.pipeline.ir import (
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.runtime.core.value_paths import PathEntry, ValuePath
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
+
+
+class UnknownPath(Exception):
+    """A type has no such place; the text says which step fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPath:
+    """A path, and the type of the value at its end.
+
+    New objects on the way to it lack the required members `lacking`.
+    """
+
+    path: ValuePath
+    type: TypeExpr
+    lacking: tuple[str, ...] = ()
+
+
+def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> TypedPath:
+    """Return the path in a text, from a value of the type `start`; raise `UnknownPath`."""
+    path: list[str | PathEntry] = []
+    type_, lacking = start, list[str]()
+    given: Container[str] | None = None
+    for step in _split(text):
+        if given is not None and isinstance(step, str):
+            members = _members(plain(type_, types), types).values()
+            required = (member.wire for member in members if member.required)
+            lacking += (name for name in required if name != step and name not in given)
+        if isinstance(step, str):
+            type_ = _member(type_, step, types)
+            path.append(step)
+            given = ()
+        else:
+            is_map, type_ = _entry(type_, step, types)
+            path.append(PathEntry(step, "-".join(map(str, step.values())) if is_map else None))
+            given = step
+    return TypedPath(tuple(path), type_, tuple(lacking))
+
+
+def untyped_path(text: str) -> ValuePath:
+    """Return the path in a text for reading; only types tell arrays from maps."""
+    return tuple(step if isinstance(step, str) else PathEntry(step) for step in _split(text))
+
+
+def _split(text: str) -> Iterator[str | dict[str, str]]:
+    at = 0
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None:
+            raise UnknownPath(f"{text!r} is not a path such as a.b[kind=c].d")
+        at = step.end()
+        if step[1]:
+            yield step[1]
+            continue
+        constants = [part.partition("=") for part in step[2].split(",")]
+        yield {name: value for name, _, value in constants}
+
+
+def _member(owner: TypeExpr, name: str, types: Mapping[str, TypeIR]) -> TypeExpr:
+    for arm in _arms(owner, types):
+        member = _members(arm, types).get(name)
+        if member is not None:
+            return member.type
+    raise UnknownPath(f"{name!r} is not a member")
+
+
+def _entry(
+    owner: TypeExpr, constants: Mapping[str, str], types: Mapping[str, TypeIR]
+) -> tuple[bool, TypeExpr]:
+    """Return whether the entries are those of a map, and the type of the entry."""
+    container = plain(owner, types)
+    if not isinstance(container, ListOf | MapOf):
+        raise UnknownPath("brackets follow an array, or an object with free keys")
+    for arm in _arms(container.item if isinstance(container, ListOf) else container.value, types):
+        members = _members(arm, types)
+        if constants.keys() <= members.keys() and all(
+            _may_be(members[name].type, value, types) for name, value in constants.items()
+        ):
+            return isinstance(container, MapOf), arm
+    entry = ", ".join(f"{name}={value}" for name, value in constants.items())
+    raise UnknownPath(f"no entry has {entry}")
+
+
+def _arms(expression: TypeExpr, types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
+    """Yield the alternatives of a type, also those of unions with a tag."""
+    for arm in flat([expression], types):
+        found = types.get(arm.name) if isinstance(arm, Ref) else None
+        if isinstance(found, UnionIR):
+            for inner in found.arms:
+                yield from _arms(inner, types)
+        else:
+            yield arm
+
+
+def _members(expression: TypeExpr, types: Mapping[str, TypeIR]) -> Mapping[str, FieldIR]:
+    return by_name(object_fields(expression, types))
+
+
+def _may_be(expression: TypeExpr, value: str, types: Mapping[str, TypeIR]) -> bool:
+    return any(
+        arm == Scalar("string") or (isinstance(arm, LiteralOf) and value in arm.values)
+        for arm in _arms(expression, types)
+    )

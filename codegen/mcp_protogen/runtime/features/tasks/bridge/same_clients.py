@@ -1,0 +1,59 @@
+"""Clients whose server has tasks of the same form, in another revision: they pass through."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....core.json import JSONObject
+from ....core.options import CallOptions
+from ....core.spec import AnyRequest
+from ....rules import task_methods as methods
+from ....rules.task_kinds import TASKS_EXTENSION, has_tasks
+from ....server.base import SessionBase
+from ....server.context import RequestContext
+from .extension_clients import ExtensionClients
+from .plain_clients import PlainClients
+
+
+class SameClients(ExtensionClients):
+    def _serves(self, declared: Mapping[str, Any]) -> bool:
+        return has_tasks(self.client.spoken, declared)
+
+    async def call(
+        self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
+    ) -> Any:
+        if not (self.handlers and self._wants(context.meta)):
+            return await PlainClients.call(self, context, spec, params, options)
+        extensions = self.client.extension_members({TASKS_EXTENSION: {}})
+        result = await self.client.call(spec, params, options, extensions)
+        claims = self.client.spoken.claims(methods.CALL)
+        return self.answer(methods.CALL, result.to_wire()) if isinstance(result, claims) else result
+
+    async def state(self, id: str) -> JSONObject:
+        task: JSONObject = await self.ask_server(methods.GET, taskId=id)
+        task.pop("_meta", None)
+        table: Any = self.wire.table
+        for question in task.get("inputRequests", {}).values():
+            if "params" in question:
+                method = question["method"]
+                question["params"] = table.carry_in(method, "params", question["params"])
+        if error := task.get("error"):
+            error["code"] = table.code_that_came(methods.CALL, error["code"])
+        if "result" in task:
+            task["result"] = self.wire.read(task["result"]).to_wire()
+        return task
+
+    async def _update(self, session: SessionBase, params: Any) -> Any:
+        given: JSONObject = session.__mcp_runtime__.raw.get("inputResponses", {})
+        task = await self.ask_server(methods.GET, taskId=params.task_id)
+        questions = task.get("inputRequests", {})
+        answers = {
+            key: self.wire.table.carry_out(questions[key]["method"], "result", answer)
+            for key, answer in given.items()
+            if key in questions
+        }
+        await self.ask_server(methods.UPDATE, taskId=params.task_id, inputResponses=answers)
+        return self.answer(methods.UPDATE, {})
+
+    async def _cancel(self, session: SessionBase, params: Any) -> Any:
+        await self.ask_server(methods.CANCEL, taskId=params.task_id)
+        return self.answer(methods.CANCEL, {})

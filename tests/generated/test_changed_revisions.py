@@ -1,0 +1,205 @@
+"""The client and server of a changed revision understand each other, or nothing is written."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
+from mcp_protogen.pipeline.package import Package
+from support import missing, tables
+from support.generating import require_importable
+from support.revisions import STATELESS
+from support.running import Run
+from support.unit import schemas
+
+Json = dict[str, Any]
+Change = Callable[[Json], object]
+REVISION = "2099-01-01"
+FILE = "mine.json"
+META, INFO = "RequestMetaObject", "io.modelcontextprotocol/clientInfo"
+TEXT: Json = {"type": "string"}
+
+
+def bound(definitions: Json, name: str, **bounds: int) -> None:
+    definitions[name]["properties"]["ttlMs"] |= bounds
+
+
+def require(definitions: Json, name: str, member: str, schema: Json | None = None) -> None:
+    definition = definitions[name]
+    definition["properties"].setdefault(member, schema)
+    definition["required"] = [*definition["required"], member]
+
+
+def return_either(definitions: Json, response: str, **members: Json) -> None:
+    """Add results beside the usual one of a method, each with a member."""
+    properties = definitions[response]["properties"]
+    alternatives = [properties["result"]]
+    for member, schema in members.items():
+        name = f"{member.capitalize()}Result"
+        definitions[name] = schemas.record(
+            ("resultType", member), resultType=TEXT, **{member: schema}
+        )
+        alternatives.append(schemas.ref(name))
+    properties["result"] = {"anyOf": alternatives}
+
+
+def rename(definitions: Json, old: str, new: str) -> None:
+    text = json.dumps(definitions).replace(f'"{old}"', f'"{new}"')
+    definitions.clear()
+    definitions.update(json.loads(text.replace(f"$defs/{old}", f"$defs/{new}")))
+
+
+def content_of(change: Change) -> bytes:
+    document = json.loads(read_snapshot(STATELESS))
+    change(document["$defs"])
+    return json.dumps(document).encode()
+
+
+def make(content: bytes) -> Package:
+    options = GenerationOptions((REVISION,), {REVISION: GivenFile(FILE, content)})
+    return generate(options)
+
+
+def failed_steps(change: Change) -> list[Problem]:
+    try:
+        return list(require_importable(make(content_of(change)), [REVISION]))
+    except ProblemError as error:
+        return list(error.problems)
+
+
+SERVED: dict[str, Change] = {
+    "a bound of one member among those of a name": lambda d: bound(
+        d, "CacheableResult", maximum=86_400_000
+    ),
+    "a bound of the other members": lambda d: bound(d, "DiscoverResult", maximum=0),
+    "a name of the client in every request": lambda d: require(d, META, INFO),
+    "a page that may be another result": lambda d: return_either(
+        d, "ListToolsResultResponse", incomplete={"type": "integer"}
+    ),
+    "a page that may be two other results": lambda d: return_either(
+        d, "ListToolsResultResponse", incomplete={"type": "integer"}, moved=TEXT
+    ),
+}
+BROKEN: dict[tuple[str, str], Change] = {
+    ("server/discover", "/$defs/DiscoverResult/properties/ttlMs"): lambda d: bound(
+        d, "DiscoverResult", minimum=1
+    ),
+    ("server/discover", "/$defs/RequestParams/properties/_meta"): lambda d: require(
+        d, META, "io.example/key", TEXT | {"minLength": 1}
+    ),
+}
+IN_PART: dict[tuple[str, str], Change] = {
+    ("tools/list of the toolkit", "/$defs/ListToolsResult/properties/ttlMs"): lambda d: bound(
+        d, "ListToolsResult", minimum=1
+    ),
+    ("tools/call of the toolkit", "/$defs/CallToolResult/properties/outputs"): lambda d: require(
+        d, "CallToolResult", "outputs", {"type": "array", "items": TEXT}
+    ),
+    ("server/discover of the client and server", ""): lambda d: rename(
+        d, "server/discover", "server/describe"
+    ),
+}
+
+
+async def greet(name: str) -> str:
+    return f"Hello, {name}"
+
+
+async def use(package: Any) -> None:
+    """Make the usual calls, without more arguments than before."""
+    module = package.load(REVISION)
+    app = module.App("greeter")
+    app.tool(greet)
+    async with package.connect_in_memory(module.Client(), app) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["greet"]
+        assert [tool.name async for tool in client.iter_tools()] == ["greet"]
+        assert (await client.call_tool("greet", {"name": "Ada"})).text == "Hello, Ada"
+        with pytest.raises(package.McpError):
+            await client.call_tool("unknown")
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_changed_revision_is_served(name: str, tmp_path: Path) -> None:
+    package = make(content_of(SERVED[name]))
+    assert require_importable(package, [REVISION]) == ()
+    with schemas.import_package(package, tmp_path, "changed") as imported:
+        asyncio.run(use(imported))
+
+
+def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: Path) -> None:
+    package = make(content_of(SERVED["a page that may be another result"]))
+    with schemas.import_package(package, tmp_path, "changed") as imported:
+        module: Any = imported.load(REVISION)
+
+        async def list_tools(server: Any, session: Any, params: Any) -> Any:
+            return module.models.IncompleteResult(result_type="complete", incomplete=1)
+
+        slow = type("Slow", (module.Server,), {"on_list_tools": list_tools})
+
+        async def ask() -> None:
+            async with imported.connect_in_memory(module.Client(), slow()) as client:
+                once = await client.request_once(module.methods.LIST_TOOLS, None)
+                assert once.incomplete == 1
+                for call in (client.list_tools(), anext(client.iter_tools())):
+                    with pytest.raises(imported.RemoteError, match="returned IncompleteResult"):
+                        await call
+
+        asyncio.run(ask())
+
+
+def test_client_that_cannot_connect_to_its_server_is_refused() -> None:
+    for (method, pointer), change in BROKEN.items():
+        with tables.case((method, pointer)):
+            (step,) = failed_steps(change)
+            assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)
+            assert step.pointer == pointer
+            assert step.message.startswith(f"no connection is opened by {method}: ")
+
+
+def test_failing_part_is_a_warning() -> None:
+    for (part, pointer), change in IN_PART.items():
+        with tables.case((part, pointer)):
+            (step,) = failed_steps(change)
+            assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
+            assert step.pointer == pointer
+            assert step.message.startswith(f"{part} fails: ")
+
+
+def test_package_without_the_failing_part_has_no_warning() -> None:
+    file = GivenFile(FILE, content_of(next(iter(IN_PART.values()))))
+    for part in ("stdio", "http-server", "http-client"):
+        with tables.case(part):
+            package = generate(GenerationOptions((REVISION,), {REVISION: file}, parts=(part,)))
+            assert require_importable(package, [REVISION]) == ()
+
+
+def test_error_writes_nothing_and_warning_is_repeated(mcp_gen: Run, tmp_path: Path) -> None:
+    def run(change: Change) -> tuple[int, str]:
+        (tmp_path / FILE).write_bytes(content_of(change))
+        schema = f"{REVISION}={FILE}"
+        ran = mcp_gen("--revision", REVISION, "--schema", schema, "--out", "pkg")
+        return ran.code, ran.err
+
+    code, said = run(next(iter(BROKEN.values())))
+    assert (code, "error[failed-trial]: mine.json#/$defs/" in said) == (2, True)
+    assert not (tmp_path / "pkg").exists()
+    for _ in ("generated", "from the cache"):
+        code, said = run(next(iter(IN_PART.values())))
+        assert (code, "warning[failed-trial]: mine.json#/$defs/" in said) == (0, True)
+    assert (tmp_path / "pkg" / module_name(REVISION) / "client.py").is_file()
+
+
+@pytest.mark.parametrize("name", ["ttl-bounded-in-CacheableResult", "2025-11-25-without-tasks"])
+def test_made_revision_is_served(name: str, tmp_path: Path) -> None:
+    folder = missing.reference("cases/next-revision", "that these revisions are served")
+    package = make((folder / f"{name}.schema.json").read_bytes())
+    assert require_importable(package, [REVISION]) == ()
+    with schemas.import_package(package, tmp_path, "made") as imported:
+        asyncio.run(use(imported))

@@ -1,0 +1,117 @@
+"""Connections to and from a made-up revision with moved values and other names."""
+
+import asyncio
+import importlib
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import permutations
+from typing import Any
+
+import pytest
+from mcp_protogen.pipeline.parts import parse_parts
+from mcp_protogen.runtime.testing import in_memory
+from mcp_protogen.runtime.transports.memory import memory_pair
+from support.generated.moved_values import MOVED, options_with_moved_results
+from support.made_once import generated_once
+from support.revisions import NEWEST, REVISIONS
+
+Json = dict[str, Any]
+
+OLD, MIDDLE = REVISIONS[0], REVISIONS[-2]
+NAME = "package_with_moved_results"
+TEXT = {"type": "text", "text": "hi"}
+OBJECTS = {"type": "object"}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("moved")
+    options = options_with_moved_results(OLD, MIDDLE, NEWEST)
+    parts = parse_parts(["bridge,tasks,testing"])
+    options = options._replace(parts=parts, runtime="mcp_protogen.runtime")
+    for file in generated_once(options).files:
+        path = folder / NAME / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module(NAME)
+    sys.path.remove(str(folder))
+
+
+def make_server(package: Any, revision: str) -> Any:
+    """Return a server with one tool, which has results with a text and a structured value."""
+    module = package.load(revision)
+    m = module.models
+    cached = {"ttlMs": 0, "cacheScope": "private"} if revision >= NEWEST else {}
+
+    async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
+        structured = {"structuredContent": {"a": 1}} if revision >= MIDDLE else {}
+        result: Json = {"content": [TEXT], **structured}
+        if revision == MOVED:
+            content = {"kind": "content", "content": [TEXT]}
+            result = {"outputs": [content, {"kind": "structured", "value": {"a": 1}}]}
+        return m.CallToolResult.from_wire({"resultType": "complete", **result})
+
+    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        tool: Json = {"name": "x", "inputSchema": OBJECTS}
+        if revision == MOVED:
+            tool["outputVariants"] = [{"kind": "structured", "schema": OBJECTS}]
+        elif revision >= MIDDLE:
+            tool["outputSchema"] = OBJECTS
+        return m.ListToolsResult.from_wire({"tools": [tool], "resultType": "complete", **cached})
+
+    handlers = {"on_call_tool": on_call_tool, "on_list_tools": on_list_tools}
+    made: Any = type("Echo", (module.Server,), handlers)()
+    return made
+
+
+@asynccontextmanager
+async def connect_directly(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
+    async with package.connect_in_memory(server, client, revisions=package.REVISIONS) as connected:
+        yield connected
+
+
+@asynccontextmanager
+async def connect_by_bridge(package: Any, client: Any, server: Any) -> AsyncGenerator[Any, None]:
+    ours, middle = memory_pair()
+    running = asyncio.create_task(package.Bridge(middle, in_memory(server)).run())
+
+    async def open() -> Any:
+        return ours
+
+    async with package.connect(open, client) as connected:
+        yield connected
+    await running
+
+
+def structured_values(result: Json) -> list[Any]:
+    outputs = [output["value"] for output in result.get("outputs", ()) if "value" in output]
+    return [*outputs, *([result["structuredContent"]] if "structuredContent" in result else [])]
+
+
+@pytest.mark.parametrize("connect", [connect_directly, connect_by_bridge])
+@pytest.mark.parametrize(
+    ("own", "wire"),
+    [pair for pair in permutations((OLD, MIDDLE, NEWEST, MOVED), 2) if MOVED in pair],
+)
+def test_moved_results_reach_both_sides_under_both_names(
+    package: Any, own: str, wire: str, connect: Callable[..., Any]
+) -> None:
+    async def talk() -> tuple[Json, Json]:
+        client = package.load(wire).Client()
+        async with connect(package, client, make_server(package, own)) as connected:
+            (tool,) = (await connected.list_tools()).tools
+            return (await connected.call_tool("x")).to_wire(), tool.to_wire()
+
+    result, tool = asyncio.run(talk())
+    has_both = OLD not in (own, wire)
+    assert structured_values(result) == ([{"a": 1}] if has_both else [])
+    if wire == MOVED:
+        assert result["outputs"][0] == {"kind": "content", "content": [TEXT]}
+        assert tool["outputVariants"][0] == {"kind": "content"}
+        assert len(tool["outputVariants"]) == (2 if has_both else 1)
+    else:
+        assert result["content"] == [TEXT, {"type": "text", "text": '{"a":1}'}]
+        assert tool.get("outputSchema") == (OBJECTS if has_both else None)
+    assert ("outputs" in result) == (wire == MOVED)

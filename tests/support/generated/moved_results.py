@@ -1,0 +1,222 @@
+"""Made-up revisions whose results of tools are elsewhere."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_protogen.base.names import module_name
+
+from support.generated.golden_package import PACKAGE
+from support.generated.next_revision import NEXT, Checkout
+from support.revisions import NEWEST
+
+Json = dict[str, Any]
+
+PAGE: Final = "server/tools#outputs"
+
+
+def with_outputs(schema: Json) -> Json:
+    """Return a schema with `outputs` in place of content and structured content.
+
+    A tool declares all its variants, by name.
+    """
+    types: Json = schema["$defs"]
+    result, tool = types["CallToolResult"], types["Tool"]
+    blocks = result["properties"].pop("content")
+    value = result["properties"].pop("structuredContent")
+    declared = tool["properties"].pop("outputSchema")
+    types["ContentOutput"] = _object(kind=_constant("content"), content=blocks)
+    types["StructuredOutput"] = _object(kind=_constant("structured"), value={**value})
+    types["ToolOutput"] = {"anyOf": [_ref("ContentOutput"), _ref("StructuredOutput")]}
+    result["properties"]["outputs"] = {"type": "array", "items": _ref("ToolOutput")}
+    result["required"] = ["outputs", *(name for name in result["required"] if name != "content")]
+    kind = {"type": "string", "enum": ["content", "structured"]}
+    types["OutputVariant"] = {
+        "type": "object",
+        "properties": {"kind": kind, "schema": declared},
+        "required": ["kind"],
+    }
+    tool["properties"]["outputVariants"] = {
+        "type": "object",
+        "additionalProperties": _ref("OutputVariant"),
+    }
+    tool["required"].append("outputVariants")
+    return schema
+
+
+def facts_of_outputs(inherits: str) -> Json:
+    """Return the facts of such a revision."""
+    return {
+        "inherits": inherits,
+        "types": {
+            "json_schemas": {
+                "Tool.outputSchema": None,
+                "OutputVariant.schema": {"source": PAGE},
+            }
+        },
+        "unions": {
+            "ToolOutput": {"arms": ["ContentOutput", "StructuredOutput"], "source": "schema.ts"}
+        },
+        "enums": {
+            "OutputVariant.kind": {"values": ["content", "structured"], "source": "schema.ts"}
+        },
+        "places": {
+            "tool_content": {"path": "outputs[kind=content].content", "source": PAGE},
+            "tool_structured": {"path": "outputs[kind=structured].value", "source": PAGE},
+            "tool_content_variant": {"path": "outputVariants[kind=content]", "source": PAGE},
+            "tool_output_schema": {
+                "path": "outputVariants[kind=structured].schema",
+                "source": PAGE,
+            },
+        },
+    }
+
+
+def with_tool_result(schema: Json) -> Json:
+    """Return a schema with any value as the result of a tool, like drafts of 2024."""
+    types: Json = schema["$defs"]
+    result = types["CallToolResult"]
+    meta = result["properties"]["_meta"]
+    result["properties"] = {"_meta": meta, "toolResult": {}}
+    result["required"] = ["toolResult"]
+    return schema
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _constant(value: str) -> Json:
+    return {"type": "string", "const": value}
+
+
+def _object(**members: Json) -> Json:
+    return {"type": "object", "properties": members, "required": sorted(members)}
+
+
+SERVER: Final = """
+'''A server of tools that return, or raise, one thing each.'''
+
+from pydantic import BaseModel
+
+from PACKAGE import Image, ToolError
+from PACKAGE import REVISION as mcp
+
+
+class Point(BaseModel):
+    x: int
+
+
+app = mcp.App("points")
+
+
+@app.tool
+def point(x: int) -> Point:
+    return Point(x=x)
+
+
+@app.tool
+def text(x: int) -> str:
+    return f"ä%{x}"
+
+
+@app.tool
+def open(x: int):
+    return {"x": x}
+
+
+@app.tool
+def picture() -> Image:
+    return Image(data=b"123", format="png")
+
+
+@app.tool
+def nothing() -> None: ...
+
+
+@app.tool
+def fail() -> int:
+    raise ToolError("no points left")
+
+
+@app.tool
+def own() -> mcp.models.CallToolResult:
+    return mcp.models.CallToolResult.from_wire(OWN)
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+CLIENT: Final = """
+'''A client that prints what it gets from that server.'''
+
+import asyncio
+import json
+
+from PACKAGE import CheckedResults, ProtocolError, connect
+from PACKAGE import REVISION as mcp
+from server import Point, app
+
+CALLS = {
+    "point": {"x": 1},
+    "text": {"x": 2},
+    "open": {"x": 3},
+    "picture": {},
+    "nothing": {},
+    "own": {},
+    "fail": {},
+}
+
+
+class Checked(CheckedResults, mcp.Client):
+    pass
+
+
+async def main() -> None:
+    app.page_size = 2
+    async with connect(app, Checked()) as client:
+        said = {"tools": [tool.to_wire() async for tool in client.iter_tools()]}
+        for name, arguments in CALLS.items():
+            try:
+                result = await client.call_tool(name, arguments)
+                wire = result.to_wire()
+                wire.pop("_meta", None)
+                said[name] = [wire, result.text, result.data]
+            except ProtocolError as error:
+                said[name] = f"{type(error).__name__}: {error}"
+        for as_, name in ((Point, "point"), (str, "own"), (bool, "point"), (int, "fail")):
+            try:
+                said[f"{name} as {as_.__name__}"] = repr(
+                    await client.call_tool(name, CALLS[name], as_=as_)
+                )
+            except ProtocolError as error:
+                said[f"{name} as {as_.__name__}"] = f"{type(error).__name__}: {error}"
+        print(json.dumps(said))
+
+
+asyncio.run(main())
+"""
+
+
+def write_programs(folder: Path, package: str, revision: str, own: Json) -> None:
+    """Write a server and a client of a package into a folder; `own` is a result of the server."""
+    words = {"PACKAGE": package, "REVISION": module_name(revision), "OWN": repr(own)}
+    for name, program in (("server.py", SERVER), ("client.py", CLIENT)):
+        for word, meaning in words.items():
+            program = program.replace(word, meaning)
+        (folder / name).write_text(program)
+
+
+def add_outputs(checkout: Checkout) -> None:
+    """Pin the revision with `outputs`, give it facts, and make the commands speak it alone."""
+    schema, published = checkout.schema, checkout.folder / "published.json"
+    newest = json.loads((schema / NEWEST / "schema.json").read_bytes())
+    published.write_text(json.dumps(with_outputs(newest)))
+    checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
+    shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
+    (schema / NEXT / "facts.json").write_text(json.dumps(facts_of_outputs(NEWEST)))
+    arguments = ("--revision", NEXT, "--with", "all", "--runtime", "mcp_protogen.runtime")
+    place = str(checkout.generated / PACKAGE.name)
+    checkout.run("-m", "mcp_protogen", *arguments, "--out", place)

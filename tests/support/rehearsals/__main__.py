@@ -1,0 +1,109 @@
+"""The rehearsal of each proposal on a copy of this checkout, and the record of what came of it.
+
+PYTHONPATH=tests python -m support.rehearsals [NAME ...]
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mcp_protogen.base.problems import ProblemError
+
+from support.generated.golden_package import PACKAGE
+from support.generated.next_revision import NEXT, Checkout, copy_checkout
+from support.rehearsals.adopting import changed_files, contents, decide, pin
+from support.rehearsals.proposals import Rehearsal, rehearsals, without_a_file
+from support.report import records
+
+Json = dict[str, Any]
+
+_EVERYTHING = ("--revision", "all", "--with", "all", "--extension", "all")
+_SUMMARY = re.compile(r"^=*[ ]*((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s", re.MULTILINE)
+_FAILED = re.compile(r"^FAILED \S+::(test_\w+)", re.MULTILINE)
+_TESTS = ("test_generated_tables", "test_generated_models", "test_translations")
+
+
+def rehearse(rehearsal: Rehearsal, place: Path) -> Json:
+    """Take all steps, up to the first that fails; return the row of the record."""
+    began = _spent()
+    checkout = copy_checkout(place)
+    row: Json = {"name": rehearsal.name, "source": rehearsal.collect("source")}
+    for step, work in _STEPS.items():
+        try:
+            row |= work(checkout, rehearsal)
+        except (AssertionError, ProblemError, KeyError) as error:
+            row |= {"failed": step, "message": _last_line(error)}
+            break
+    return row | {"left_out": rehearsal.collect("left_out"), "seconds": round(_spent() - began)}
+
+
+def _adopt(checkout: Checkout, rehearsal: Rehearsal) -> Json:
+    before = contents(checkout)
+    pin(checkout, rehearsal)
+    found = decide(checkout, rehearsal)
+    files = [*changed_files(checkout, before)]
+    return {"decisions": found.all, "mechanical": found.mechanical, "files": len(files)}
+
+
+def _generate(checkout: Checkout, _: Rehearsal) -> Json:
+    package = checkout.generated / PACKAGE.name
+    options = (*_EVERYTHING, "--runtime", "mcp_protogen.runtime", "--out", str(package))
+    checkout.run("-m", "mcp_protogen", *options)
+    return {}
+
+
+def _connect(checkout: Checkout, rehearsal: Rehearsal) -> Json:
+    checkout.run("tests/support/rehearsals/trial.py", NEXT, rehearsal.base)
+    return {}
+
+
+def _run_suite(checkout: Checkout, _: Rehearsal) -> Json:
+    files = (f"tests/generated/{name}.py" for name in _TESTS)
+    options = ("-v", "-rf", "-n0", "--tb=no", "-p", "no:cacheprovider", "--of", NEXT)
+    try:
+        said = checkout.run("-m", "pytest", *options, *files)
+    except AssertionError as error:
+        said = str(error)
+    outcomes = _SUMMARY.findall(said)
+    assert outcomes, said
+    failed = ", ".join(sorted(set(_FAILED.findall(said))))
+    return {"suite": f"{outcomes[-1]}: {failed}" if failed else outcomes[-1]}
+
+
+_STEPS: dict[str, Callable[[Checkout, Rehearsal], Json]] = {
+    "decide": _adopt,
+    "generate": _generate,
+    "connect": _connect,
+    "test": _run_suite,
+}
+
+
+def _spent() -> float:
+    """Return the processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
+
+
+def _last_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line and "hint" not in line]
+    return (telling or lines or [type(error).__name__])[-1].strip()[:200]
+
+
+def main(names: list[str]) -> None:
+    """Rehearse the proposals of these names, or all; record only all."""
+    rows: list[Json] = []
+    for rehearsal in rehearsals():
+        if not names or rehearsal.name in names:
+            with TemporaryDirectory() as folder:
+                rows.append(rehearse(rehearsal, Path(folder)))
+            print(rows[-1], flush=True)
+    if not names:
+        records.write("rehearsals", {"rehearsals": rows, "without_a_file": without_a_file()})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

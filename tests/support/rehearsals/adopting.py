@@ -1,0 +1,116 @@
+"""A maintainer's work for a proposal, done by a program on a copy of this checkout.
+
+Entries that only need a page, a reason or a text are filled in; of the choices for a translation,
+the first is taken. Both are counted.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import compact
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.instep.drafts.drafting import draft
+
+from support.generated.next_revision import NEXT, Checkout
+from support.rehearsals.proposals import Rehearsal
+
+Json = dict[str, Any]
+
+_REASON = "The proposal says so."
+_ROUNDS = 5
+"""A decision may answer others, or raise new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """How many decisions the draft of a proposal left, and how many needed no judgement."""
+
+    all: int
+    mechanical: int
+
+
+def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
+    """Pin a proposal as the next revision, with its facts and rules."""
+    schema = checkout.schema
+    published = checkout.folder / "published.json"
+    base = json.loads((schema / rehearsal.base / "schema.json").read_bytes())
+    published.write_text(json.dumps(rehearsal.publish(base)))
+    checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
+    published.unlink()
+    (schema / NEXT / "facts.json").write_bytes(compact(rehearsal.facts()))
+    if rules := rehearsal.translation():
+        (schema / NEXT / "translation.json").write_bytes(compact(rules))
+
+
+def decide(checkout: Checkout, rehearsal: Rehearsal) -> Decisions:
+    """Draft the files of the next revision, and decide whatever the draft leaves open."""
+    undecided = _draft(checkout)
+    found = _count(undecided, checkout)
+    for _ in range(_ROUNDS):
+        if not undecided:
+            return found
+        for problem in undecided:
+            _fill_in(checkout.folder / problem.place, problem.pointer, rehearsal.page)
+        undecided = _draft(checkout)
+    raise AssertionError(f"{undecided[0].place}#{undecided[0].pointer}: {undecided[0].message}")
+
+
+def _draft(checkout: Checkout) -> tuple[Problem, ...]:
+    checkout.run("-m", "mcp_protogen", "schema", "draft-facts", NEXT)
+    return draft(NEXT, checkout.schema).undecided
+
+
+def _count(undecided: tuple[Problem, ...], checkout: Checkout) -> Decisions:
+    entries = {_entry(problem) for problem in undecided}
+    judged = {_entry(problem) for problem in undecided if _choices(problem, checkout.folder)}
+    return Decisions(len(entries), len(entries - judged))
+
+
+def _entry(problem: Problem) -> tuple[str, ...]:
+    """Return the entry that a decision belongs to: a rule has a reason and a page."""
+    steps = jsonpointer.split(problem.pointer)
+    return (problem.place, *(steps[:2] if "translation" in problem.place else steps))
+
+
+def _choices(problem: Problem, folder: Path) -> list[Any]:
+    if "translation" not in problem.place:
+        return []
+    value: Any = jsonpointer.get(_read(folder / problem.place), problem.pointer)
+    return value["choices"] if is_object(value) else []
+
+
+def _fill_in(file: Path, pointer: str, page: str) -> None:
+    document = _read(file)
+    *way, last = jsonpointer.split(pointer)
+    around: Any = jsonpointer.get(document, jsonpointer.join(*way))
+    key = int(last) if last.isdigit() else last
+    if file.name == "descriptions.json":
+        around[key] = f"{last}, as a proposal has it."
+    elif is_object(choice := around[key]):
+        around[key] = choice["choices"][0]
+    else:
+        around[key] = {"source": page, "reason": _REASON, "state": "dropped"}[last]
+    file.write_bytes(compact(document))
+
+
+def changed_files(checkout: Checkout, before: dict[str, bytes]) -> Iterator[str]:
+    """Yield the files of the schema folder that are new or differ."""
+    for path, content in contents(checkout).items():
+        if before.get(path) != content:
+            yield path
+
+
+def contents(checkout: Checkout) -> dict[str, bytes]:
+    """Return the files of the schema folder."""
+    files = (path for path in checkout.schema.rglob("*") if path.is_file())
+    return {str(path.relative_to(checkout.schema)): path.read_bytes() for path in files}
+
+
+def _read(file: Path) -> Json:
+    content: Json = json.loads(file.read_bytes())
+    return content

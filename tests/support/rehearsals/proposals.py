@@ -1,0 +1,113 @@
+"""Proposals as data: the files of `schema/rehearsals`, and the published schema that each makes.
+
+A file has the `source` of a proposal, its `base`, the `page` that its entries name, new `types`,
+`arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
+`rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
+word for yet.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import merge_patch
+
+from support.folders import ROOT
+from support.generated.absorbing_revision import ABSORBED, add_extension
+
+Json = dict[str, Any]
+
+FOLDER: Final = ROOT / "schema" / "rehearsals"
+COMBINATIONS: Final = FOLDER / "combinations.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """One proposal, or several that are tried together."""
+
+    name: str
+    parts: tuple[Json, ...]
+
+    @property
+    def base(self) -> str:
+        """The revision that the proposals change."""
+        (base,) = {part["base"] for part in self.parts}
+        return str(base)
+
+    @property
+    def page(self) -> str:
+        """The page that entries without one name."""
+        return str(self.parts[0]["page"])
+
+    def collect(self, key: str) -> list[Any]:
+        """Return the entries of a list of all proposals."""
+        return [entry for part in self.parts for entry in part.get(key, ())]
+
+    def facts(self) -> Json:
+        """Return the facts that they add or change."""
+        stated = (part.get("facts", {}) for part in self.parts)
+        return reduce(merge_patch, stated, {"inherits": self.base})
+
+    def translation(self) -> Json | None:
+        """Return the rules that they decide; None without any."""
+        became: Json = reduce(merge_patch, (part.get("became", {}) for part in self.parts), {})
+        rules = {key: self.collect(key) for key in ("rules", "errors")}
+        if not became and not any(rules.values()):
+            return None
+        return {"older": self.base, "became": became, **rules}
+
+    def publish(self, schema: Json) -> Json:
+        """Return the schema of the base as these proposals would publish it."""
+        published: Json = json.loads(json.dumps(schema))
+        types: Json = published["$defs"]
+        if ABSORBED in self.collect("absorbs"):
+            add_extension(types)
+        for part in self.parts:
+            types |= part.get("types", {})
+        for part in self.parts:
+            for union, arms in part.get("arms", {}).items():
+                types[union]["anyOf"] += [{"$ref": f"#/$defs/{arm}"} for arm in arms]
+            for path, change in part.get("members", {}).items():
+                _change_members(_type_at(types, path), change)
+        return published
+
+
+def _type_at(types: Json, path: str) -> Json:
+    owner, *members = path.split(".")
+    return reduce(lambda type_, member: type_["properties"][member], members, types[owner])
+
+
+def _change_members(type_: Json, change: Json) -> None:
+    removed: Sequence[str] = change.get("remove", ())
+    type_["properties"] |= change.get("add", {})
+    for name in removed:
+        del type_["properties"][name]
+    required = {*type_.get("required", ()), *change.get("require", ())} - {*removed}
+    if required:
+        type_["required"] = sorted(required)
+    else:
+        type_.pop("required", None)
+
+
+def rehearsals() -> Iterator[Rehearsal]:
+    """Yield each proposal alone, then their combinations."""
+    parts = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.json"))}
+    combinations = parts.pop(COMBINATIONS.stem)["combinations"]
+    for name, part in parts.items():
+        yield Rehearsal(name, (part,))
+    for name, members in combinations.items():
+        yield Rehearsal(f"together: {name}", tuple(parts[member] for member in members))
+
+
+def without_a_file() -> Json:
+    """Return the proposals that no file can express, with the reason."""
+    reasons: Json = _read(COMBINATIONS)["without_a_file"]
+    return reasons
+
+
+def _read(path: Path) -> Json:
+    content: Json = json.loads(path.read_bytes())
+    return content

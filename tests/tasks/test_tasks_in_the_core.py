@@ -1,0 +1,241 @@
+"""Tasks of a revision that made the extension part of its core, beside the extension itself."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib import import_module
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
+from mcp_protogen.runtime.transports.memory import memory_pair
+from support.generated.absorbing_revision import ABSORBING, decide, draft_in, write_package
+from support.json_types import Json
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import META, Hand, modern
+from support.tables import case
+
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
+REVISIONS = (STATELESS, ABSORBING)
+EXTENSION = "io.modelcontextprotocol/tasks"
+DECLARED: Json = {
+    STATELESS: {"extensions": {EXTENSION: {}}},
+    ABSORBING: {"tasks": {}},
+}
+
+
+@pytest.fixture(scope="module")
+def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The package of both revisions."""
+    place = tmp_path_factory.mktemp("absorbing")
+    folder = draft_in(place)
+    decide(folder)
+    write_package(folder, place / "with_tasks_in_core", (OLD, *REVISIONS))
+    sys.path.insert(0, str(place))
+    return import_module("with_tasks_in_core")
+
+
+def extension_of(mcp: Any) -> Any:
+    return import_module(f"{mcp.__name__}.ext.tasks")
+
+
+def make_server(pkg: Any, revision: str) -> Any:
+    """Return a server with a tool that is a task, and one that asks; and with a plain one."""
+    mcp = pkg.load(revision)
+    bases = (extension_of(mcp).TasksServer,) if revision == STATELESS else ()
+
+    async def slow(self: Any, session: Any) -> str:
+        return f"slow in {session.revision}"
+
+    async def asking(self: Any, session: Any) -> str:
+        answer = await session.ask("Sure?", bool)
+        return f"sure: {answer == pkg.Accepted(True)}"
+
+    async def plain(self: Any) -> str:
+        return "plain"
+
+    for tool in (slow, asking):
+        tool.__annotations__["session"] = mcp.Session
+    tools = {"slow": pkg.tool(task=True)(slow), "asking": pkg.tool(task=True)(asking)}
+    members = {**tools, "plain": pkg.tool(plain)}
+    return type("Working", (*bases, pkg.Toolkit, mcp.Server), members)()
+
+
+def make_client(pkg: Any, revision: str) -> Any:
+    """Return a client with tasks that answers yes."""
+    mcp = pkg.load(revision)
+    bases: tuple[Any, ...] = (extension_of(mcp).TasksClient,) if revision == STATELESS else ()
+    if revision == OLD:
+        bases = (pkg.TaskCalls,)
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return mcp.models.ElicitResult(action="accept", content={"value": True})
+
+    return type("Patient", (*bases, mcp.Client), {"on_elicit": on_elicit})()
+
+
+def revisions_of(pkg: Any, id: str) -> list[Any]:
+    return [revision for revision in pkg.REVISIONS if revision.id == id]
+
+
+@asynccontextmanager
+async def serve(pkg: Any, revision: str) -> AsyncGenerator[Hand, None]:
+    """Serve all revisions; yield the client's end."""
+    ours, theirs = memory_pair()
+    serving = asyncio.create_task(
+        pkg.serve(make_server(pkg, revision), theirs, revisions=pkg.REVISIONS)
+    )
+    try:
+        yield Hand(ours)
+    finally:
+        await ours.close()
+        await serving
+
+
+@asynccontextmanager
+async def open_bridge(pkg: Any, theirs: str, lost: list[Any]) -> AsyncGenerator[Any, None]:
+    """Bridge to a server of one revision; yield an opener for clients."""
+    ours, middle = memory_pair()
+    opener = pkg.in_memory(make_server(pkg, theirs), revisions=revisions_of(pkg, theirs))
+    bridge = pkg.Bridge(middle, opener, options=pkg.Options(on_loss=lost.append))
+    running = asyncio.create_task(bridge.run())
+
+    async def open() -> Any:
+        return ours
+
+    try:
+        yield open
+    finally:
+        await ours.close()
+        await running
+
+
+def note_sent(sent: list[bytes], _: object, data: bytes) -> None:
+    sent.append(data)
+
+
+async def use_tasks(client: Any, served: str) -> None:
+    """Call tools as tasks: awaited, by a handle, listened to, and cancelled."""
+    called = [(await client.call_tool(name)).text for name in ("slow", "asking", "plain")]
+    assert called == [f"slow in {served}", "sure: True", "plain"]
+    handle = await client.start_task("asking")
+    assert handle.id is not None
+    listening = asyncio.create_task(client.listen_to_tasks(handle))
+    assert (await handle.result()).text == "sure: True"
+    await handle.cancel()
+    assert (await handle.status()).has_ended
+    listening.cancel()
+    at_once = await client.start_task("plain")
+    assert at_once.id is None and (await at_once.result()).text == "plain"
+
+
+async def test_tasks_are_the_same_in_both_revisions_whatever_each_side_is_written_in(
+    pkg: Any,
+) -> None:
+    for ours, theirs, spoken in product(REVISIONS, repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            lost: list[Any] = []
+            options = pkg.Options(on_loss=lost.append)
+            opener = pkg.in_memory(
+                make_server(pkg, theirs), revisions=pkg.REVISIONS, options=options
+            )
+            async with pkg.connect(
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken), options=options
+            ) as client:
+                assert client.revision == spoken
+                await use_tasks(client, spoken)
+            assert [loss for loss in lost if not loss.harmless] == []
+
+
+async def check_calls(client: Any, served: str) -> None:
+    called = [(await client.call_tool(name)).text for name in ("slow", "asking", "plain")]
+    assert called == [f"slow in {served}", "sure: True", "plain"]
+    handle = await client.start_task("asking")
+    assert handle.id is not None and (await handle.result()).text == "sure: True"
+
+
+async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: Any) -> None:
+    for ours, theirs, spoken in product((OLD, ABSORBING), repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
+            async with pkg.connect(
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
+            ) as client:
+                await check_calls(client, spoken)
+    for ours, theirs in permutations((OLD, ABSORBING)):
+        with case(f"a bridge between a client of {ours} and a server of {theirs}"):
+            async with (
+                open_bridge(pkg, theirs, []) as opener,
+                pkg.connect(
+                    opener, make_client(pkg, ours), revisions=revisions_of(pkg, ours)
+                ) as client,
+            ):
+                await check_calls(client, theirs)
+
+
+async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:
+    for theirs, spoken in product(REVISIONS, repeat=2):
+        with case(f"a server of {theirs} in {spoken}"):
+            opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
+            async with pkg.connect(
+                opener, make_client(pkg, spoken), revisions=revisions_of(pkg, spoken)
+            ) as client:
+                declared = client.server_capabilities.to_wire()
+            found = {name: declared[name] for name in ("extensions", "tasks") if name in declared}
+            assert found == DECLARED[spoken]
+
+
+async def test_only_the_core_makes_a_task_of_a_call_that_declares_nothing(pkg: Any) -> None:
+    bare: Json = {**META, CLIENT_CAPABILITIES: {}}
+    async with serve(pkg, ABSORBING) as hand:
+        for spoken, expected in ((STATELESS, "complete"), (ABSORBING, "task")):
+            with case(spoken):
+                meta: Json = {**bare, "io.modelcontextprotocol/protocolVersion": spoken}
+                await hand.send(modern("tools/call", 1, name="slow", _meta=meta))
+                assert (await hand.take())["result"]["resultType"] == expected
+
+
+async def test_a_client_declares_the_extension_only_where_it_is_one(pkg: Any) -> None:
+    for ours, spoken in product(REVISIONS, repeat=2):
+        sent = list[bytes]()
+        with case(f"a client of {ours} in {spoken}"):
+            opener = pkg.in_memory(
+                make_server(pkg, STATELESS),
+                revisions=pkg.REVISIONS,
+                tap=partial(note_sent, sent),
+            )
+            async with pkg.connect(
+                opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
+            ) as client:
+                sent.clear()
+                await client.call_tool("slow")
+            declares = any(EXTENSION.encode() in data for data in sent if b"tools/call" in data)
+            assert declares == (spoken == STATELESS)
+
+
+async def test_tasks_pass_through_a_bridge_between_the_core_and_the_extension(pkg: Any) -> None:
+    for ours, theirs in permutations(REVISIONS, 2):
+        with case(f"a client of {ours} and a server of {theirs}"):
+            lost: list[Any] = []
+            async with (
+                open_bridge(pkg, theirs, lost) as opener,
+                pkg.connect(
+                    opener, make_client(pkg, ours), revisions=revisions_of(pkg, ours)
+                ) as client,
+            ):
+                await use_tasks(client, theirs)
+            assert [loss for loss in lost if not loss.harmless] == []
+
+
+async def test_a_bridge_waits_for_tasks_of_the_core_where_the_client_has_none(pkg: Any) -> None:
+    plain = pkg.load(STATELESS).Client()
+    async with (
+        open_bridge(pkg, ABSORBING, []) as opener,
+        pkg.connect(opener, plain, revisions=revisions_of(pkg, STATELESS)) as client,
+    ):
+        assert (await client.call_tool("slow")).text == f"slow in {ABSORBING}"
