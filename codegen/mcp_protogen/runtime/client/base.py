@@ -53,7 +53,6 @@ SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
 Work: TypeAlias = Callable[[], Awaitable[Any]]
 """Answers one question of the server."""
 
-
 ReadAs: TypeAlias = type[T] | TypeAdapter[T]
 """A type that Pydantic can validate, or its adapter."""
 
@@ -228,7 +227,6 @@ class Caller(Protocol):
 
 
 class ClientRuntime(HandlerSet):
-
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
         self.client: Final = owner

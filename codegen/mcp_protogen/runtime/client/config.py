@@ -95,7 +95,6 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-
     model_config = ConfigDict(strict=True)
 
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None

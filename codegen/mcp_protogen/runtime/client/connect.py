@@ -79,7 +79,6 @@ _ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
-
     __name__: str
 
     @property
@@ -87,7 +86,6 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-
     revisions: Iterable[Revision] | None
     options: Options
     negotiated: NegotiatedRevision | None

@@ -148,7 +148,6 @@ class SyncToolClient(_Calls):
 
 
 class _Background:
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._leaving = asyncio.Event()

@@ -21,7 +21,6 @@ _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     }
 )
 
-
 MANY: Final = 10_000
 """The most errors reported about one value, and so the most values that may all be wrong."""
 
@@ -50,7 +49,6 @@ class CallOptions(TypedDict, total=False):
 
 
 class Patience(NamedTuple):
-
     timeout: float
     max_timeout: float
     renewed_by_progress: bool = False
@@ -96,7 +94,6 @@ def has_long_paths(value: Any) -> bool:
 
 
 class SizeLimit(NamedTuple):
-
     size: int
     values: int
 

@@ -130,7 +130,6 @@ AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-
     __slots__ = ()
 
 

@@ -34,7 +34,6 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
 _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
 
-
 LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
 
 

@@ -62,7 +62,6 @@ class Notification(NamedTuple, Generic[P]):
 
 @final
 class Result(NamedTuple, Generic[R]):
-
     id: RequestId
     value: R
 

@@ -37,7 +37,6 @@ class Call(NamedTuple):
 
 
 class Response(NamedTuple):
-
     id: RequestId | None
     result: Any
     error: JSONObject | None = None

@@ -36,7 +36,6 @@ _LONGEST: Final = 80
 # Limits the work that a server can cause: each round validates a value again.
 _MOST_VALUES: Final = 5_000_000
 
-
 Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
 
 

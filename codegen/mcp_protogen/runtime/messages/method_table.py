@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-
 EXTENSIONS: Final = "extensions"
 """The capability with the declared extensions, by identifier."""
 
 
 class Era(NamedTuple):
-
     name: EraName
     opened_by: str
     """The request that the server answers with its capabilities and name."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 class Batch:
-
     def __init__(self, values: list[Any]) -> None:
         self.values = values
 

@@ -53,7 +53,6 @@ _decoder: Final = JSONDecoder()
 
 
 class RepairKind(Enum):
-
     BYTE_ORDER_MARK = "a byte order mark, which is skipped"
     LONE_SURROGATE = "half of a surrogate pair, which is read as U+FFFD"
     SEVERAL_VALUES = "a further message in the same line"

@@ -56,7 +56,6 @@ _log: Final = getLogger(__name__)
 
 
 class Endpoint:
-
     __slots__ = (
         *("_aborted", "_calls", "_on_notification", "_single", "connection", "jobs", "log"),
         *("options", "principal", "request", "sink", "tasks"),

@@ -87,12 +87,10 @@ class Reply(Protocol):
 
     async def release(self) -> None:
         """Complete the HTTP response, if the client can reconnect for later messages."""
-        ...
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-
     request: Request[Any]
     reply: Reply
     open: bool = True

@@ -7,7 +7,6 @@ from ..core.connection_errors import Disconnected
 
 
 class NullSink:
-
     __slots__ = ("_reason",)
 
     full = flooded = False

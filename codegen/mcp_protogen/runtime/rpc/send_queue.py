@@ -25,11 +25,9 @@ class MessageSink(Protocol):
 
         If `unless` is done by then, the message is dropped.
         """
-        ...
 
     def put(self, message: bytes) -> None:
         """Send a message without waiting; it is lost if the connection is."""
-        ...
 
 
 class SendQueue:

@@ -67,7 +67,6 @@ Step: TypeAlias = Ask | Restart | Adopt | Exception
 
 
 class Answered(NamedTuple):
-
     result: object
 
 

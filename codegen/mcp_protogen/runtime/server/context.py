@@ -70,7 +70,6 @@ class _Runtime(Protocol):
 
 
 class _Server(Protocol):
-
     SESSION: ClassVar[type[Any]]
     TABLE: ClassVar[MethodTable]
 
@@ -101,7 +100,6 @@ class Relay(Protocol):
 
 
 class SharedState(Protocol):
-
     network: Network | None
     relay: Relay | None
     """Carries changes to connections of other processes, if there are any."""

@@ -18,7 +18,6 @@ _CAPACITY: Final = 1000
 
 
 class _Pipe:
-
     def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
         self._tap = tap
@@ -70,7 +69,6 @@ class _Pipe:
 
 
 class MemoryTransport:
-
     def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
         self._pipes = incoming, outgoing
         self.hand_over = incoming.hand_over

@@ -311,7 +311,6 @@ class Playback:
 
 
 class _ReplayTransport:
-
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
         self._said = playback.begin()

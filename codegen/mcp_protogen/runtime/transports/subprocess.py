@@ -136,7 +136,6 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-
     def __init__(self, stderr: StandardError, limit: int) -> None:
         self.incoming, self.outgoing = LineProtocol(limit), LineProtocol()
         self.errors = _Errors(stderr)

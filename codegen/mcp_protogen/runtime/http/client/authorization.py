@@ -54,7 +54,6 @@ class Authorizer(Protocol):
 
     async def prepare(self) -> None:
         """Get the state for `headers`, for as long as it takes; an error ends the request."""
-        ...
 
     def refuses(self, exchange: Exchange) -> bool:
         """Note a response; return whether `again` decides what follows."""

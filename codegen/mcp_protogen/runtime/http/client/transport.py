@@ -126,7 +126,6 @@ class RenewableSession:
             self._state.log.warning("%s", error)
 
     async def _listen(self, cursor: Cursor) -> int | None:
-
         def take(event: Event) -> None:
             data = cursor.take_event(event)
             if data is not None:

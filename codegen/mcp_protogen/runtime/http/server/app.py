@@ -46,7 +46,6 @@ from .stateless import StatelessHttp
 
 _log: Final = getLogger(__name__)
 
-
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
@@ -421,7 +420,6 @@ class Stateless(Protocol):
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
-        ...
 
 
 class Running:

@@ -304,7 +304,6 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
 
 @dataclass(eq=False, slots=True)
 class _Incoming:
-
     exchange: HttpExchange
     expected: int
     begun: float

@@ -93,7 +93,6 @@ class Proofs(Protocol):
 
     async def check(self, request: ProofRequest) -> None:
         """Raise `TokenRefused` with `invalid_dpop_proof`, `use_dpop_nonce` or `invalid_token`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

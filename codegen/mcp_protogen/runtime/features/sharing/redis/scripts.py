@@ -21,7 +21,6 @@ class RedisScript(NamedTuple):
 
 _scripts: Final = list[RedisScript]()
 
-
 # Common functions. The first key is the session, or the first box.
 _COMMON: Final = """
 local function place(list, one)
@@ -442,7 +441,6 @@ repeat
 until #keys == 0 or #found > 0
 return found
 """)
-
 
 LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
 """The commands that load all scripts."""
