@@ -6,8 +6,6 @@ it twice; a server for which that matters must check it.
 """
 
 import hmac
-from base64 import urlsafe_b64decode
-from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
@@ -18,7 +16,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from ..core.base64url import base64url
+from ..core.base64url import base64url, base64url_bytes
 from ..core.errors import InvalidParams, LocalError
 from ..core.json import json_text, read_json
 
@@ -81,10 +79,10 @@ class StateSeal:
         if len(text) > _LONGEST:
             raise _refusal()
         try:
-            sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        except (NotBase64, ValueError):
+            sealed = base64url_bytes(text)
+        except ValueError:
             raise _refusal() from None
-        # The decoder accepts several texts for the same bytes; only one is valid.
+        # Only one of the texts for these bytes is valid.
         if base64url(sealed) != text:
             raise _refusal()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]

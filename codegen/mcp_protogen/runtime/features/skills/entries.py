@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -140,7 +139,7 @@ def _bytes(uri: str, content: JSONObject) -> bytes:
     text, blob = content.get("text"), content.get("blob")
     try:
         return text.encode() if isinstance(text, str) else b64decode(blob or "", validate=True)
-    except (UnicodeEncodeError, NotBase64):
+    except ValueError:
         raise UnverifiedSkill("content", uri, "its content is not UTF-8 or base64") from None
 
 
