@@ -289,10 +289,8 @@ class Connection:
     ) -> None:
         lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
-            raise LocalError(
-                f"{spec.method} cannot be sent yet: the connection is in state "
-                f"{self.state.name}"
-            )
+            state = f"the connection is in state {self.state.name}"
+            raise LocalError(f"{spec.method} cannot be sent yet: {state}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
         """Forget the request `id`, and return the cancellation to send, if any."""
@@ -488,12 +486,7 @@ class Connection:
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is already in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Refusal(
-                id,
-                InvalidRequest(
-                    f"{spec.method} is not allowed before the handshake is complete", id=id
-                ),
-            )
+            return Refusal(id, _too_early(spec.method, id))
         requires = spec.requires
         if requires and self.needs is not None:
             requires = self.needs[spec]
@@ -538,9 +531,7 @@ class Connection:
             pending.renew(now)
             return Progressed(params.progress_token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Ignored(
-                InvalidRequest(f"{spec.method} is not allowed before the handshake is complete")
-            )
+            return Ignored(_too_early(spec.method))
         return notification
 
     def _take_cancellation(self, notification: Notification[Any]) -> Event:
@@ -553,3 +544,7 @@ class Connection:
             return Ended(id, notification)
         # Late or unknown: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
+
+
+def _too_early(method: str, id: RequestId | None = None) -> InvalidRequest:
+    return InvalidRequest(f"{method} is not allowed before the handshake is complete", id=id)

@@ -159,9 +159,8 @@ class ClientConnection:
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
-        need = capabilities.unmet(
-            spec.requires, "server", params, self.endpoint.connection.declared
-        )
+        declared = self.endpoint.connection.declared
+        need = capabilities.unmet(spec.requires, "server", params, declared)
         if need is not None:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
@@ -218,11 +217,8 @@ class Caller(Protocol):
     """A feature that sends the requests of a client, such as tasks."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
-
     def note_notification(self, method: str, params: Any) -> None: ...
-
     def wire_feature(self) -> "WireFeature": ...
-
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any: ...
 
 

@@ -371,8 +371,7 @@ def _build_connection(
     options: Options,
 ) -> ClientConnection:
     table, client = view.table, view.handlers.__mcp_runtime__
-    problems = options.of_server.problems("", {"result": adopted.result})
-    if problems:
+    if problems := options.of_server.problems("", {"result": adopted.result}):
         raise InvalidAnswer(problems[0].message, problems)
     result = table.read_result(table.requests[table.era.opened_by], adopted.result)
     result = result if table.carries else result.to_wire()

@@ -71,7 +71,6 @@ class Reply(Protocol):
 
     @property
     def principal(self) -> "Principal | None": ...
-
     @property
     def http_request(self) -> "HttpRequest | None": ...
 
@@ -156,7 +155,7 @@ class Jobs:
 
         Beyond the limit it is refused. Raise exceptions of `before`; a cancelled job raises none.
         """
-        if self.ended or self.working >= self._limit:
+        if self.busy:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)

@@ -41,13 +41,10 @@ class PeerRuntime(Protocol):
 
     @property
     def endpoint(self) -> Endpoint: ...
-
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions, /) -> Any: ...
-
     def request(
         self, spec: RequestSpec[P, Any, A], params: P | None, options: CallOptions, /
     ) -> Awaitable[A]: ...
-
     async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
 

@@ -14,10 +14,8 @@ class MessageSink(Protocol):
 
     @property
     def full(self) -> bool: ...
-
     @property
     def flooded(self) -> bool: ...
-
     async def room(self) -> None: ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:

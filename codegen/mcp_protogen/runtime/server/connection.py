@@ -97,8 +97,7 @@ class BoundServer:
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
         params = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
-        problems = options.of_client.problems("/params", params)
-        if problems:
+        if problems := options.of_client.problems("/params", params):
             raise InvalidParams(problems[0].message, problems, id=event.id)
         declared = table.inward("ClientCapabilities", params["capabilities"])
         self.remember(connection, declared, table.inward("Implementation", params["clientInfo"]))
@@ -426,8 +425,7 @@ async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
 
 
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
-    problems = connection.state.options.of_stream.problems("", {"params": request.raw})
-    if problems:
+    if problems := connection.state.options.of_stream.problems("", {"params": request.raw}):
         raise InvalidParams(problems[0].message, problems)
 
 

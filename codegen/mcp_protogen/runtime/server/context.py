@@ -117,7 +117,6 @@ class OpenConnection(Protocol):
 
     @property
     def server(self) -> _Server: ...
-
     @property
     def state(self) -> SharedState: ...
 
@@ -133,9 +132,7 @@ class OpenConnection(Protocol):
 
     @property
     def middleware(self) -> Sequence[Middleware]: ...
-
     def session(self) -> Any: ...
-
     async def publish(self, method: str, uri: str | None, /) -> None: ...
 
 

@@ -12,7 +12,6 @@ from .claims import unverified_part
 class Verifier(Protocol):
     @property
     def issuer(self) -> str: ...
-
     async def __call__(self, token: str) -> Principal | None: ...
 
 
