@@ -472,11 +472,11 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("record", "relay", "session_messages", "shared", "shared_sessions"),
+                    *("record", "relay", "session_messages", "shared_sessions"),
                     *("shared_worker", "stored_sessions", "worker_messages"),
                 )
             },
-            (("features.sharing.shared", ("Shared",)),),
+            (("features.sharing.shared_sessions", ("Shared",)),),
         )
         for engine in _ENGINES
     ),
