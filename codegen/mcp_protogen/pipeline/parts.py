@@ -153,7 +153,7 @@ CONTENTS: Final = (
                 *("envelope", "extended_table", "lenient_params", "method_table", "reading"),
                 "repairing",
             ),
-            "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
+            "rpc": ("batches", "endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
             "transports": ("base",),
@@ -180,8 +180,7 @@ CONTENTS: Final = (
             ),
         },
         (
-            ("core.connection_errors", ("StatusError",)),
-            ("core.http_request", ("HttpRequest", "Principal")),
+            ("core.http_request", ("HttpRequest", "Principal", "StatusError")),
             ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
             ("server.answers", ("Accepted", "Answer", "Cancelled", "Declined", "Form")),

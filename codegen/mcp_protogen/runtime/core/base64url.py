@@ -9,5 +9,5 @@ def base64url(data: bytes) -> str:
 
 
 def base64url_bytes(text: str) -> bytes:
-    """Return the bytes of such a text; raise `ValueError`. Several texts may mean the same bytes."""
+    """Return the bytes of such a text; raise `ValueError`. Several texts may mean the same."""
     return urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))

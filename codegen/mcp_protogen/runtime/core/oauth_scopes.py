@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any, Final, cast
 
-from .connection_errors import StatusError
 from .errors import INVALID_REQUEST
+from .http_request import StatusError
 
 # Visible ASCII without quotes and backslashes: safe in a header field.
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")

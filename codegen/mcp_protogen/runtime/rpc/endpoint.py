@@ -29,18 +29,7 @@ from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
 from ..messages.reading import Batch, answered_id
-from .jobs import (
-    BUSY,
-    BatchReply,
-    GatheredReply,
-    Job,
-    Jobs,
-    Reply,
-    Serve,
-    SingleReply,
-    Work,
-    deliver,
-)
+from .jobs import BUSY, Job, Jobs, Reply, Serve, SingleReply, Work, deliver
 from .outgoing import PendingCalls
 from .send_queue import MessageSink
 
@@ -131,6 +120,8 @@ class Endpoint:
         except RemoteError as error:
             self._answer_soon(self._handle_event(Refusal(None, error)), self._single)
             return
+        from .batches import BatchReply
+
         reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
@@ -214,6 +205,8 @@ class Endpoint:
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self.check_batch(batch)
+        from .batches import GatheredReply
+
         gathered = GatheredReply(reply)
 
         async def attend(member: Parsed) -> None:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
-from ..core.connection_errors import StatusError
+from ..core.http_request import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared_member

@@ -12,8 +12,7 @@ from math import ceil
 from typing import Any, Final
 
 from ...core import errors
-from ...core.connection_errors import StatusError
-from ...core.http_request import HttpRequest, Principal
+from ...core.http_request import HttpRequest, Principal, StatusError
 from ...core.json import read_json
 from ...core.oauth_scopes import InsufficientScope
 from ...messages.jsonrpc import Call, Parsed
