@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
@@ -27,7 +27,7 @@ from .core.errors import (
 )
 from .core.json import read_json
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import AnyRequest, Capability, NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import AnyRequest, Capability, NotificationSpec, P, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
@@ -36,9 +36,6 @@ from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
 from .rules.lifecycle import MAY_PASS, State
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
@@ -331,8 +328,7 @@ class Connection:
         return 0.0 if pending is None else pending.due - now
 
     def set_paused(self, id: RequestId, paused: bool, now: float) -> None:
-        pending = self._asked.get(id)
-        if pending is not None:
+        if (pending := self._asked.get(id)) is not None:
             pending.set_paused(paused, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:

@@ -22,7 +22,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages.codec import Notification, Request
 from ..messages.jsonrpc import Response
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 _ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
-P = TypeVar("P")
-R = TypeVar("R")
 T = TypeVar("T")
 
 SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
@@ -160,8 +158,7 @@ class ClientConnection:
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         declared = self.endpoint.connection.declared
-        need = capabilities.unmet(spec.requires, "server", params, declared)
-        if need is not None:
+        if (need := capabilities.unmet(spec.requires, "server", params, declared)) is not None:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
@@ -171,8 +168,7 @@ class ClientConnection:
     async def handle(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
-        handler = self.handlers.get(method)
-        if handler is not None:
+        if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
             return self._fit_answer(answer, job) if method == _ELICIT else answer

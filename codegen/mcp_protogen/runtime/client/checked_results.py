@@ -7,7 +7,7 @@ from asyncio import get_running_loop, timeout_at
 from collections.abc import Mapping
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeVar, Unpack, cast
+from typing import Any, Final, Unpack, cast
 
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
@@ -16,12 +16,9 @@ from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
-from ..core.spec import RequestSpec
+from ..core.spec import P, R, RequestSpec
 from .base import ClientBase
 from .tool_results import has_data, pointer_of
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
 

@@ -298,8 +298,7 @@ class Negotiator:
         for message in messages:
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
-            outcome = self._outcome(message, id)
-            if outcome is not None:
+            if (outcome := self._outcome(message, id)) is not None:
                 return outcome
             if isinstance(message, Call) and message.id is not None:
                 text = f"{message.method} must follow the answer to {self._method}"

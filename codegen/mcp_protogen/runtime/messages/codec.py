@@ -19,7 +19,17 @@ from ..core.errors import (
 )
 from ..core.models.base import Validate, validator_of
 from ..core.sendable import Unsendable
-from ..core.spec import AnyRequest, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from ..core.spec import (
+    AnyRequest,
+    CallSpec,
+    ErrorSpec,
+    NotificationSpec,
+    P,
+    R,
+    RequestSpec,
+    Role,
+    Rules,
+)
 from .jsonrpc import (
     Call,
     Malformed,
@@ -33,9 +43,6 @@ from .jsonrpc import (
 )
 from .results import UnknownResultType, result_reader
 from .writing import body_text, params_text
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 

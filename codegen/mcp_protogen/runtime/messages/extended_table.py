@@ -15,13 +15,11 @@ from ..core.json import is_object
 from ..core.models.added_members import Added, narrow_to, with_members
 from ..core.models.base import Validate, validator_of
 from ..core.revision import Revision
-from ..core.spec import AnyRequest, CallSpec, RequestSpec
+from ..core.spec import AnyRequest, CallSpec, R, RequestSpec
 from .codec import SpecT
 from .jsonrpc import write_result
 from .method_table import MethodTable
 from .writing import body_text
-
-R = TypeVar("R")
 
 _RESULT_TYPE: Final = "resultType"
 

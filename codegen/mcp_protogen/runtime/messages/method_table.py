@@ -6,19 +6,18 @@ All differences that follow from the era of a revision are fields of `Era`.
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
-from ..core.spec import AnyRequest, EraName, NotificationSpec, Part, RequestSpec, Role
+from ..core.spec import AnyRequest, EraName, NotificationSpec, Part, R, RequestSpec, Role
 from .codec import MessageCodec, Result, spec_for_sender
 from .jsonrpc import Response
 
 if TYPE_CHECKING:
     from ..core.extensions import ClaimedResult, Extension
 
-R = TypeVar("R")
 
 EXTENSIONS: Final = "extensions"
 """The capability with the declared extensions, by identifier."""

@@ -90,8 +90,7 @@ def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair
     try:
         values, at = _read_several(text.decode())
     except (ValueError, RecursionError):
-        word = _NUMBER_WORD.match(text)
-        if word is not None:
+        if (word := _NUMBER_WORD.match(text)) is not None:
             place = word.start(1) + len(data) - len(text)
             reason = f"{word[1].decode()} is not JSON (at byte {place})"
         raise unreadable(reason, data) from None

@@ -8,7 +8,7 @@ Notifications are handled in order, before answers that came later.
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..connection import (
     Cancellation,
@@ -23,7 +23,7 @@ from ..connection import (
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
 from ..core.options import Options
-from ..core.spec import NotificationSpec
+from ..core.spec import NotificationSpec, P
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
@@ -36,8 +36,6 @@ from .send_queue import MessageSink
 if TYPE_CHECKING:
     from ..core.http_request import Principal
 
-P = TypeVar("P")
-R = TypeVar("R")
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
 
@@ -175,8 +173,7 @@ class Endpoint:
         return None
 
     def handle_notification(self, notification: Notification[Any]) -> None:
-        work = self._on_notification(notification)
-        if work is not None:
+        if (work := self._on_notification(notification)) is not None:
             self.jobs.run_beside(work, notification.spec.method)
 
     def _answer_soon(self, data: bytes | None, reply: Reply) -> None:

@@ -7,13 +7,10 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
 from ..core.errors import InvalidAnswer, LocalError
 from ..core.models.base import member_at
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ..core.spec import A, AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
 
-P = TypeVar("P")
-R = TypeVar("R")
-A = TypeVar("A")
 T = TypeVar("T")
 
 _ASKING: Final = frozenset({"may_require_input", "task_augmentable"})

@@ -17,8 +17,7 @@ def require(
     method: str, needs: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> None:
     """Raise `MissingCapability` unless `method` meets its `needs`."""
-    need = unmet(needs, sender, params, declared)
-    if need is not None:
+    if (need := unmet(needs, sender, params, declared)) is not None:
         raise _unmet_error(method, need)
 
 

@@ -151,8 +151,7 @@ class ServerRuntime(HandlerSet):
 
         alive = {id(relay.engine): relay for relay in relays if not relay.loop.is_closed()}
         for relay in alive.values():
-            session = relays[relay]
-            if session is not None:
+            if (session := relays[relay]) is not None:
                 yield relay, PublishedChange(method=method, uri=uri, session=session)
                 continue
             name, revision = self.identity()["name"], self.owner.TABLE.revision

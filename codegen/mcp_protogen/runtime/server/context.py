@@ -7,7 +7,7 @@ log entries of a request stop when it is answered or cancelled.
 from asyncio import AbstractEventLoop, Task, get_running_loop
 from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -35,7 +35,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from .sealed_state import StateSeal
     from .thread_waits import ThreadWaits
 
-P = TypeVar("P")
-R = TypeVar("R")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()

@@ -32,8 +32,7 @@ class _Connection(OpenConnection, Protocol):
 async def change_subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    handler = handlers.get(method)
-    if handler is not None:
+    if (handler := handlers.get(method)) is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
         # The server's revision may lack params with a URI.
         params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
@@ -122,8 +121,7 @@ class ListenStreams:
     def close(self) -> None:
         endpoint = self._connection.endpoint
         for id, end in self._ends.items():
-            data = endpoint.connection.end(id, "the server is shutting down")
-            if data is not None:
+            if (data := endpoint.connection.end(id, "the server is shutting down")) is not None:
                 endpoint.sink.put(data)
             if not end.done():
                 end.set_result(None)

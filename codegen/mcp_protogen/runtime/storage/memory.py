@@ -145,8 +145,7 @@ class MemorySessions:
         self._sessions.move_to_end(key)
 
     async def leave(self, key: str, worker: str) -> None:
-        session = self._sessions.get(key)
-        if session is not None:
+        if (session := self._sessions.get(key)) is not None:
             session.copies.discard(worker)
             if session.owner == worker:
                 session.owner = None

@@ -122,8 +122,7 @@ class _Reader:
             if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
                 self._add_request(Exchange(method, params, id, entry.connection))
         elif method is None:
-            exchange = self._open.pop(_id_key(id), None)
-            if exchange is not None:
+            if (exchange := self._open.pop(_id_key(id), None)) is not None:
                 exchange.steps.append(message)
         else:
             self._owner(method, params).steps.append(message)

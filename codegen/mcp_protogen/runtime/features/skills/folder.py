@@ -243,8 +243,7 @@ class ServesSkills:
         return _result(self, _RESOURCES, {**whole, "resources": [*whole["resources"], *own]})
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
-        content = self.skills.content(params.uri)
-        if content is not None:
+        if (content := self.skills.content(params.uri)) is not None:
             return _result(self, _READ, {"contents": [content]})
         bases: Any = super()
         try:

@@ -127,8 +127,7 @@ class RenewableSession:
 
     async def _listen(self, cursor: Cursor) -> int | None:
         def take(event: Event) -> None:
-            data = cursor.take_event(event)
-            if data is not None:
+            if (data := cursor.take_event(event)) is not None:
                 self._state.inbox.put(data)
 
         try:

@@ -324,8 +324,7 @@ class HttpApp:
             if not methods:
                 raise HttpRefusal(404, "Not found; see HttpOptions.path")
             return self._other_method(exchange, methods)
-        method = self._preflight(exchange)
-        if method is not None:
+        if (method := self._preflight(exchange)) is not None:
             return self._other_method(exchange, [method])
         return partial(route.serve, state)
 

@@ -93,8 +93,7 @@ def _refusal(answer: Fetched) -> AuthorizationError:
     # A busy or broken server has not judged the grant.
     if answer.status == 429 or answer.status >= 500:
         return Unreachable(f"The token endpoint answered with the status {answer.status}")
-    known = error_in(answer.body[:_LARGEST])
-    if known is not None:
+    if (known := error_in(answer.body[:_LARGEST])) is not None:
         return known
     return AuthorizationError(f"The token endpoint answered with the status {answer.status}")
 

@@ -100,8 +100,7 @@ class TokenCache:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        found = self._find(key, now)
-        if found is not None:
+        if (found := self._find(key, now)) is not None:
             return found
         try:
             principal = await verify(token)
