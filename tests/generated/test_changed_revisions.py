@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.package import Package
 from support import missing, tables
 from support.generating import require_importable
-from support.revisions import STATELESS
+from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.running import Run
 from support.unit import schemas
 
@@ -56,15 +56,14 @@ def rename(definitions: Json, old: str, new: str) -> None:
     definitions.update(json.loads(text.replace(f"$defs/{old}", f"$defs/{new}")))
 
 
-def content_of(change: Change) -> bytes:
-    document = json.loads(read_snapshot(STATELESS))
+def content_of(change: Change, revision: str = STATELESS) -> bytes:
+    document = json.loads(read_snapshot(revision))
     change(document["$defs"])
     return json.dumps(document).encode()
 
 
-def make(content: bytes) -> Package:
-    options = GenerationOptions((REVISION,), {REVISION: GivenFile(FILE, content)})
-    return generate(options)
+def make(content: bytes, name: str = REVISION, *others: str) -> Package:
+    return generate(GenerationOptions((name, *others), {name: GivenFile(FILE, content)}))
 
 
 def failed_steps(change: Change) -> list[Problem]:
@@ -112,9 +111,9 @@ async def greet(name: str) -> str:
     return f"Hello, {name}"
 
 
-async def use(package: Any) -> None:
+async def use(package: Any, name: str = REVISION) -> None:
     """Make the usual calls, without more arguments than before."""
-    module = package.load(REVISION)
+    module = package.load(name)
     app = module.App("greeter")
     app.tool(greet)
     async with package.connect_in_memory(module.Client(), app) as client:
@@ -203,3 +202,26 @@ def test_made_revision_is_served(name: str, tmp_path: Path) -> None:
     assert require_importable(package, [REVISION]) == ()
     with schemas.import_package(package, tmp_path, "made") as imported:
         asyncio.run(use(imported))
+
+
+def remove_tasks(definitions: Json) -> None:
+    for name in [name for name in definitions if "Task" in name]:
+        del definitions[name]
+    for definition in definitions.values():
+        definition.get("properties", {}).pop("task", None)
+        if "anyOf" in definition:
+            arms = definition["anyOf"]
+            definition["anyOf"] = [arm for arm in arms if "Task" not in arm.get("$ref", "")]
+    for role in ("ClientCapabilities", "ServerCapabilities"):
+        del definitions[role]["properties"]["tasks"]
+
+
+def test_edited_schema_keeps_its_name_and_its_neighbours(tmp_path: Path) -> None:
+    # Our patches, facts and translation rules are about tasks too.
+    package = make(content_of(remove_tasks, OLD), OLD, HANDSHAKE[-2], STATELESS)
+    assert {problem.level for problem in package.warnings} == {Level.WARNING}
+    assert require_importable(package, [OLD]) == ()
+    with schemas.import_package(package, tmp_path, "edited") as imported:
+        requests = imported.load(OLD).methods.REQUESTS
+        assert not [name for name in requests if name.startswith("tasks/")]
+        asyncio.run(use(imported, OLD))
