@@ -143,17 +143,18 @@ def compared_source(
 
 def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
     """Return a source adapted to a schema other than the pinned one, with notes."""
-    if source.facts.inherited:
+    if source.facts.origin != source.facts.revision:
         return source, tuple(sources.inherited_notice(source))
     # Patches and methods are found by the words of the pinned schema.
-    known = sources.load_pinned(source.facts.revision, schema_folder()).schema
-    schema = reword(source.schema, known)
-    mended = patch_fit.apply_fitting(schema, source.patches, source.patches_place)
+    pinned = sources.load_pinned(source.facts.revision, schema_folder())
+    schema = reword(source.schema, pinned.schema)
+    mended = patch_fit.apply_fitting(schema, pinned.patches, pinned.patches_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)
     borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
-    return replace(source, schema=schema, patches=mended.entries, facts=borrowed), mended.notes
+    adapted = replace(source, schema=schema, patches=mended.entries, facts=borrowed, notes=())
+    return adapted, mended.notes
 
 
 def without_tried_facts(source: RevisionSource) -> RevisionSource:

@@ -35,11 +35,13 @@ class Facts:
     document: Json
     origin: str
     """The revision with these facts: itself, or another one if it has none."""
+    edited: bool = False
+    """Whether the schema is one of the user that differs from the pinned one."""
 
     @property
     def inherited(self) -> bool:
-        """Return whether the facts are those of another revision."""
-        return self.origin != self.revision
+        """Return whether the facts are about another schema than that of the revision."""
+        return self.edited or self.origin != self.revision
 
     @property
     def era(self) -> Era:
@@ -158,16 +160,18 @@ def origin_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | N
     return _best_origin(revision, schema, eras, folder, pins)
 
 
-def facts_for(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
+def facts_for(
+    folder: Path, revision: str, schema: Mapping[str, Any], *, edited: bool = False
+) -> Facts:
     """Return the facts that apply to a revision, its own or others; raise `ProblemError`."""
     origin = origin_of(folder, revision, schema)
     if origin is None:
         message = f"{revision} has no facts, and no other revision has facts to use"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
-    document = load(folder, origin).document
-    if origin != revision:
-        document = as_shown(folder, document, schema)
-    return Facts(revision, document, origin)
+    found = Facts(revision, load(folder, origin).document, origin, edited)
+    if not found.inherited:
+        return found
+    return replace(found, document=as_shown(folder, found.document, schema))
 
 
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:

@@ -88,6 +88,8 @@ class Translation:
     open_names: tuple[str, ...] = ()
     place: str = ""
     """The file, as problems name it."""
+    edited: bool = False
+    """Whether one end has a schema of the user, and the rules are ours, about the pinned one."""
 
 
 def place_of(revision: str) -> str:
@@ -187,7 +189,8 @@ def steps_between(
         step = step or Translation(_origin(folder, at, options), at, {}, (), ())
         between = [revision for revision in known if older <= revision < at]
         before = step.older if step.older in between else max(between)
-        steps.append(replace(step, older=before))
+        edited = file is None and not options.schemas.keys().isdisjoint((before, at))
+        steps.append(replace(step, older=before, edited=edited))
         at = before
     return tuple(reversed(steps))
 

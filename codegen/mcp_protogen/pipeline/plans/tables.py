@@ -80,7 +80,8 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> Pair
     up, found = _direction(older, newer, "up", step)
     down, more = _direction(newer, older, "down", step)
     problems = [*found, *more]
-    problems += (*find_wrong_names(older, newer, step), *find_open_names(step))
+    problems += find_open_names(step)
+    problems += () if step.edited else find_wrong_names(older, newer, step)
     if problems:
         raise ProblemError(*problems)
     return PairTables(older, newer, up, down)
@@ -187,10 +188,13 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
 
 
 def _unfit(walk: Walk) -> Iterator[UnfitAction]:
-    """Yield the actions that cannot be done, or have no effect."""
+    """Yield the actions that cannot be done, or have no effect.
+
+    The latter are harmless where a schema was edited: what they are about is gone.
+    """
     yield from walk.unfit
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    for action in walk.actions.idle():
+    for action in () if walk.actions.step.edited else walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
 
 
