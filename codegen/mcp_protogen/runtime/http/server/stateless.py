@@ -134,14 +134,15 @@ class StatelessHttp:
 
     def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
         """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
+        text = None if value is None else _decode(value, is_ours(field))
         if value is None:
             differs = field.policy == "both"
         elif field.policy == "header_wins":
-            differs = False
-            cast(dict[str, Any], call.meta)[field.path[-1]] = _decode(value, is_ours(field))
+            differs = text is None
+            cast(dict[str, Any], call.meta)[field.path[-1]] = text
         else:
             said = value_at(call.message, field.path)
-            differs = isinstance(said, str) and _decode(value, is_ours(field)) != said
+            differs = isinstance(said, str) and text != said
         if differs:
             place = "/".join(map(escape_step, field.path))
             raise self._mismatch(f"{field.header.title()} differs from /{place}", call)
