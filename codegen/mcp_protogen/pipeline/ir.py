@@ -307,7 +307,7 @@ class MetaKeyIR:
 
     Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
     of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
-    for an array of these, and `{}` for an object of them.
+    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it.
     """
 
     key: str
@@ -317,6 +317,7 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+    varies: bool = False
 
     @property
     def item_type(self) -> str:

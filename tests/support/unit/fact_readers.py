@@ -58,6 +58,15 @@ _FIELD: Final[Json] = {
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
     "errors": {"-32990": _LIMITED},
+    "meta_keys": {
+        "x-one": {
+            "on": ["request"],
+            "type": "string",
+            "required": False,
+            "varies": True,
+            **_SOURCE,
+        }
+    },
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD}},
     "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
 }

@@ -142,6 +142,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             required=fact["required"],
             source=fact["source"],
             of=tuple(fact.get("of", ())),
+            varies=fact.get("varies", False),
         )
         for key, fact in sorted(facts.items())
     )

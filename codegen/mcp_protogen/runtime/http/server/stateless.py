@@ -66,6 +66,8 @@ class StatelessHttp:
             await exchange.respond(202)
             return
         connection, facts = self._check_call(exchange, message)
+        if facts.vary:
+            exchange.add(lambda _: facts.vary)
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
