@@ -59,7 +59,8 @@ FACTS: Final[Json] = {
                 "level": "MAY",
                 "repeats": {"meta": CONTENT, "policy": "if_present"},
                 **PAGE,
-            }
+            },
+            "cache-control": {"level": "MUST", "when": "failed", "value": "no-store", **PAGE},
         },
     },
     "meta_keys": {
@@ -319,16 +320,20 @@ def test_web_pages_may_send_and_read_the_header_fields_of_the_revisions_served(
     asyncio.run(main())
 
 
-def test_an_answer_names_the_header_fields_on_which_results_depend(package: Any) -> None:
+def test_a_response_says_on_which_header_fields_it_depends_and_to_keep_no_error(
+    package: Any,
+) -> None:
     async def main() -> None:
         async with connection(package) as (site, client):
             await client.call_tool("any")
-            for headers, status in (({}, 200), ({"mcp_method": "x"}, 409)):
+            rows: list[tuple[Json, int]] = [({}, 200), ({"mcp_method": "x"}, 409)]
+            for headers, status in rows:
                 with case(headers):
                     answer = await site.again("tools/call", **headers)
-                    vary = answer.headers["vary"].split(", ")
                     assert answer.status_code == status
-                    assert ("accept-language" in vary) == (status == 200)
+                    assert "accept-language" in answer.headers["vary"].split(", ")
+                    kept = answer.headers.get("cache-control")
+                    assert kept == (None if status == 200 else "no-store")
 
     asyncio.run(main())
 

@@ -338,7 +338,8 @@ class LeniencyIR:
 class RulesIR:
     """The rules for sending messages of a revision.
 
-    `headers` are those of all requests, `answer_headers` those of answers.
+    `headers` are those of all requests, `answer_headers` those of answers. Responses with the
+    status of an error have `error_headers`, each with its value.
     """
 
     receive_batches: bool
@@ -353,6 +354,7 @@ class RulesIR:
     leniency: tuple[LeniencyIR, ...]
     headers: tuple[HeaderFieldIR, ...] = ()
     answer_headers: tuple[HeaderFieldIR, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

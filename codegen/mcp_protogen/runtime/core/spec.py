@@ -170,7 +170,7 @@ class Rules(NamedTuple):
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
     `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. Results
     depend on the keys `varying` of `_meta`. All requests have `headers`, all answers
-    `answer_headers`.
+    `answer_headers`, and responses with the status of an error `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -190,3 +190,4 @@ class Rules(NamedTuple):
     varying: tuple[str, ...] = ()
     headers: tuple[HeaderField, ...] = ()
     answer_headers: tuple[HeaderField, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()

@@ -134,12 +134,10 @@ class HttpFacts:
         self.table: Final = table
         self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
-        self.vary: Final = [
-            (b"vary", field.header.encode())
-            for field in self.common
-            if field.path[-1] in self.rules.varying
-        ]
-        """The header fields of answers that name those on which results depend."""
+        varying, failed = self.rules.varying, self.rules.error_headers
+        vary = [("vary", field.header) for field in self.common if field.path[-1] in varying]
+        self.added: Final = [[*vary, *more] for more in ((), failed)]
+        """The header fields that responses have in addition, without and with an error."""
         self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
         codes = {error.name: code for code, error in table.errors.items()}

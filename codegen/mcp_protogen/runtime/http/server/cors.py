@@ -11,7 +11,7 @@ from typing import Final
 
 from ...messages.codec import MessageCodec
 from .. import headers
-from .asgi import Field, HttpExchange, Scope
+from .asgi import Field, HttpExchange, Message, Scope
 
 # A client probes with the method and its newest revision, before it knows that of the server.
 _SENT: Final = (
@@ -74,9 +74,9 @@ class CrossOrigin:
         if cors.credentials:
             self._usual.append((b"access-control-allow-credentials", b"true"))
 
-    def response_fields(self, scope: Scope, listed: Iterable[Field]) -> Iterable[Field]:
+    def response_fields(self, scope: Scope, start: Message) -> Iterable[Field]:
         origin: bytes | None = dict(scope["headers"]).get(_ORIGIN)
-        if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
+        if any(name.lower() == _ALLOW_ORIGIN for name, _ in start.get("headers", ())):
             return  # An application beside the endpoint handles it.
         yield b"vary", _ORIGIN
         if origin is not None and self._allows(origin):
