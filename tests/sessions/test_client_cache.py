@@ -120,7 +120,7 @@ async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
             rest = size - len(reading(uri).to_json()) - len(read_result(uri, "").to_json())
             return read_result(uri, "x" * rest)
 
-        await cache.request(None, spec, reading(uri), request)
+        await cache.request(None, mcp.Client.TABLE.rules, spec, reading(uri), request)
 
     uris = [f"a://{number}" for number in range(8)]
     for uri in uris * 2:
@@ -184,6 +184,29 @@ async def test_a_change_makes_stale_what_it_is_about() -> None:
         await twice(client)
         assert server.asked[4:] == [*EACH, "call"]
         listening.cancel()
+
+
+async def test_a_changed_list_is_found_by_the_capability_of_its_method() -> None:
+    table, asked, cache = mcp.Client.TABLE, list[str](), pkg.Cache()
+    plain = table.requests["tools/list"]
+    members: dict[str, Any] = {"requires": plain.requires, "traits": plain.traits}
+    spec: Any = type(plain)(
+        "tools/all",
+        senders=plain.senders,
+        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        **members,
+    )
+
+    async def request() -> m.ListToolsResult:
+        asked.append("tools/all")
+        return m.ListToolsResult(tools=[], ttl_ms=MINUTE, cache_scope="public")
+
+    for change, number in (("prompts", 1), ("tools", 2)):
+        await cache.request(None, table.rules, spec, None, request)
+        notification = table.notifications[f"notifications/{change}/list_changed"]
+        cache.remove_stale([spec], notification, None)
+        await cache.request(None, table.rules, spec, None, request)
+        assert len(asked) == number
 
 
 async def test_result_in_flight_during_change_is_not_cached() -> None:

@@ -307,7 +307,7 @@ class MetaKeyIR:
 
     Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
     of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
-    for an array of these, and `{}` for an object of them.
+    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it.
     """
 
     key: str
@@ -317,6 +317,7 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+    varies: bool = False
 
     @property
     def item_type(self) -> str:
@@ -337,7 +338,8 @@ class LeniencyIR:
 class RulesIR:
     """The rules for sending messages of a revision.
 
-    `headers` are those of all requests, `answer_headers` those of answers.
+    `headers` are those of all requests, `answer_headers` those of answers. Responses with the
+    status of an error have `error_headers`, each with its value.
     """
 
     receive_batches: bool
@@ -352,6 +354,7 @@ class RulesIR:
     leniency: tuple[LeniencyIR, ...]
     headers: tuple[HeaderFieldIR, ...] = ()
     answer_headers: tuple[HeaderFieldIR, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,20 @@ _FIELD: Final[Json] = {
     "repeats": {"meta": "traceparent", "policy": "if_present"},
     **_SOURCE,
 }
+_VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
     "errors": {"-32990": _LIMITED},
-    "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD}},
+    "meta_keys": {
+        "x-one": {
+            "on": ["request"],
+            "type": "string",
+            "required": False,
+            "varies": True,
+            **_SOURCE,
+        }
+    },
+    "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
     "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
 }
 

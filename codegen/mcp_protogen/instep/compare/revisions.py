@@ -192,6 +192,7 @@ def facts_origin(given: GivenFile) -> str:
 
 
 _SITUATIONS: Mapping[str, str] = {
+    "failed": "the status is that of an error, with the value {value}",
     "in_session": "the server has given one",
     "refused": "access is refused",
     "restricted": "access is restricted",
@@ -229,6 +230,6 @@ def _header(name: str, direction: str, entry: Json, methods: Mapping[str, Json])
     ]
     if in_methods:
         parts.append(f"the method is {' or '.join(in_methods)}")
-    when = " or ".join(parts) or _SITUATIONS.get(entry.get("when") or "", "")
+    when = " or ".join(parts) or _SITUATIONS.get(entry.get("when") or "", "").format_map(entry)
     whole = f"{repeats['member']} ({policy})" if "member" in repeats else ""
     return Header(name, direction, entry["level"], when, entry["source"], bool(parts), whole)

@@ -186,6 +186,9 @@ def _headers(facts: Facts) -> Iterator[Finding]:
             if key is not None and kind not in keys.get(key, {}).get("on", ()):
                 message = f"{key} is no key in the _meta of a {kind}"
                 yield "facts-disagree", message, f"{place}/repeats", "see meta_keys"
+            elif "value" in fact and (direction == "request" or facts.era != "stateless"):
+                message = "only responses of stateless revisions get a header field by its value"
+                yield "facts-disagree", message, f"{place}/value", "remove it"
             elif repeats is not None and not _compares_headers(facts):
                 yield "facts-disagree", _COMPARED, f"{place}/repeats", "see errors and lifecycle"
 

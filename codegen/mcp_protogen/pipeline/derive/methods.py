@@ -47,6 +47,7 @@ def rules(context: Context) -> RulesIR:
     result_type: Json = facts.get("result_type", {})
     headers: Json = context.facts.document.get("headers", {})
     sent: Json = headers.get("request", {})
+    answered: Json = headers.get("response", {})
     return RulesIR(
         receive_batches=facts["batching"]["receive"],
         send_batches=facts["batching"]["send"],
@@ -59,7 +60,10 @@ def rules(context: Context) -> RulesIR:
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
         headers=tuple(_header_fields(sent, ("params", "_meta"))),
-        answer_headers=tuple(_header_fields(headers.get("response", {}), ("_meta",))),
+        answer_headers=tuple(_header_fields(answered, ("_meta",))),
+        error_headers=tuple(
+            (header, fact["value"]) for header, fact in sorted(answered.items()) if "value" in fact
+        ),
     )
 
 
@@ -142,6 +146,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             required=fact["required"],
             source=fact["source"],
             of=tuple(fact.get("of", ())),
+            varies=fact.get("varies", False),
         )
         for key, fact in sorted(facts.items())
     )

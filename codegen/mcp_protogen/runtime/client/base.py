@@ -234,9 +234,13 @@ class ClientRuntime(HandlerSet):
         self._connection = connection
         if self.caller is not None:
             self.caller.adopt(connection)
-        self._request, self._notify = connection.request, connection.endpoint.notify
+        request, self._notify = connection.request, connection.endpoint.notify
+        if self.owner.TABLE.rules.varying:
+            # Middleware may add what results depend on.
+            request = partial(self._ask_cached, request)
+        self._request = request
         if middleware := self.middleware():
-            self._request = partial(self._through, middleware, connection.request)
+            self._request = partial(self._through, middleware, request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
             core = connection.endpoint.connection
             core.ids = note_ids(core.ids)
@@ -308,16 +312,26 @@ class ClientRuntime(HandlerSet):
     def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> Awaitable[R]:
-        if self.cache is None:
+        if self.cache is None or self.owner.TABLE.rules.varying:
             return self._request(spec, params, options)
         # Cached results send nothing, so middleware does not see them.
-        request = partial(self._request, spec, params, options)
-        return self.cache.request(self.connection.mark, spec, params, request)
+        return self._ask_cached(self._request, spec, params, options)
+
+    def _ask_cached(
+        self, send: SendRequest, spec: AnyRequest, params: Any, options: CallOptions
+    ) -> Awaitable[Any]:
+        request = partial(send, spec, params, options)
+        if self.cache is None:
+            return request()
+        rules = self.owner.TABLE.rules
+        return self.cache.request(self.connection.mark, rules, spec, params, request)
 
     def note_notification(self, method: str, params: Any) -> None:
         self.tool_list_changes += method == _TOOLS_CHANGED
-        if self.cache is not None:
-            self.cache.remove_stale(method, declared_member(params, "uri"))
+        spec = self.owner.TABLE.notifications.get(method)
+        if self.cache is not None and spec is not None:
+            requests = self.owner.TABLE.requests.values()
+            self.cache.remove_stale(requests, spec, declared_member(params, "uri"))
         if self.caller is not None:
             self.caller.note_notification(method, params)
 
@@ -383,8 +397,7 @@ class ClientBase(Peer, Handlers):
 
     @cache.setter
     def cache(self, cache: "Cache | None") -> None:
-        results: list[Any] = [spec.results[0] for spec in self.TABLE.requests.values()]
-        if not any("ttl_ms" in result.__pydantic_fields__ for result in results):
+        if not any("cacheable" in spec.traits for spec in self.TABLE.requests.values()):
             raise LocalError(f"revision {self.TABLE.revision} has no cache hints in results")
         self.__mcp_runtime__.cache = cache
 

@@ -192,6 +192,7 @@ class Negotiator:
         negotiation = Negotiation(
             self._views.offer,
             prior,
+            (self._views[revision].table.wire for revision in self._views.offer.stateless),
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )

@@ -167,8 +167,9 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
-    `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. All
-    requests have `headers`, all answers `answer_headers`.
+    `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. Results
+    depend on the keys `varying` of `_meta`. All requests have `headers`, all answers
+    `answer_headers`, and responses with the status of an error `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -185,5 +186,7 @@ class Rules(NamedTuple):
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"
     next_cursor: str = "nextCursor"
+    varying: tuple[str, ...] = ()
     headers: tuple[HeaderField, ...] = ()
     answer_headers: tuple[HeaderField, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()

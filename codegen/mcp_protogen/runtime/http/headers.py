@@ -131,9 +131,13 @@ class HttpFacts:
 
     def __init__(self, table: MessageCodec) -> None:
         self.rules: Final = table.rules
-        self._table = table
+        self.table: Final = table
         self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
+        varying, failed = self.rules.varying, self.rules.error_headers
+        vary = [("vary", field.header) for field in self.common if field.path[-1] in varying]
+        self.added: Final = [[*vary, *more] for more in ((), failed)]
+        """The header fields that responses have in addition, without and with an error."""
         self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
         codes = {error.name: code for code, error in table.errors.items()}
@@ -142,7 +146,7 @@ class HttpFacts:
 
     def status_and_delay(self, error: Mapping[str, Any]) -> tuple[int, float | None]:
         """Return the status of an error, and the seconds until the request may be repeated."""
-        spec = self._table.errors.get(error["code"])
+        spec = self.table.errors.get(error["code"])
         if spec is None:
             return 200, None
         member, unit = spec.retry or ("", "")
@@ -151,7 +155,7 @@ class HttpFacts:
         return spec.status, delay / (1000 if unit == "ms" else 1) if is_time else None
 
     def of_method(self, method: str) -> tuple[HeaderField, ...]:
-        spec = self._table.requests.get(method)
+        spec = self.table.requests.get(method)
         return (*self.common, *(spec.headers if spec else ()))
 
     def request_fields(self, method: str, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

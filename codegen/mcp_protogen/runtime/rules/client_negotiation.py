@@ -16,8 +16,9 @@ revision or fails. Its rules:
 * Only a revision of the offer is ever adopted, and nothing is tried twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected, HttpError, NegotiationError, RequestTimeout
@@ -30,6 +31,7 @@ from ..core.errors import (
 )
 from ..core.json import is_array, is_object
 from ..core.spec import EraName
+from ..messages.codec import MessageCodec
 from ..messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
@@ -73,21 +75,34 @@ class Answered(NamedTuple):
 Outcome: TypeAlias = Answered | Exception
 """Errors other than `McpError` and `Disconnected` say why there is no answer."""
 
-# On stdio -32020 does not show the stateless era: it is about headers (basic, "Error Codes").
-_MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
-MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
+_UNSUPPORTED: Final = "UNSUPPORTED_PROTOCOL_VERSION"
+_MISMATCH: Final = "HEADER_MISMATCH"
+_MODERN: Final = {
+    UNSUPPORTED_VERSION: _UNSUPPORTED,
+    MISSING_CLIENT_CAPABILITY: "MISSING_REQUIRED_CLIENT_CAPABILITY",
+    HEADER_MISMATCH: _MISMATCH,
+}
+
+
+def modern_errors(tables: Iterable[MessageCodec]) -> Mapping[int, str]:
+    """Return the errors that show the stateless era, by code: those of 2026-07-28 and of tables."""
+    errors = (error for table in tables for error in table.errors.values())
+    names = _MODERN.values()
+    return _MODERN | {error.code: error.name for error in errors if error.name in names}
 
 
 class Negotiation:
     """The negotiation with one server, within `offer`; `known` is an earlier result.
 
-    `restartable` is whether a new connection restarts the server.
+    `tables` are those of the stateless revisions. `restartable` is whether a new connection
+    restarts the server.
     """
 
     def __init__(
         self,
         offer: Offer,
         known: NegotiatedRevision | None = None,
+        tables: Iterable[MessageCodec] = (),
         *,
         over_http: bool = False,
         restartable: bool = False,
@@ -97,7 +112,7 @@ class Negotiation:
         self._offer = offer
         self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
-        self._modern_errors = MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
+        self._tables = tables
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""
@@ -107,6 +122,12 @@ class Negotiation:
         self._restarted = False
         self._probed_again = False
         self._server_failure: HttpError | None = None
+
+    @cached_property
+    def _modern_errors(self) -> Mapping[int, str]:
+        # On stdio there are no headers to differ (basic, "Error Codes").
+        errors = modern_errors(self._tables).items()
+        return {code: name for code, name in errors if self._over_http or name != _MISMATCH}
 
     @property
     def silence_means_old(self) -> bool:
@@ -197,7 +218,7 @@ class Negotiation:
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
     def _correct_version(self, error: McpError, supported: Sequence[str]) -> Step:
-        if error.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
+        if self._modern_errors[error.code] != _UNSUPPORTED:
             # The client has declared all its capabilities, and its fields repeat its message.
             return error
         # Behind one URL there may be several servers that support different revisions: there, each

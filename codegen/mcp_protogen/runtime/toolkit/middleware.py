@@ -159,7 +159,8 @@ class ResultCache:
             return await next(call)
         wire = call.params.to_wire()
         wire.pop("_meta", None)
-        key = call.method, call.revision, call.principal_id, json_text(wire)
+        asked = json_text([wire, *map(call.meta.get, call.session.TABLE.rules.varying)])
+        key = call.method, call.revision, call.principal_id, asked
         version: int = call.session.__mcp_runtime__.changes
         entry = self._kept.get(key)
         if entry is None or entry.until <= monotonic() or entry.version != version:

@@ -222,7 +222,7 @@ class Mount(ABC):
         except McpError as error:
             if not is_object(error.data) or error.data.get("uri") != inner_key:
                 raise
-            raise McpError(error.code, error.message, {**error.data, "uri": key}) from error
+            raise error.with_code(error.code, {**error.data, "uri": key}) from error
         if inner_key == key:
             return result
         members = {"contents", "content", "messages", "resource"}

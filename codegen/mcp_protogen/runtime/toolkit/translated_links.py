@@ -149,8 +149,5 @@ class TranslatedLink(Link):
             result = await super().run(run, method, context, given)
         except McpError as error:
             code = table.code_to_send(method, error.code)
-            if code == error.code:
-                # It may carry more than its code, such as a status over HTTP.
-                raise
-            raise McpError(code, error.message, error.data) from error
+            raise error.with_code(code, error.data) from error
         return context.carried_out(method, result)

@@ -14,7 +14,7 @@ from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
-from ...rules.client_negotiation import MODERN_OVER_HTTP
+from ...rules.client_negotiation import modern_errors
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -55,9 +55,10 @@ def refusal_of(
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
+    is_modern = code in modern_errors([facts.table])
     opening = message.method in (DISCOVER, INITIALIZE)
     # A failing server is stateless only if its error is of that era.
-    failed = reply.status >= 500 and code not in MODERN_OVER_HTTP
+    failed = reply.status >= 500 and not is_modern
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
     repair: Literal["session", "headers", "legacy_sse"] | None = None
@@ -68,7 +69,7 @@ def refusal_of(
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
-        and code not in MODERN_OVER_HTTP
+        and not is_modern
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"

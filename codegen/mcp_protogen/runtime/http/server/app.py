@@ -136,7 +136,9 @@ class HttpApp:
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
-            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
+            known = [revision.load().methods.TABLE for revision in revisions or ()]
+            tables = known or [server.TABLE for server in servers]
+            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call, tables)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
         paths = http.path, *old
         reserved = {*paths, *map(other_spelling, paths), *self._unchecked}

@@ -22,7 +22,7 @@ from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from ..headers import HttpFacts, decode_value, facts_of, is_ours, value_at
-from .asgi import HttpExchange, HttpRefusal
+from .asgi import HttpExchange, HttpRefusal, fields_of
 from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
@@ -54,6 +54,9 @@ class StatelessHttp:
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
+        added = self._facts_of(exchange.version).added
+        if added[True]:
+            exchange.add(lambda start: fields_of(dict(added[start["status"] >= 400])))
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
@@ -134,14 +137,15 @@ class StatelessHttp:
 
     def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
         """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
+        text = None if value is None else _decode(value, is_ours(field))
         if value is None:
             differs = field.policy == "both"
         elif field.policy == "header_wins":
-            differs = False
-            cast(dict[str, Any], call.meta)[field.path[-1]] = _decode(value, is_ours(field))
+            differs = text is None
+            cast(dict[str, Any], call.meta)[field.path[-1]] = text
         else:
             said = value_at(call.message, field.path)
-            differs = isinstance(said, str) and _decode(value, is_ours(field)) != said
+            differs = isinstance(said, str) and text != said
         if differs:
             place = "/".join(map(escape_step, field.path))
             raise self._mismatch(f"{field.header.title()} differs from /{place}", call)
@@ -177,11 +181,13 @@ class StatelessHttp:
         return server_connection, facts_of(connection.table.wire)
 
     def _mismatch(self, reason: str, call: Call) -> HttpRefusal:
-        """Return the refusal of the revision in `_meta`, or else of the newest one."""
-        version, offer = call.meta.get(PROTOCOL_VERSION), self._state.offer
-        revision = version if version in offer.stateless else offer.stateless[0]
-        facts = facts_of(self._state.views[revision].table.wire)
+        facts, offer = self._facts_of(call.meta.get(PROTOCOL_VERSION)), self._state.offer
         return mismatch(facts, reason, call.id, {"supported": list(offer.all)})
+
+    def _facts_of(self, version: Any) -> HttpFacts:
+        offered = self._state.offer.stateless
+        revision = version if version in offered else offered[0]
+        return facts_of(self._state.views[revision].table.wire)
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
