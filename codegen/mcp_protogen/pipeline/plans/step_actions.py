@@ -47,6 +47,9 @@ class StepActions:
         self.looked_up.update((place, *inside))
         return self._by_place.get(place, ())
 
+    def has(self, place: str) -> bool:
+        return place in self._by_place
+
     def of(self, place: str, verb: Verb) -> TranslationAction | None:
         """Return the first action with this verb at a member."""
         return next((action for action in self.at(place) if action.do == verb), None)

@@ -137,7 +137,7 @@ class Walk:
                 if required and required != source.any_of_required:
                     self._undecide(newer, f"requires one of {', '.join(required)}")
                 name = str(destination.name)
-                return self._members(source.fields, destination.fields, newer, name)
+                return self.members(source.fields, destination.fields, newer, name)
             case UnionIR(), UnionIR():
                 return self._union(source, destination, newer)
             case _:
@@ -157,10 +157,10 @@ class Walk:
         if pair not in self.plans:
             source_fields = object_fields(source, self._sources)
             destination_fields = object_fields(destination, self._destinations)
-            self.plans[pair] = self._members(source_fields, destination_fields, name, "")
+            self.plans[pair] = self.members(source_fields, destination_fields, name, "")
         return To(key_of(pair))
 
-    def _members(
+    def members(
         self, source: Sequence[FieldIR], destination: Sequence[FieldIR], at: str, becomes: str
     ) -> Members:
         sources, destinations = by_name(source), by_name(destination)

@@ -148,9 +148,10 @@ class TranslatedLink(Link):
         try:
             result = await super().run(run, method, context, given)
         except McpError as error:
-            code = table.code_to_send(method, error.code)
-            if code == error.code:
+            own = (error.code, error.data)
+            there = table.error_to_send(method, own, given)
+            if there == own:
                 # It may carry more than its code, such as a status over HTTP.
                 raise
-            raise McpError(code, error.message, error.data) from error
+            raise McpError(there[0], error.message, there[1]) from error
         return context.carried_out(method, result)
