@@ -192,6 +192,31 @@ def test_a_value_that_no_alternative_allows_there_cannot_be_kept(way: StepDirect
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_function_at_a_member_gets_its_value(way: StepDirection) -> None:
+    text, link = a("Text", member("text", required=True)), a("Link", member("uri", required=True))
+    choice = ir.OneOf((ref("Text"), ref("Link")))
+    few = (a("Params", member("block", ref("Text"))), text)
+    many = (a("Params", member("block", choice)), text, link)
+    made = direction(way, many, few, rule("Params.block", **{way: {"apply": "link_as_text"}}))
+    given = {"block": {"uri": "u", "name": "n"}, "other": 1}
+    found = Translator(made).translate(given, "Params")
+    assert found.value == {"block": {"type": "text", "text": "n <u>"}, "other": 1}
+    assert [(loss.pointer, loss.what) for loss in found.losses] == [("/block", "replaced")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_function_without_a_value_is_refused(way: StepDirection) -> None:
+    with_x, without = (a("Params", X),), (a("Params"),)
+    for verb, there in (("apply", without), ("finish", with_x)):
+        entry = rule("Params.x", **{way: {verb: "link_as_text"}})
+        with tables.case(verb):
+            problems = problems_of(*order_sides(way, with_x, there), entry)
+            found = [str(problem) for problem in problems if problem.code == "bad-rule"]
+            assert ["#/rules/0: this" in text for text in found] == [True]
+            assert f"{verb} has no value at Params.x" in found[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_an_object_with_free_keys_is_allowed_where_the_same_is(way: StepDirection) -> None:
     free = replace(union("Block", "Text"), arms=(ref("Text"), ir.MapOf(STRING)), tag=None)
     text = a("Text", member("text", required=True))

@@ -60,6 +60,11 @@ class StepActions:
             if place not in self.looked_up:
                 yield from actions
 
+    def with_functions(self) -> Iterator[TranslationAction]:
+        """Yield the actions that call a function."""
+        for actions in self._by_place.values():
+            yield from (action for action in actions if action.do in ("apply", "finish"))
+
     def other_names(self, name: str) -> tuple[str, ...]:
         """Return the names that a type or method may have at the other end."""
         became = self.step.became

@@ -205,6 +205,15 @@ def _unfit(walk: Walk) -> Iterator[UnfitAction]:
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
     for action in walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
+    for action in walk.actions.with_functions():
+        inner = "." in action.at or "[" in action.at
+        if inner and not (action.do == "apply" and action.at in walk.applied):
+            why = f"{action.do} has no value at {action.at}"
+            yield UnfitAction(
+                action,
+                why,
+                "name a type, or with apply a member of both revisions or an arm of one",
+            )
 
 
 def _bad_rule(unfit: UnfitAction) -> Problem:

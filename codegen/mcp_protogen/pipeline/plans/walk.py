@@ -88,6 +88,8 @@ class Walk:
     plans: dict[TypePair, Plan] = field(default_factory=dict[TypePair, Plan])
     undecided: list[UndecidedDifference] = field(default_factory=list[UndecidedDifference])
     unfit: list[UnfitAction] = field(default_factory=list[UnfitAction])
+    applied: set[str] = field(default_factory=set[str])
+    """The members and arms whose values functions take."""
 
     def __post_init__(self) -> None:
         self._sources = {str(type_.name): type_ for type_ in self.source.types}
@@ -174,7 +176,14 @@ class Walk:
         inside: dict[str, Step] = {}
         for name in (name for name in stays if name in destinations and name not in renamed):
             place = f"{at}.{name}"
-            step = self._member(sources[name], destinations[name], place, place in settled)
+            functions = _functions(self.actions.at(place), "apply")
+            is_settled = place in settled or bool(functions)
+            step = self._member(sources[name], destinations[name], place, is_settled)
+            if functions:
+                self.applied.add(place)
+                pair = TypePair(place, "")
+                self.plans[pair] = Whole("", apply=functions, step=step)
+                step = To(key_of(pair))
             if step is not None:
                 inside[name] = step
         going = [name for name in stays if not (name in destinations or f"{at}.{name}" in settled)]
@@ -305,6 +314,7 @@ class Walk:
                 self._undecide(f"{at}[{tag}]", f"{self.destination.id} has no such arm")
             for function in _functions(actions, "apply"):
                 apply[tag] = function
+                self.applied.add(f"{at}[{tag}]")
         return Arms(str(destination.name), source.tag, apply=apply, arms=arms)
 
     @staticmethod
