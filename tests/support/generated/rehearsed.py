@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.instep.drafts.drafting import write
+from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
 
-from support.generated.absorbing_revision import schemas_of
+from support.generated.absorbing_revision import decide, schemas_of
 from support.generated.next_revision import NEXT
 from support.rehearsals.proposals import rehearsals
 
@@ -24,20 +26,11 @@ def package_of(name: str, place: Path, *older: str) -> Package:
     (found,) = (rehearsal for rehearsal in rehearsals() if rehearsal.name == name)
     folder = Path(shutil.copytree(schema_folder(), place / "schema"))
     base: Json = json.loads((folder / found.base / "schema.json").read_bytes())
-    (folder / NEXT).mkdir()
-    shutil.copy(folder / found.base / "patches.json", folder / NEXT)
-    (folder / NEXT / "facts.json").write_text(json.dumps(found.facts()))
-    schema, rules = (
-        GivenFile(f"{kind}.json", json.dumps(content).encode())
-        for kind, content in (("schema", found.publish(base)), ("rules", found.translation()))
-    )
+    add(NEXT, json.dumps(found.publish(base)).encode(), Origin(), "published.json", folder)
+    for file, content in (("facts", found.facts()), ("translation", found.translation())):
+        (folder / NEXT / f"{file}.json").write_text(json.dumps(content))
+    write(NEXT, folder)
+    decide(folder, NEXT)
+    options = GenerationOptions((*older, NEXT), parts=PARTS, runtime="mcp_protogen.runtime")
     with schemas_of(folder):
-        return generate(
-            GenerationOptions(
-                (*older, NEXT),
-                {NEXT: schema},
-                rules={NEXT: rules},
-                parts=PARTS,
-                runtime="mcp_protogen.runtime",
-            )
-        )
+        return generate(options)
