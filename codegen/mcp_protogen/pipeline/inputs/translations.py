@@ -50,6 +50,8 @@ class TranslationAction:
     reason: str
     place: str
     """The place of the translation rule: file and JSON pointer."""
+    when: tuple[ConditionIR, ...] = ()
+    """The only case: one of these holds for the object with the member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +163,10 @@ def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
         is_whole: bool = action.get("whole", False)
+        when = conditions(action.get("when", ()))
         for at in entry["at"]:
             yield TranslationAction(
-                at, direction, do, action[do], settles, is_whole, entry["reason"], place
+                at, direction, do, action[do], settles, is_whole, entry["reason"], place, when
             )
 
 

@@ -3,16 +3,15 @@
 Rules for the type of the data count here, too. A delay moves by the facts of both revisions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from json import dumps
 
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, did_you_mean
 from mcp_protogen.pipeline.derive.expressions import by_name, object_fields
-from mcp_protogen.pipeline.derive.value_paths import may_be
 from mcp_protogen.pipeline.inputs.translations import CodeChange
 from mcp_protogen.pipeline.ir import ConditionIR, ErrorIR, FieldIR, Ref, RevisionIR, TypeIR
+from mcp_protogen.pipeline.plans.conditions import find_impossible
 from mcp_protogen.pipeline.plans.walk import Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of
 from mcp_protogen.runtime.translation.plans import Condition, Delay, ErrorChange, Members, Move, To
@@ -108,29 +107,14 @@ def _findings(change: CodeChange, source: _End, destination: _End) -> Iterator[_
         for method in revision.methods
         if not change.method or method.method in change.names
     ]
-    yield from _impossible(change.params, kinds, source)
+    yield from find_impossible(change.params, kinds, source.types, revision.id)
     if source.data:
-        yield from _impossible(change.data, [source.fields], source)
+        yield from find_impossible(change.data, [source.fields], source.types, revision.id)
     if destination.data:
         added = tuple(ConditionIR(name, (value,), False) for name, value in change.add.items())
-        yield from _impossible(added, [destination.fields], destination)
-
-
-def _impossible(
-    conditions: Sequence[ConditionIR], kinds: Sequence[Sequence[FieldIR]], end: _End
-) -> Iterator[_Finding]:
-    """Yield the conditions that none of the kinds of object can meet."""
-    for condition in conditions:
-        named = [by_name(fields).get(condition.member) for fields in kinds]
-        members = [member for member in named if member is not None]
-        if not members:
-            message = f"{condition.member} is no member in {end.revision.id}"
-            yield message, "name a member of the params or of the data there"
-            continue
-        for value in condition.one_of or ():
-            if not any(may_be(member.type, value, end.types) for member in members):
-                message = f"{condition.member} is never {dumps(value):.80} in {end.revision.id}"
-                yield message, "write a value of its type"
+        yield from find_impossible(
+            added, [destination.fields], destination.types, destination.revision.id
+        )
 
 
 def _plan_data(walk: Walk, change: CodeChange, source: _End, destination: _End) -> Members:

@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.inputs.translations import (
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
 from mcp_protogen.pipeline.plans.error_changes import Key, error_changes
 from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
-from mcp_protogen.pipeline.plans.step_actions import StepActions
+from mcp_protogen.pipeline.plans.step_actions import StepActions, case_of
 from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
@@ -205,9 +205,13 @@ def _unfit(walk: Walk) -> Iterator[UnfitAction]:
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
     for action in walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
-    for action in walk.actions.with_functions():
+    for action in walk.actions.all():
         inner = "." in action.at or "[" in action.at
-        if inner and not (action.do == "apply" and action.at in walk.applied):
+        calls = action.do in ("apply", "finish")
+        if action.when and case_of(action) not in walk.cases:
+            why, hint = f"{action.at} has no case", "name a member of an object in both revisions"
+            yield UnfitAction(action, why, hint)
+        elif inner and calls and not (action.do == "apply" and action.at in walk.applied):
             why = f"{action.do} has no value at {action.at}"
             yield UnfitAction(
                 action,
