@@ -109,10 +109,13 @@ Event: TypeAlias = (
 class Pending:
     """A pending request; `progress` is whether the peer was asked to report it."""
 
-    __slots__ = ("_limit", "_patience", "due", "progress", "spec")
+    __slots__ = ("_limit", "_patience", "due", "params", "progress", "spec")
 
-    def __init__(self, spec: AnyRequest, patience: Patience, progress: bool, now: float) -> None:
+    def __init__(
+        self, spec: AnyRequest, patience: Patience, progress: bool, now: float, params: Any = None
+    ) -> None:
         self.spec = spec
+        self.params = params
         self.progress = progress
         self._patience = patience
         self._limit = now + patience.max_timeout
@@ -255,7 +258,7 @@ class Connection:
             base = token if base is None else b"%b,%b" % (base, token)
         if meta is not None:
             base = meta if base is None else overlaid(base, meta)
-        pending = Pending(spec, patience, progress, now)
+        pending = Pending(spec, patience, progress, now, params)
         data = self.table.serialise_request(spec, id, params, meta=base)
         self._asked[id] = pending
         self.latest_due = pending.due
@@ -380,13 +383,16 @@ class Connection:
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
-        return self.reject(request.id, error, request.spec.method)
+        return self.reject(request.id, error, request)
 
-    def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
+    def reject(
+        self, id: RequestId | None, error: ProtocolError, request: Request[Any] | None = None
+    ) -> bytes | None:
         """Return an error outside an open request; None if it cannot be expressed."""
-        code = self.table.code_to_send(method, error.code)
+        method, params = (request.spec.method, request.params) if request else ("", None)
+        code, data = self.table.error_to_send(method, (error.code, error.data), params)
         try:
-            return self.table.serialise_error(id, code, error.message, error.data)
+            return self.table.serialise_error(id, code, error.message, data)
         except LocalError as unsent:
             if id is None:
                 return None
@@ -458,8 +464,10 @@ class Connection:
         self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        code = self.table.code_that_came(pending.spec.method, answer.code)
-        return answer._replace(id=id, code=code)
+        code, data = self.table.error_that_came(
+            pending.spec.method, (answer.code, answer.data), pending.params
+        )
+        return answer._replace(id=id, code=code, data=data)
 
     def _request_of_error(self, error: Error) -> RequestId | None:
         """Return the request that an error without an id answers; None if unknown."""

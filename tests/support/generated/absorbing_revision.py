@@ -75,10 +75,10 @@ def draft_in(place: Path) -> Path:
     return folder
 
 
-def decide(folder: Path) -> None:
+def decide(folder: Path, revision: str = ABSORBING) -> None:
     """Decide everything that a draft leaves open."""
     for name in ("facts", "patches", "translation"):
-        file = folder / ABSORBING / f"{name}.json"
+        file = folder / revision / f"{name}.json"
         file.write_bytes(compact(_decide_value(json.loads(file.read_bytes()))))
 
 

@@ -5,6 +5,7 @@ and the contradicted facts are left out.
 """
 
 import copy
+import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -130,7 +131,7 @@ def _conditions(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding
             schemas = [schema for schema in named if schema is not None]
             for value in case.get("one_of", ()) if schemas else ():
                 if not any(fillings.fits(value, schema, definitions) for schema in schemas):
-                    message = f"{case['member']} is never {value!r:.80}"
+                    message = f"{case['member']} is never {json.dumps(value):.80}"
                     place = pointer + jsonpointer.join(gate)
                     yield "facts-disagree", message, place, "write a value of its JSON type"
 

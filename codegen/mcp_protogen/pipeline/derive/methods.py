@@ -14,13 +14,12 @@ from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.places import only_list
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
-from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.facts import Facts, conditions
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
     CapabilityIR,
-    ConditionIR,
     ErrorIR,
     HeaderFieldIR,
     LeniencyIR,
@@ -358,7 +357,7 @@ def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterato
                 path=path,
                 level=gate["level"],
                 sender=sender,
-                when=tuple(_condition(entry) for entry in gate.get("when", ())),
+                when=conditions(gate.get("when", ())),
                 source=gate["source"],
             )
 
@@ -373,12 +372,3 @@ def _role(party: str, sender: Role) -> Role:
             return "client"
         case _:
             return "server"
-
-
-def _condition(entry: Json) -> ConditionIR:
-    one_of = entry.get("one_of")
-    return ConditionIR(
-        member=entry["member"],
-        one_of=None if one_of is None else tuple(one_of),
-        or_absent=entry.get("or_absent", False),
-    )

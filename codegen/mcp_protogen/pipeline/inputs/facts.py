@@ -23,6 +23,7 @@ from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
+from mcp_protogen.pipeline.ir import ConditionIR
 
 Json = dict[str, Any]
 
@@ -210,6 +211,18 @@ def _filled_in_by_others(
 def revisions_with_facts(folder: Path) -> list[str]:
     """Return the pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
+
+
+def conditions(entries: Iterable[Json]) -> tuple[ConditionIR, ...]:
+    """Return the conditions on members in the array `when` of a fact."""
+    return tuple(
+        ConditionIR(
+            member=entry["member"],
+            one_of=tuple(entry["one_of"]) if "one_of" in entry else None,
+            or_absent=entry.get("or_absent", False),
+        )
+        for entry in entries
+    )
 
 
 def _file(folder: Path, revision: str) -> Path:

@@ -7,7 +7,7 @@ revision with another name in the newer one; a name that begins with a capital l
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,10 +17,11 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs.facts import origin_of
+from mcp_protogen.pipeline.inputs.facts import conditions, origin_of
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.todo import CHOICES
+from mcp_protogen.pipeline.ir import ConditionIR
 
 Json = dict[str, Any]
 StepDirection = Literal["up", "down"]
@@ -49,17 +50,34 @@ class TranslationAction:
     reason: str
     place: str
     """The place of the translation rule: file and JSON pointer."""
+    when: tuple[ConditionIR, ...] = ()
+    """The only case: one of these holds for the object with the member."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """The translation of an error code of a method, or of all methods if `method` is empty."""
+    """The translation of an error code of a method, or of all methods if its name is empty.
 
-    method: str
+    It counts where the request and the error's data meet a condition of `params` and of `data`.
+    `add` are members that the data gets; `retry` is the member with the delay, and its unit, at the
+    end without a fact for it.
+    """
+
+    names: tuple[str, ...]
+    """The method in the newer revision, and its names in the older one."""
     direction: StepDirection
     was: int
     becomes: int
     reason: str
+    place: str
+    params: tuple[ConditionIR, ...] = ()
+    data: tuple[ConditionIR, ...] = ()
+    add: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    retry: tuple[str, str] | None = None
+
+    @property
+    def method(self) -> str:
+        return self.names[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +132,8 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         for action in _read_actions(entry, f"{place}#/rules/{number}")
     )
     errors = tuple(
-        CodeChange(
-            entry["method"],
-            direction,
-            entry[direction]["was"],
-            entry[direction]["becomes"],
-            entry["reason"],
-        )
-        for entry in document["errors"]
+        _read_code(entry, direction, f"{place}#/errors/{number}/{direction}", document["became"])
+        for number, entry in enumerate(document["errors"])
         for direction in DIRECTIONS
         if direction in entry
     )
@@ -153,10 +165,29 @@ def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
         is_whole: bool = action.get("whole", False)
+        when = conditions(action.get("when", ()))
         for at in entry["at"]:
             yield TranslationAction(
-                at, direction, do, action[do], settles, is_whole, entry["reason"], place
+                at, direction, do, action[do], settles, is_whole, entry["reason"], place, when
             )
+
+
+def _read_code(entry: Json, direction: StepDirection, place: str, became: Json) -> CodeChange:
+    code: Json = entry[direction]
+    when, retry = code.get("when", {}), code.get("retry")
+    older = (old for old, new in became.items() if new == entry["method"])
+    return CodeChange(
+        (entry["method"], *older),
+        direction,
+        code["was"],
+        code["becomes"],
+        entry["reason"],
+        place,
+        conditions(when.get("params", ())),
+        conditions(when.get("data", ())),
+        code.get("add", {}),
+        retry and (retry["member"], retry["unit"]),
+    )
 
 
 def all_steps(folder: Path, options: GenerationOptions) -> tuple[Translation, ...]:

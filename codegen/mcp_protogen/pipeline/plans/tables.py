@@ -1,7 +1,7 @@
 """The translation tables between adjacent revisions, in both directions, with only the changes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,9 @@ from mcp_protogen.pipeline.inputs.translations import (
     place_of,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.error_changes import Key, error_changes
 from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
-from mcp_protogen.pipeline.plans.step_actions import StepActions
+from mcp_protogen.pipeline.plans.step_actions import StepActions, case_of
 from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
@@ -27,6 +28,7 @@ from mcp_protogen.runtime.translation.plans import (
     Direction,
     Each,
     Either,
+    ErrorChange,
     Members,
     Method,
     Plan,
@@ -95,7 +97,8 @@ def find_unsettled(
     The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
-    for walk, _ in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
+    for walked in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
+        walk = walked.walk
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
         for unfit in _unfit(walk):
@@ -108,17 +111,26 @@ def place_in(at: str) -> str:
     return _AROUND.sub("", at)
 
 
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    walk: Walk
+    methods: Mapping[str, Method]
+    errors: Mapping[Key, tuple[ErrorChange, ...]]
+    problems: Sequence[Problem]
+    """Those of errors."""
+
+
 def _walk(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
     step: Translation,
-) -> tuple[Walk, Mapping[str, Method]]:
+) -> _Walked:
     walk = Walk(source, destination, direction, StepActions(step, direction))
     methods = dict(_methods(walk))
     for _, pair in _beside(walk):
         walk.find_step(Ref(ClassName(pair.source)), Ref(ClassName(pair.destination)), pair.source)
-    return walk, methods
+    return _Walked(walk, methods, *error_changes(walk))
 
 
 def _beside(walk: Walk) -> Iterator[tuple[str, TypePair]]:
@@ -141,7 +153,8 @@ def _direction(
     direction: StepDirection,
     step: Translation,
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walk(source, destination, direction, step)
+    walked = _walk(source, destination, direction, step)
+    walk, methods = walked.walk, walked.methods
     plans, named = _keep_working(walk.plans)
     same = dict(_equal_pairs(walk.plans, plans, named))
     for name, pair in _beside(walk):
@@ -155,13 +168,13 @@ def _direction(
         methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
         same=dict(sorted(same.items())),
-        errors=_errors(walk.actions),
+        errors=dict(_cut_errors(walked.errors, named)),
     )
     newer = destination.id if direction == "up" else source.id
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    problems += map(_bad_rule, _unfit(walk))
+    problems += (*map(_bad_rule, _unfit(walk)), *walked.problems)
     return table, problems
 
 
@@ -196,6 +209,19 @@ def _unfit(walk: Walk) -> Iterator[UnfitAction]:
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
     for action in () if walk.actions.step.edited else walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
+    for action in walk.actions.all():
+        inner = "." in action.at or "[" in action.at
+        calls = action.do in ("apply", "finish")
+        if action.when and case_of(action) not in walk.cases:
+            why, hint = f"{action.at} has no case", "name a member of an object in both revisions"
+            yield UnfitAction(action, why, hint)
+        elif inner and calls and not (action.do == "apply" and action.at in walk.applied):
+            why = f"{action.do} has no value at {action.at}"
+            yield UnfitAction(
+                action,
+                why,
+                "name a type, or with apply a member of both revisions or an arm of one",
+            )
 
 
 def _bad_rule(unfit: UnfitAction) -> Problem:
@@ -226,14 +252,6 @@ def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
             if name in destination.results[1:]:
                 walk.find_step(Ref(kind), Ref(name), source.method)
     return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
-
-
-def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {
-        (change.method, change.was): (change.becomes, change.reason)
-        for change in actions.step.errors
-        if change.direction == actions.direction
-    }
 
 
 # Cutting: a plan without effect is dropped, with all references to it.
@@ -267,6 +285,15 @@ def _equal_pairs(
     for pair, plan in walked.items():
         if key_of(pair) not in names and plan.becomes and pair.source not in plans:
             yield pair.source, pair.destination
+
+
+def _cut_errors(
+    errors: Mapping[Key, tuple[ErrorChange, ...]], names: Mapping[str, str]
+) -> Iterator[tuple[Key, tuple[ErrorChange, ...]]]:
+    for key, changes in errors.items():
+        cut = [replace(change, step=_rewrite(change.step, names)) for change in changes]
+        if any(change.step or change.becomes != key[1] for change in cut):
+            yield key, tuple(cut)
 
 
 def _rewrite(part: Any, names: Mapping[str, str]) -> Any:

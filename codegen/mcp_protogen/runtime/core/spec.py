@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from .json import is_object
+from .json import is_object, json_text
 from .value_paths import ValuePath
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
@@ -61,7 +61,10 @@ class Condition(NamedTuple):
         if self.one_of is None:
             return f"params.{self.member} is present"
         absent = " or absent" if self.or_absent else ""
-        return f"params.{self.member} is {' or '.join(map(str, self.one_of))}{absent}"
+        texts = (
+            text if isinstance(text, str) else json_text(text).decode() for text in self.one_of
+        )
+        return f"params.{self.member} is {' or '.join(texts)}{absent}"
 
 
 class Requirement(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .json import is_array, is_object
+from .json import is_array, is_object, is_same
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +51,7 @@ def keys_at(value: Any, step: str | PathEntry) -> Iterator[Any]:
         return
     entries = enumerate(value if is_array(value) else ())
     for key, entry in value.items() if is_object(value) else entries:
-        if is_object(entry) and step.constants.items() <= entry.items():
+        if is_object(entry) and all(
+            name in entry and is_same(entry[name], value) for name, value in step.constants.items()
+        ):
             yield key

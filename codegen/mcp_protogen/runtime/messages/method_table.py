@@ -6,7 +6,7 @@ All differences that follow from the era of a revision are fields of `Era`.
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..core.errors import LocalError
 from ..core.json import JSONObject
@@ -18,6 +18,7 @@ from .jsonrpc import Response
 if TYPE_CHECKING:
     from ..core.extensions import ClaimedResult, Extension
 
+CodeAndData: TypeAlias = tuple[int, Any]
 
 EXTENSIONS: Final = "extensions"
 """The capability with the declared extensions, by identifier."""
@@ -150,8 +151,9 @@ class MethodTable(MessageCodec):
         """Handle a message that was not sent because the wire cannot express it."""
         raise error
 
-    def code_to_send(self, method: str, code: int) -> int:
-        return code
+    def error_to_send(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        """Return the code and data of an error as on the wire; `params` are its request's."""
+        return error
 
-    def code_that_came(self, method: str, code: int) -> int:
-        return code
+    def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        return error

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
-from ..core.json import JSONObject, is_object
+from ..core.json import JSONObject, is_object, is_same
 from ..core.models.base import WireModel, declared_member, shape_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
@@ -73,7 +73,8 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
         if condition.member not in members:
             met = condition.or_absent
         else:
-            met = condition.one_of is None or members[condition.member] in condition.one_of
+            value, values = members[condition.member], condition.one_of
+            met = values is None or any(is_same(value, other) for other in values)
         if met:
             return True
     return False

@@ -148,6 +148,6 @@ class TranslatedLink(Link):
         try:
             result = await super().run(run, method, context, given)
         except McpError as error:
-            code = table.code_to_send(method, error.code)
-            raise error.with_code(code, error.data) from error
+            there = table.error_to_send(method, (error.code, error.data), given)
+            raise error.with_code(*there) from error
         return context.carried_out(method, result)

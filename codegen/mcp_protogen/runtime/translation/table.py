@@ -12,19 +12,21 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
+from pydantic import ValidationError
+
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
-from ..core.models.base import Validate, validator_of
+from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import EXTENSIONS, MethodTable
+from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
-from .translator import Run, translator
+from .translator import Params, Run, Translator, translator
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -312,11 +314,43 @@ class TranslatingTable(MethodTable):
     def lost(self, method: str, error: LocalError) -> None:
         self._losses.take(method, [Loss("", "refused", error.message)])
 
-    def code_to_send(self, method: str, code: int) -> int:
-        return self._outward.code(method, code)
+    def error_to_send(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        return self._error(self._outward, self.own, method, error, lambda: _as_json(params))
 
-    def code_that_came(self, method: str, code: int) -> int:
-        return self._inward.code(self._name(method), code)
+    def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        def sent() -> JSONObject:
+            run, own = self._outward.message(method, "params"), _as_json(params)
+            return own if run is None else run(own, None, Report([]))
+
+        return self._error(self._inward, self._wire, self._name(method), error, sent)
+
+    def _error(
+        self,
+        to: Translator,
+        source: MethodTable,
+        method: str,
+        error: CodeAndData,
+        params: Params,
+    ) -> CodeAndData:
+        code, data = error
+        spec, value, report = source.errors.get(code), _as_json(data), Report([], thorough=False)
+        try:
+            if data is not None and spec is not None and spec.load is not None:
+                validator_of(spec.load())(value)
+            there, new = to.error(method, (code, value), params, report)
+        except ValidationError:
+            # No plan is for data that break the source's own type.
+            return to.error(method, (code, {}), params, report)[0], data
+        except Untranslatable as refusal:
+            self.lost(method, refusal)
+            return to.error(method, (code, {}), dict, report)
+        if report.losses:
+            self._losses.take(method, report.losses)
+        return there, data if new is value else new
+
+
+def _as_json(value: Any) -> Any:
+    return value.to_wire() if isinstance(value, WireModel) else value or {}
 
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:

@@ -5,23 +5,27 @@ for losses. It returns the same object if nothing changes, or a copy of the chan
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
+from math import ceil
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
 from ..core.copies import put
-from ..core.json import JSONObject, is_array, is_object, read_json
+from ..core.json import JSONObject, is_array, is_object, is_same, read_json
 from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
 from ..core.value_paths import PathEntry, ValuePath, keys_at
+from ..messages.method_table import CodeAndData
+from ..rules.capabilities import applies
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
     Arms,
+    Delay,
     Direction,
     Drop,
     Each,
@@ -37,6 +41,7 @@ from .plans import (
 from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
+Params: TypeAlias = Callable[[], JSONObject]
 
 _IS_EMPTY: Final = "All its members were dropped."
 
@@ -84,11 +89,24 @@ class Translator:
         there, then = self._method(method), self._following
         return method in self._direction.methods and (then is None or then.has(there))
 
-    def code(self, method: str, code: int) -> int:
-        errors = self._direction.errors
-        found = errors.get((method, code)) or errors.get(("", code))
-        there = code if found is None else found[0]
-        return self._following.code(self._method(method), there) if self._following else there
+    def error(self, method: str, error: CodeAndData, params: Params, report: Report) -> CodeAndData:
+        """Return the code and data of an error; `params` are those of its request."""
+        (code, data), changes = error, self._direction.errors
+        for change in (*changes.get((method, code), ()), *changes.get(("", code), ())):
+            if (not change.params or applies(change.params, params())) and (
+                not change.data or applies(change.data, data)
+            ):
+                code = change.becomes
+                if change.step is not None:
+                    at, old = ((None, "error"), "data"), data if is_object(data) else {}
+                    data = self._step(change.step)(old, at, report) or None
+                break
+        then, step = self._following, self._direction.methods.get(method)
+        if then is None:
+            return code, data
+        run = self._step(None if step is None else step.params)
+        translated = partial(_translate, run, params)
+        return then.error(self._method(method), (code, data), translated, report)
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -144,6 +162,8 @@ class Translator:
                 return _keep_value
             case To(name):
                 return self._function_for(name)
+            case Delay(unit):
+                return partial(_convert_delay, unit)
             case Each(inner):
                 return _run_each(self._step(inner))
             case Either(of_object, of_array):
@@ -163,6 +183,17 @@ def _chain(first: Run | None, then: Run | None) -> Run | None:
         return value
 
     return run_both
+
+
+def _translate(run: Run, params: Params) -> JSONObject:
+    out: JSONObject = run(params(), None, Report([]))
+    return out
+
+
+def _convert_delay(unit: str, value: Any, at: Place, report: Report) -> Any:
+    if type(value) not in (int, float):
+        return value
+    return value / 1000 if unit == "s" else ceil(round(value * 1000, 3))
 
 
 def _keep_value(value: Any, at: Place, report: Report) -> Any:
@@ -326,7 +357,7 @@ def _run_either(of_object: Run, of_array: Run) -> Run:
 def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> Any:
         for member, constant, translate in cases:
-            if member in value and (constant is None or value[member] == constant):
+            if member in value and (constant is None or is_same(value[member], constant)):
                 return translate(value, at, report)
         return otherwise(value, at, report)
 

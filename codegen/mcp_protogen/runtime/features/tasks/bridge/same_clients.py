@@ -37,7 +37,9 @@ class SameClients(ExtensionClients):
                 method = question["method"]
                 question["params"] = table.carry_in(method, "params", question["params"])
         if error := task.get("error"):
-            error["code"] = table.code_that_came(methods.CALL, error["code"])
+            came = (error["code"], error.pop("data", None))
+            error["code"], data = table.error_that_came(methods.CALL, came)
+            task["error"] = error if data is None else {**error, "data": data}
         if "result" in task:
             task["result"] = self.wire.read(task["result"]).to_wire()
         return task

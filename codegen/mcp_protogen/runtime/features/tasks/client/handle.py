@@ -250,8 +250,8 @@ class TaskHandle:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
             error: JSONObject = task["error"]
-            code = self._wire.table.code_that_came(CALL, error["code"])
-            raise McpError(code, error["message"], error.get("data"))
+            code, data = self._wire.table.error_that_came(CALL, (error["code"], error.get("data")))
+            raise McpError(code, error["message"], data)
         return self._wire.read(task["result"])
 
     async def cancel_quietly(self) -> None:
