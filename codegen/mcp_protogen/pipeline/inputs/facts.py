@@ -18,7 +18,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import NothingThere
-from mcp_protogen.base.jsonvalue import is_object, merge_patch
+from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
@@ -104,6 +104,10 @@ class Facts:
         """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
+    def renamed(self, names: Mapping[str, str]) -> "Facts":
+        """Return these facts for types and methods with other names."""
+        return replace(self, document=_rename(self.document, names)) if names else self
+
     def as_published(self) -> "Facts":
         """Return these facts with types as `schema.ts` defines them."""
         defined = {
@@ -115,6 +119,17 @@ class Facts:
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})
         return entries
+
+
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if is_object(value):
+        return {_rename(key, names): _rename(inner, names) for key, inner in value.items()}
+    if is_array(value):
+        return [_rename(entry, names) for entry in value]
+    if not isinstance(value, str):
+        return value
+    name, dot, member = value.partition(".")
+    return names.get(name, name) + dot + member
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.inputs.translations import names_since
 
 Json = dict[str, Any]
 
@@ -72,9 +73,9 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
         return load_pinned(revision, schema_folder())
     schema, texts = parse_schema(file)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
-    return replace(
-        of_snapshot(revision, schema_folder(), schema, file.name, texts), facts_hint=hint
-    )
+    source = of_snapshot(revision, schema_folder(), schema, file.name, texts)
+    names = names_since(schema_folder(), source.facts.origin, revision, options)
+    return replace(source, facts=source.facts.renamed(names), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:

@@ -20,7 +20,7 @@ from ..core.middleware import (
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import WireModel, answers_form, declared_member, validator_of
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
-_ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 P = TypeVar("P")
@@ -159,6 +158,30 @@ class ClientConnection:
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 
+    def prepare_native(self, key: str, question: Any) -> Work:
+        """Return the work that answers a question in the server's revision."""
+        table, own = self.view.table, self.view.handlers.TABLE
+        method = table.own_name(question.method)
+        spec = own.input_requests.get(method) or own.requests.get(method)
+        handler = self.handlers.get(method)
+        if spec is None or handler is None:
+            raise unfit_question(key, f"the client has no handler for {question.method}")
+        wire: JSONObject = {} if question.params is None else question.params.to_wire()
+        params = validator_of(spec.params)(table.carry_in(method, "params", wire))
+        self.check_question(key, spec, params)
+
+        async def answer() -> WireModel:
+            result: WireModel = await handler(params)
+            answer = table.carry_out(method, "result", result.to_wire())
+            native: type[WireModel] = table.wire.input_requests[question.method].results[0]
+            if answers_form(native):
+                from ..core.forms import fit_answer
+
+                answer = fit_answer(answer, wire, params.to_wire())
+            return native.from_wire(answer)
+
+        return answer
+
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         need = capabilities.unmet(
             spec.requires, "server", params, self.endpoint.connection.declared
@@ -177,7 +200,9 @@ class ClientConnection:
         if handler is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if method == _ELICIT else answer
+            return (
+                self._fit_answer(answer, job) if answers_form(request.spec.results[0]) else answer
+            )
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -188,9 +213,9 @@ class ClientConnection:
             return answer  # a task; anything else is refused when it is sent
         from ..core.forms import fit_answer
 
-        table = self.view.table
-        carried = table.carry_out(_ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
+        table, method = self.view.table, job.request.spec.method
+        carried = table.carry_out(method, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[table.wire_name(method)].results[0]
         return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
@@ -360,7 +385,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if method != _ELICIT or not isinstance(answer, WireModel):
+        if not isinstance(answer, WireModel) or not answers_form(type(answer)):
             return answer
         from ..core.forms import fit_answer
 

@@ -95,8 +95,6 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[str, str] = _NOTHING
-    """The names of methods on the wire, if they differ."""
 
     def __init__(
         self,
@@ -120,11 +118,22 @@ class MessageCodec:
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
-        spec = spec_for_sender(calls.get(method), sender)
+        spec = spec_for_sender(calls.get(self.own_name(method)), sender)
         if spec is None:
             return None
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
+
+    def own_name(self, method: str) -> str:
+        """Return the name here of a method on the wire; empty if it is unknown here."""
+        return method
+
+    def wire_name(self, method: str) -> str:
+        """Return the name on the wire of a method here."""
+        return method
+
+    def _name_to_send(self, spec: CallSpec[Any]) -> str:
+        return spec.method
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
@@ -226,14 +235,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(id, to_json(self._name_to_send(spec)), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(None, to_json(self._name_to_send(spec)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

@@ -370,7 +370,7 @@ class TaskHandle:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)
-        return self._wire.connection.prepare(key, question)
+        return self._wire.connection.prepare_native(key, question)
 
     async def _ask_user(self, key: str, work: Work) -> None:
         # Keep the user's answer, even if it is not sent now.
