@@ -104,8 +104,8 @@ class Facts:
         """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
-    def renamed(self, names: Mapping[str, str]) -> "Facts":
-        """Return these facts for types and methods with other names."""
+    def with_names(self, names: Mapping[str, str]) -> "Facts":
+        """Return these facts with other names of types and methods."""
         return replace(self, document=_rename(self.document, names)) if names else self
 
     def as_published(self) -> "Facts":

@@ -75,7 +75,7 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     source = of_snapshot(revision, schema_folder(), schema, file.name, texts)
     names = names_since(schema_folder(), source.facts.origin, revision, options)
-    return replace(source, facts=source.facts.renamed(names), facts_hint=hint)
+    return replace(source, facts=source.facts.with_names(names), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:

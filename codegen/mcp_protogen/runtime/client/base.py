@@ -20,7 +20,7 @@ from ..core.middleware import (
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel, answers_form, declared_member, validator_of
+from ..core.models.base import WireModel, answers_form, declared_member
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
@@ -157,30 +157,6 @@ class ClientConnection:
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
-
-    def prepare_native(self, key: str, question: Any) -> Work:
-        """Return the work that answers a question in the server's revision."""
-        table, own = self.view.table, self.view.handlers.TABLE
-        method = table.own_name(question.method)
-        spec = own.input_requests.get(method) or own.requests.get(method)
-        handler = self.handlers.get(method)
-        if spec is None or handler is None:
-            raise unfit_question(key, f"the client has no handler for {question.method}")
-        wire: JSONObject = {} if question.params is None else question.params.to_wire()
-        params = validator_of(spec.params)(table.carry_in(method, "params", wire))
-        self.check_question(key, spec, params)
-
-        async def answer() -> WireModel:
-            result: WireModel = await handler(params)
-            answer = table.carry_out(method, "result", result.to_wire())
-            native: type[WireModel] = table.wire.input_requests[question.method].results[0]
-            if answers_form(native):
-                from ..core.forms import fit_answer
-
-                answer = fit_answer(answer, wire, params.to_wire())
-            return native.from_wire(answer)
-
-        return answer
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         need = capabilities.unmet(

@@ -23,8 +23,9 @@ from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_
 from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
-from .base import ClientBase, ClientConnection
+from .base import ClientBase, ClientConnection, Work
 from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from .native_questions import prepare_native
 
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
@@ -211,7 +212,8 @@ class ToStateless(ClientConnection):
             return result
         return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
-    prepare = ClientConnection.prepare_native
+    def prepare(self, key: str, question: Any) -> Work:
+        return prepare_native(self, key, question)
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params

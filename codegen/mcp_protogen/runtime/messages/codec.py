@@ -95,6 +95,8 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
+    _names: Mapping[Any, str] = _NOTHING
+    """The names on the wire, by spec, of messages with another name here."""
 
     def __init__(
         self,
@@ -131,9 +133,6 @@ class MessageCodec:
     def wire_name(self, method: str) -> str:
         """Return the name on the wire of a method here."""
         return method
-
-    def _name_to_send(self, spec: CallSpec[Any]) -> str:
-        return spec.method
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
@@ -235,14 +234,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._name_to_send(spec)), text)
+        return write_call(id, to_json(self._names.get(spec, spec.method)), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._name_to_send(spec)), text)
+        return write_call(None, to_json(self._names.get(spec, spec.method)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

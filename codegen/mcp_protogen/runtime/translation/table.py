@@ -64,6 +64,13 @@ class TranslatingTable(MethodTable):
             input_requests=wire.input_requests,
             rules=wire.rules,
         )
+        ours = (asked, self.requests, known.notifications, self.notifications)
+        self._names = {
+            spec: self._there[spec.method]
+            for specs in ours
+            for spec in specs.values()
+            if spec.method in self._there
+        }
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
@@ -103,17 +110,13 @@ class TranslatingTable(MethodTable):
         return self._there.get(method, method)
 
     def _native(self, spec: SpecT) -> SpecT | None:
-        """Return what the wire has for a message of either revision."""
+        """Return the wire's form of a message of either revision; None if it lacks it."""
         is_request = isinstance(spec, RequestSpec)
         specs: Any = self._wire.requests if is_request else self._wire.notifications
         if specs.get(spec.method) is spec:
             return spec
         native: SpecT | None = specs.get(self._there.get(spec.method))
         return native
-
-    def _name_to_send(self, spec: CallSpec[Any]) -> str:
-        native = self._native(spec)
-        return spec.method if native is None else native.method
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
