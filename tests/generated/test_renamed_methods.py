@@ -76,14 +76,11 @@ def make_server(pkg: Any, revision: str, met: list[str]) -> Any:
         tool.__annotations__["session"] = mcp.Session
     tools = {tool.__name__: pkg.tool(tool) for tool in (ask, sample, log)}
     tools["work"] = pkg.tool(task=True)(work)
-    members = {**tools, "middleware": (noting(met),), "SENDS": {name_in(revision, LOG)}}
+    members = {**tools, "middleware": (noting(met),)}
     type_name = name_in(revision, "Implementation")
     members["info"] = getattr(m, type_name)(name="server", version="1")
     bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksServer,) if revision == NEWEST else ()
     return type("Asking", (*bases, pkg.Toolkit, mcp.Server), members)()
-
-
-LOG = "notifications/message"
 
 
 def make_client(pkg: Any, revision: str, met: list[str], logged: list[object]) -> Any:
@@ -102,7 +99,9 @@ def make_client(pkg: Any, revision: str, met: list[str], logged: list[object]) -
         logged.append(params.data)
 
     info = getattr(m, name_in(revision, "Implementation"))(name="client", version="1")
-    bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksClient,) if revision == NEWEST else ()
+    bases: tuple[Any, ...] = (pkg.TaskCalls,)
+    if revision == NEWEST:
+        bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksClient,)
     handlers = {
         "on_elicit": on_elicit,
         "on_create_message": on_create_message,
@@ -131,3 +130,59 @@ async def test_questions_reach_both_sides_under_their_own_names(pkg: Any) -> Non
                 assert (await connected.call_tool("sample")).text == "Ada"
             asked = {name_in(ours, "elicitation/create"), name_in(ours, "sampling/createMessage")}
             assert asked <= {*met[0]}, met
+
+
+async def test_questions_of_tasks_reach_clients_under_their_own_names(pkg: Any) -> None:
+    # The other revisions have no tasks on the wire.
+    for ours, theirs, spoken in product(REVISIONS, REVISIONS, (OLD, NEWEST)):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            met = list[str]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, met, [])
+            async with connect(pkg, server, client, spoken) as connected:
+                handle = await connected.start_task("work")
+                assert (await handle.result()).text == "sure: True"
+                assert handle.id is not None
+            assert name_in(ours, "elicitation/create") in met
+
+
+async def test_questions_in_results_reach_both_sides_under_their_own_names(pkg: Any) -> None:
+    for ours, theirs, spoken in product(REVISIONS, (NEWEST, RENAMED, AGAIN), REVISIONS):
+        m = pkg.load(theirs).models
+
+        async def on_call_tool(self: Any, session: Any, params: Any, m: Any = m) -> Any:
+            if session.inputs is None:
+                form = m.ElicitRequestFormParams(message="?", requested_schema=FORM)
+                said = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+                sampling = m.CreateMessageRequestParams(messages=[said], max_tokens=5)
+                asked = {"form": m.ElicitRequest(params=form)}
+                asked["model"] = m.CreateMessageRequest(params=sampling)
+                return session.input_required(asked, state=1)
+            form = session.inputs.response("form", m.ElicitResult)
+            model = session.inputs.response("model", m.CreateMessageResult)
+            text = m.TextContent(text=f"{form.content} {model.content.text}")
+            return m.CallToolResult(content=[text])
+
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            server = type("Asking", (pkg.load(theirs).Server,), {"on_call_tool": on_call_tool})()
+            async with connect(pkg, server, make_client(pkg, ours, [], []), spoken) as connected:
+                result = await connected.call_tool("x")
+                assert result.content[0].text == "{'value': True} Ada"
+
+
+FORM: Json = {"type": "object", "properties": {"value": {"type": "boolean"}}}
+
+
+async def test_log_entries_arrive_whatever_their_notification_is_called(pkg: Any) -> None:
+    for ours, theirs, spoken in product(REVISIONS, repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            logged, seen = list[object](), list[Any]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], logged)
+            async with connect(pkg, server, client, spoken) as connected:
+                m, options = pkg.load(ours).models, {"on_progress": seen.append}
+                if ours != OLD:
+                    options["meta"] = m.RequestMetaObject(log_level="info")
+                result = await connected.call_tool("log", **options)
+                assert result.content[0].text == "logged"
+            assert logged == ["hot"]
+            assert [progress.done for progress in seen] == [1]
+

@@ -10,7 +10,7 @@ revision decides only between equals, because a draft may have any name, and if 
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ class Facts:
     document: Json
     origin: str
     """The revision with these facts: itself, or another one if it has none."""
+    first_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The first names of methods that earlier revisions call otherwise."""
 
     @property
     def inherited(self) -> bool:

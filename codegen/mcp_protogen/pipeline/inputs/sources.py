@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.inputs import descriptions, facts, metacheck, patch_f
 from mcp_protogen.pipeline.inputs.absorbed import texts_of_absorbed
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.inputs.pins import pinned_structure
+from mcp_protogen.pipeline.inputs.pins import load_pins, pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
 from mcp_protogen.pipeline.inputs.translations import names_since
@@ -62,7 +62,11 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
-    return replace(source, descriptions=texts, own_patches=options.patches_of(revision))
+    names = names_since(schema_folder(), min(load_pins(schema_folder())), revision, options)
+    merged = replace(source.facts, first_names={new: old for old, new in names.items()})
+    return replace(
+        source, facts=merged, descriptions=texts, own_patches=options.patches_of(revision)
+    )
 
 
 def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:

@@ -138,7 +138,7 @@ class ToHandshake(ClientConnection):
         handler = self.handlers.get(method)
         if handler is None:
             return None
-        if not self.hears_all and method == _LOG:
+        if not self.hears_all and notification.spec.known_as == _LOG:
             level = self._lowest_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
@@ -169,7 +169,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        if _LOG in self.handlers:
+        if self._table.name_of(_LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.follow_lists(self.handlers)
 

@@ -1,6 +1,7 @@
 """The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
@@ -125,6 +126,24 @@ class MessageCodec:
             return None
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
+
+    @cached_property
+    def _named_otherwise(self) -> Mapping[str, str]:
+        tables: tuple[Mapping[str, CallSpec[Any]], ...] = (
+            self.requests,
+            self.notifications,
+            self.input_requests,
+        )
+        return {
+            spec.known_as: name
+            for specs in tables
+            for name, spec in specs.items()
+            if spec.known_as != name
+        }
+
+    def name_of(self, known_as: str) -> str:
+        """Return the name here of a method that the runtime knows."""
+        return self._named_otherwise.get(known_as, known_as)
 
     def own_name(self, method: str) -> str:
         """Return the name here of a method on the wire; empty if it is unknown here."""

@@ -201,11 +201,11 @@ class Reports:
             threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = context.table.notifications[_MESSAGE]
+        spec = context.table.notifications[context.table.name_of(_MESSAGE)]
         try:
             await context.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
-            context.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+            context.connection.server.__mcp_runtime__.warn_undeclared(spec.method)
         except Disconnected:
             context.endpoint.log.info("the client has gone: a log entry was not sent")
         except (LocalError, PydanticSerializationError) as error:

@@ -97,7 +97,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
     rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
-    method = context.wire_name(ELICIT)
+    method = context.spoken.wire.name_of(ELICIT)
     answers = [rounds.ask({"method": method, "params": params}) for params in urls]
     return any(answers)
 

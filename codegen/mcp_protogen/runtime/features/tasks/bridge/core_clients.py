@@ -43,11 +43,13 @@ class CoreClients(PlainClients):
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if has_tasks(client.spoken, client.peer_capabilities()):
-            self.handlers = {
-                methods.GET: self._get,
-                methods.CANCEL: self._cancel,
-                methods.RESULT: self._result,
-            }
+            self.answer_by(
+                {
+                    methods.GET: self._get,
+                    methods.CANCEL: self._cancel,
+                    methods.RESULT: self._result,
+                }
+            )
 
     def task_capabilities(self, server: Any) -> JSONObject:
         table = self.server.owner.TABLE

@@ -80,7 +80,8 @@ class TaskWire:
         return self.client.TABLE.requests[CALL]
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
-        spec = self.table.wire.requests.get(method)
+        wire = self.table.wire
+        spec = wire.requests.get(wire.name_of(method))
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         return await self.client.request_once(spec, spec.params(**members), **options)
