@@ -1,5 +1,6 @@
 """Sessions with revisions in which methods and a type have other names."""
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -132,6 +133,35 @@ async def test_questions_reach_both_sides_under_their_own_names(pkg: Any) -> Non
             assert asked <= {*met[0]}, met
 
 
+@asynccontextmanager
+async def connect_by_bridge(pkg: Any, server: Any, client: Any) -> AsyncGenerator[Any, None]:
+    ours, middle = memory_pair()
+    bridge = pkg.Bridge(middle, pkg.in_memory(server))
+    running = asyncio.create_task(bridge.run())
+
+    async def open() -> Any:
+        return ours
+
+    async with pkg.connect(open, client) as connected:
+        yield connected
+    await running
+
+
+async def test_questions_pass_through_bridges_between_other_names(pkg: Any) -> None:
+    for ours, theirs in permutations(REVISIONS, 2):
+        with case(f"a bridge between a client of {ours} and a server of {theirs}"):
+            logged = list[object]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], logged)
+            async with connect_by_bridge(pkg, server, client) as connected:
+                assert connected.server_info.name == "server"
+                assert (await connected.call_tool("ask")).text == "True, client"
+                assert (await connected.call_tool("sample")).text == "Ada"
+                m = pkg.load(ours).models
+                meta = {} if ours == OLD else {"meta": m.RequestMetaObject(log_level="info")}
+                assert (await connected.call_tool("log", **meta)).text == "logged"
+            assert logged == ["hot"]
+
+
 async def test_questions_of_tasks_reach_clients_under_their_own_names(pkg: Any) -> None:
     # The other revisions have no tasks on the wire.
     for ours, theirs, spoken in product(REVISIONS, REVISIONS, (OLD, NEWEST)):
@@ -185,4 +215,3 @@ async def test_log_entries_arrive_whatever_their_notification_is_called(pkg: Any
                 assert result.content[0].text == "logged"
             assert logged == ["hot"]
             assert [progress.done for progress in seen] == [1]
-

@@ -5,7 +5,7 @@ The second gives a method the name that another one had before.
 
 import json
 import re
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,33 +44,40 @@ def name_in(revision: str, name: str) -> str:
     return name
 
 
-def options_with_names() -> GenerationOptions:
-    """Return the options of a package with these revisions."""
-    texts = {NEWEST: (schema_folder() / NEWEST / "schema.json").read_text()}
-    rules: dict[str, Json] = {}
-    for older, newer in pairwise((NEWEST, *NAMES)):
-        names = NAMES[newer]
-        texts[newer] = _WORD.sub(
-            lambda word, names=names: f'"{word[1] or ""}{names.get(word[2], word[2])}"',
-            texts[older],
-        )
-        rules[newer] = {"older": older, "became": names, "rules": [], "errors": []}
-    return GenerationOptions(
-        REVISIONS,
-        {name: GivenFile(f"{name}.json", texts[name].encode()) for name in NAMES},
-        rules={
-            name: GivenFile(f"{name}-rules.json", json.dumps(rules[name]).encode())
-            for name in NAMES
-        },
-    )
+def with_names(schema: str, names: Mapping[str, str]) -> str:
+    """Return the text of a schema with other names of methods and types."""
+
+    def rename(word: re.Match[str]) -> str:
+        return f'"{word[1] or ""}{names.get(word[2], word[2])}"'
+
+    return _WORD.sub(rename, schema)
+
+
+def with_revisions(
+    options: GenerationOptions, schema: str, names: Mapping[str, Mapping[str, str]]
+) -> GenerationOptions:
+    """Return options with a revision for each of `names`, the first one like the latest here."""
+    schemas, rules = dict(options.schemas), dict(options.rules)
+    older = max(options.revisions)
+    for revision, became in names.items():
+        schema = with_names(schema, became)
+        rule: Json = {"older": older, "became": became, "rules": [], "errors": []}
+        schemas[revision] = GivenFile(f"{revision}.json", schema.encode())
+        rules[revision] = GivenFile(f"{revision}-rules.json", json.dumps(rule).encode())
+        older = revision
+    return options._replace(revisions=(*options.revisions, *names), schemas=schemas, rules=rules)
 
 
 def write_package(place: Path) -> None:
     """Write a package of these revisions, with tasks."""
-    parts = ("bridge", "stdio", "tasks", "testing", "toolkit")
-    options = options_with_names()._replace(
-        parts=parts, extensions={"tasks": None}, runtime="mcp_protogen.runtime"
+    options = GenerationOptions(
+        (OLD, NEWEST),
+        parts=("bridge", "stdio", "tasks", "testing", "toolkit"),
+        extensions={"tasks": None},
+        runtime="mcp_protogen.runtime",
     )
+    schema = (schema_folder() / NEWEST / "schema.json").read_text()
+    options = with_revisions(options, schema, NAMES)
     for file in generated_once(options).files:
         path = place / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

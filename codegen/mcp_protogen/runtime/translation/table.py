@@ -284,7 +284,8 @@ class TranslatingTable(MethodTable):
         return self._run(self._inward.message(self.wire_name(method), part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._outward.message(method, part), value, method, part)
+        translate = self._outward.message(method, part) if method in self._there else None
+        return self._run(translate, value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._outward.of_type(name)

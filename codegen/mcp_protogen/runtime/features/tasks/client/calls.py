@@ -45,7 +45,8 @@ class TaskCaller:
     def note_notification(self, method: str, params: Any) -> None:
         wire = self._wire
         if wire is not None and method in map(wire.table.name_of, (CHANGED, CORE_CHANGED)):
-            wire.on_notification(params.to_wire())
+            # Tasks stay as they are on the wire.
+            wire.on_notification(wire.table.carry_out(method, "params", params.to_wire()))
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         if spec.method == CALL and self._wire is not None:

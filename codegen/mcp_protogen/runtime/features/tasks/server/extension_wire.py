@@ -26,8 +26,8 @@ async def follow(
     connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
-    table = endpoint.connection.table
-    spec = table.notifications[table.name_of(CHANGED)]
+    wire = endpoint.connection.table.wire
+    spec = wire.notifications[wire.name_of(CHANGED)]
     with suppress(UnknownTask):  # It has expired.
         while True:
             # Its class depends on its status.
