@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.transports.memory import memory_pair
-from support.generated.absorbing_revision import ABSORBING, decide, draft_in, write_package
+from support.generated.absorbing_revision import (
+    ABSORBING,
+    FETCHING,
+    decide,
+    draft_in,
+    write_package,
+)
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, Hand, modern
@@ -21,17 +27,18 @@ from support.tables import case
 # All is in memory.
 pytestmark = pytest.mark.skips_time
 
-REVISIONS = (STATELESS, ABSORBING)
+REVISIONS = (STATELESS, ABSORBING, FETCHING)
 EXTENSION = "io.modelcontextprotocol/tasks"
 DECLARED: Json = {
     STATELESS: {"extensions": {EXTENSION: {}}},
     ABSORBING: {"tasks": {}},
+    FETCHING: {"tasks": {}},
 }
 
 
 @pytest.fixture(scope="module")
 def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The package of both revisions."""
+    """The package of these revisions."""
     place = tmp_path_factory.mktemp("absorbing")
     folder = draft_in(place)
     decide(folder)
@@ -160,14 +167,14 @@ async def check_calls(client: Any, served: str) -> None:
 
 
 async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: Any) -> None:
-    for ours, theirs, spoken in product((OLD, ABSORBING), repeat=3):
+    for ours, theirs, spoken in product((OLD, ABSORBING, FETCHING), repeat=3):
         with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
             opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
             async with pkg.connect(
                 opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
             ) as client:
                 await check_calls(client, spoken)
-    for ours, theirs in permutations((OLD, ABSORBING)):
+    for ours, theirs in permutations((OLD, ABSORBING, FETCHING), 2):
         with case(f"a bridge between a client of {ours} and a server of {theirs}"):
             async with (
                 open_bridge(pkg, theirs, []) as opener,
@@ -193,7 +200,7 @@ async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:
 async def test_only_the_core_makes_a_task_of_a_call_that_declares_nothing(pkg: Any) -> None:
     bare: Json = {**META, CLIENT_CAPABILITIES: {}}
     async with serve(pkg, ABSORBING) as hand:
-        for spoken, expected in ((STATELESS, "complete"), (ABSORBING, "task")):
+        for spoken, expected in zip(REVISIONS, ("complete", "task", "task"), strict=True):
             with case(spoken):
                 meta: Json = {**bare, "io.modelcontextprotocol/protocolVersion": spoken}
                 await hand.send(modern("tools/call", 1, name="slow", _meta=meta))

@@ -240,7 +240,8 @@ class MethodIR:
     `params_required` is about the wire; `params_given` says whether a caller must give params.
     `order` has the first members of a call. `variants` are further calls by their names, each with
     its class of params, or the member that asks for another result. `items` is the list in the
-    result of a paginated method, and the type of its items.
+    result of a paginated method, and the type of its items. `known_as` is its first name, if
+    earlier revisions call it otherwise.
     """
 
     method: str
@@ -266,6 +267,7 @@ class MethodIR:
     doc: str
     headers: tuple[HeaderFieldIR, ...] = ()
     errors: tuple[MethodErrorIR, ...] = ()
+    known_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,7 +247,7 @@ class Connection:
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
             self._check(spec, params)
-            self.table.admit(spec.method, self.role)
+            self.table.admit(spec, self.role)
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
@@ -276,7 +276,7 @@ class Connection:
 
         `about` is the request of the peer to which it belongs; that may declare more capabilities.
         """
-        self.table.admit(spec.method, self.role)
+        self.table.admit(spec, self.role)
         self._check(spec, params, None if about is None else self._capabilities_for(about))
         self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)

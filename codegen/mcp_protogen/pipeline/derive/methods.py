@@ -200,6 +200,7 @@ def _method(
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
         headers=tuple(headers_in(fact)),
         errors=tuple(_errors(fact)),
+        known_as=context.facts.first_names.get(schema.method, ""),
     )
 
 

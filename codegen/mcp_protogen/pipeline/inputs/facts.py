@@ -10,7 +10,7 @@ revision decides only between equals, because a draft may have any name, and if 
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import NothingThere
-from mcp_protogen.base.jsonvalue import is_object, merge_patch
+from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
@@ -38,6 +38,8 @@ class Facts:
     """The revision with these facts: itself, or another one if it has none."""
     edited: bool = False
     """Whether the schema is one of the user that differs from the pinned one."""
+    first_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The first names of methods that earlier revisions call otherwise."""
 
     @property
     def inherited(self) -> bool:
@@ -107,6 +109,10 @@ class Facts:
         """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
+    def with_names(self, names: Mapping[str, str]) -> "Facts":
+        """Return these facts with other names of types and methods."""
+        return replace(self, document=_rename(self.document, names)) if names else self
+
     def as_published(self) -> "Facts":
         """Return these facts with types as `schema.ts` defines them."""
         defined = {
@@ -118,6 +124,17 @@ class Facts:
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})
         return entries
+
+
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if is_object(value):
+        return {_rename(key, names): _rename(inner, names) for key, inner in value.items()}
+    if is_array(value):
+        return [_rename(entry, names) for entry in value]
+    if not isinstance(value, str):
+        return value
+    name, dot, member = value.partition(".")
+    return names.get(name, name) + dot + member
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

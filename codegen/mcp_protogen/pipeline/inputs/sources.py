@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import is_edited, load_pins, pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.inputs.translations import names_since
 
 Json = dict[str, Any]
 
@@ -61,7 +62,11 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
-    return replace(source, descriptions=texts, own_patches=options.patches_of(revision))
+    names = names_since(schema_folder(), min(load_pins(schema_folder())), revision, options)
+    merged = replace(source.facts, first_names={new: old for old, new in names.items()})
+    return replace(
+        source, facts=merged, descriptions=texts, own_patches=options.patches_of(revision)
+    )
 
 
 def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:
@@ -74,9 +79,10 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
     edited = is_edited(revision, pretty(schema), load_pins())
     source = of_snapshot(revision, schema_folder(), schema, file.name, texts, edited=edited)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
+    names = names_since(schema_folder(), source.facts.origin, revision, options)
     if edited:
         hint = f"our facts are about the pinned schema of {revision}; see that yours should differ"
-    return replace(source, facts_hint=hint)
+    return replace(source, facts=source.facts.with_names(names), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:

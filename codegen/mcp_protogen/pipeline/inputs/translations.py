@@ -226,6 +226,17 @@ def steps_between(
     return tuple(reversed(steps))
 
 
+def names_since(
+    folder: Path, older: str, newer: str, options: GenerationOptions
+) -> Mapping[str, str]:
+    """Return the types and methods of `older` with another name in `newer`, over all steps."""
+    names: dict[str, str] = {}
+    for step in steps_between(folder, older, newer, options):
+        first = {old: new for old, new in step.became.items() if old not in names.values()}
+        names = first | {old: step.became.get(name, name) for old, name in names.items()}
+    return names
+
+
 def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:
     """Return the revision that a schema without translation rules resembles, if any."""
     file = options.schemas.get(revision)

@@ -93,4 +93,6 @@ class StepActions:
         became = self.step.became
         if self.direction == "up":
             return (became.get(name, name),)
-        return (name, *sorted(older for older, newer in became.items() if newer == name))
+        older_names = sorted(older for older, newer in became.items() if newer == name)
+        # The older name may have gone to another thing.
+        return tuple(older_names) if name in became else (name, *older_names)

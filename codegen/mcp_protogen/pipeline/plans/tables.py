@@ -9,6 +9,7 @@ from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.introductions import introduction_types
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.translations import (
@@ -37,9 +38,6 @@ from mcp_protogen.runtime.translation.plans import (
     When,
     Whole,
 )
-
-# Types that are exchanged in any era, also outside common methods.
-_BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
 
 _AROUND = re.compile(r"(\[\]|\{\})+$")
 
@@ -134,17 +132,14 @@ def _walk(
 
 
 def _beside(walk: Walk) -> Iterator[tuple[str, TypePair]]:
-    """Yield the types that are exchanged in any era, by the name that the runtime knows."""
-    became = walk.actions.step.became
-    for name in _BESIDE:
-        older = (old for old, new in became.items() if new == name)
-        names = (name, became.get(name, name), *older)
-        ends = [
-            next((known for known in names if _has(end, known)), None)
-            for end in (walk.source, walk.destination)
-        ]
-        if ends[0] is not None and ends[1] is not None:
-            yield name, TypePair(ends[0], ends[1])
+    """Yield the types that are exchanged in any era, also outside common methods.
+
+    Each has the name that the runtime knows.
+    """
+    theirs = introduction_types(walk.destination)
+    for name, source in introduction_types(walk.source).items():
+        if name in theirs:
+            yield name, TypePair(source, theirs[name])
 
 
 def _direction(
@@ -176,10 +171,6 @@ def _direction(
     ]
     problems += (*map(_bad_rule, _unfit(walk)), *walked.problems)
     return table, problems
-
-
-def _has(revision: RevisionIR, name: str) -> bool:
-    return any(str(type_.name) == name for type_ in revision.types)
 
 
 def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:

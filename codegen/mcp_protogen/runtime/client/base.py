@@ -20,7 +20,7 @@ from ..core.middleware import (
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import WireModel, answers_form, declared_member
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
-_ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
@@ -171,7 +170,9 @@ class ClientConnection:
         if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if method == _ELICIT else answer
+            return (
+                self._fit_answer(answer, job) if answers_form(request.spec.results[0]) else answer
+            )
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -182,9 +183,9 @@ class ClientConnection:
             return answer  # a task; anything else is refused when it is sent
         from ..core.forms import fit_answer
 
-        table = self.view.table
-        carried = table.carry_out(_ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
+        table, method = self.view.table, job.request.spec.method
+        carried = table.carry_out(method, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[table.wire_name(method)].results[0]
         return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
@@ -364,7 +365,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if method != _ELICIT or not isinstance(answer, WireModel):
+        if not isinstance(answer, WireModel) or not answers_form(type(answer)):
             return answer
         from ..core.forms import fit_answer
 

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, fit_answer
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared_member, validator_of
+from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
@@ -24,8 +23,9 @@ from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_
 from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
-from .base import ClientBase, ClientConnection, Work, unfit_question
+from .base import ClientBase, ClientConnection, Work
 from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from .native_questions import prepare_native
 
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
@@ -138,7 +138,7 @@ class ToHandshake(ClientConnection):
         handler = self.handlers.get(method)
         if handler is None:
             return None
-        if not self.hears_all and method == _LOG:
+        if not self.hears_all and notification.spec.known_as == _LOG:
             level = self._lowest_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
@@ -169,7 +169,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        if _LOG in self.handlers:
+        if self._table.name_of(_LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.follow_lists(self.handlers)
 
@@ -195,15 +195,17 @@ class ToStateless(ClientConnection):
         plain: type[WireModel] = spec.results[0]
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
-        native = table.wire.requests[method]
+        native = table.wire.requests[table.wire_name(method)]
         asks = "may_require_input" in native.traits
         if not asks or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
         wire = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
+        timeout = endpoint.options.patience(spec, options).timeout
+
         async def again(result: Any) -> Any:
-            return await endpoint.request(native, result, options, meta=meta)
+            return await endpoint.request(native, result, {**options, "timeout": timeout}, meta)
 
         result = await self.complete(native, native.params.from_wire(wire), result, again)
         if isinstance(result, claims):
@@ -211,23 +213,7 @@ class ToStateless(ClientConnection):
         return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
     def prepare(self, key: str, question: Any) -> Work:
-        method, table = question.method, self._table
-        spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
-        if spec is None or handler is None:
-            raise unfit_question(key, f"the client has no handler for {method}")
-        wire: JSONObject = {} if question.params is None else question.params.to_wire()
-        params = validator_of(spec.params)(table.carry_in(method, "params", wire))
-        self.check_question(key, spec, params)
-
-        async def answer() -> WireModel:
-            result: WireModel = await handler(params)
-            answer = table.carry_out(method, "result", result.to_wire())
-            if method == ELICIT:
-                answer = fit_answer(answer, wire, params.to_wire())
-            native: type[WireModel] = table.wire.input_requests[method].results[0]
-            return native.from_wire(answer)
-
-        return answer
+        return prepare_native(self, key, question)
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params

@@ -204,7 +204,10 @@ class Options:
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
         return Patience(
-            call.get("timeout", self.timeouts.get(spec.method, self.timeout)),
+            call.get(
+                "timeout",
+                self.timeouts.get(spec.method, self.timeouts.get(spec.known_as, self.timeout)),
+            ),
             call.get("max_timeout", self.max_timeout),
             call.get("reset_on_progress", False),
         )

@@ -94,10 +94,12 @@ class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
 
     `types` loads the type expression of `params`, and the classes of the results, at the first use.
+    The runtime knows the message as `known_as`.
     """
 
     method: str
     _: KW_ONLY
+    known_as: str = ""
     senders: frozenset[Role]
     types: Callable[[], tuple[Any, ...]] = field(repr=False)
     params: Any = field(init=False, repr=False)
@@ -109,6 +111,9 @@ class CallSpec(Generic[P]):
     deprecated: str | None = None
     params_required: bool = True
     headers: tuple[HeaderField, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known_as", self.known_as or self.method)
 
     if not TYPE_CHECKING:
 

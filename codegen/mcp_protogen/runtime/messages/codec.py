@@ -1,6 +1,7 @@
 """The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
@@ -101,8 +102,8 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[str, str] = _NOTHING
-    """The names of methods on the wire, if they differ."""
+    _names: Mapping[Any, str] = _NOTHING
+    """The names on the wire, by spec, of messages with another name here."""
 
     def __init__(
         self,
@@ -126,11 +127,37 @@ class MessageCodec:
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
-        spec = spec_for_sender(calls.get(method), sender)
+        spec = spec_for_sender(calls.get(self.own_name(method)), sender)
         if spec is None:
             return None
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
+
+    @cached_property
+    def _named_otherwise(self) -> Mapping[str, str]:
+        tables: tuple[Mapping[str, CallSpec[Any]], ...] = (
+            self.requests,
+            self.notifications,
+            self.input_requests,
+        )
+        return {
+            spec.known_as: name
+            for specs in tables
+            for name, spec in specs.items()
+            if spec.known_as != name
+        }
+
+    def name_of(self, known_as: str) -> str:
+        """Return the name here of a method that the runtime knows."""
+        return self._named_otherwise.get(known_as, known_as)
+
+    def own_name(self, method: str) -> str:
+        """Return the name here of a method on the wire; empty if it is unknown here."""
+        return method
+
+    def wire_name(self, method: str) -> str:
+        """Return the name on the wire of a method here."""
+        return method
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
@@ -232,14 +259,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(id, to_json(self._names.get(spec, spec.method)), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(None, to_json(self._names.get(spec, spec.method)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

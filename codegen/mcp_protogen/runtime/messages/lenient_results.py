@@ -44,7 +44,7 @@ def lenient(table: MethodTable, report: LossReport) -> MethodTable:
 
     def read_mended(answer: Response, spec: AnyRequest) -> Result[Any] | Error:
         wire = table.wire
-        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        check = wire.result_reader(wire.requests.get(table.wire_name(spec.method), spec))
         result, losses = mend(answer.result, check, "/result")
         report.take(spec.method, losses)
         return table.read_answer(answer._replace(result=result), spec)

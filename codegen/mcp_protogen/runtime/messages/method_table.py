@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
-from ..core.spec import AnyRequest, EraName, NotificationSpec, Part, R, RequestSpec, Role
+from ..core.spec import (
+    AnyRequest,
+    CallSpec,
+    EraName,
+    NotificationSpec,
+    Part,
+    R,
+    RequestSpec,
+    Role,
+)
 from .codec import MessageCodec, Result, spec_for_sender
 from .jsonrpc import Response
 
@@ -100,6 +109,7 @@ class MethodTable(MessageCodec):
 
     def claims(self, method: str) -> tuple[type[Any], ...]:
         """Return the classes of results that are neither plain nor questions: tasks."""
+        method = self.wire_name(method)
         spec = self.wire.requests.get(method)
         own: tuple[type[Any], ...] = ()
         if spec is not None and "may_require_input" in spec.traits:
@@ -133,6 +143,10 @@ class MethodTable(MessageCodec):
         """Return params or a result as on the wire; raise `Untranslatable`."""
         return value
 
+    def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
+        """Return params or a result from the wire; raise `Untranslatable`."""
+        return value
+
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         return value
 
@@ -144,8 +158,8 @@ class MethodTable(MessageCodec):
         """Return a table for a connection whose requests all have these members in `_meta`."""
         return self
 
-    def admit(self, method: str, sender: Role) -> None:
-        """Raise `LocalError` if this side may not send a method on the wire."""
+    def admit(self, spec: CallSpec[Any], sender: Role) -> None:
+        """Raise `LocalError` if this side may not send a message on the wire."""
 
     def lost(self, method: str, error: LocalError) -> None:
         """Handle a message that was not sent because the wire cannot express it."""

@@ -44,9 +44,9 @@ _DECLARED: Final[Mapping[tuple[TaskKind, Role], JSONObject]] = MappingProxyType(
 
 
 def task_kind(wire: MethodTable) -> TaskKind | None:
-    if RESULT in wire.requests:
+    if wire.name_of(RESULT) in wire.requests:
         return "core"
-    return "extension" if UPDATE in wire.requests else None
+    return "extension" if wire.name_of(UPDATE) in wire.requests else None
 
 
 def tasks_declared(wire: MethodTable, role: Role) -> JSONObject:
@@ -55,13 +55,13 @@ def tasks_declared(wire: MethodTable, role: Role) -> JSONObject:
         return {}
     if not is_in_core(wire):
         return _DECLARED[kind, role]
-    needs = wire.requests[UPDATE].requires
+    needs = wire.requests[wire.name_of(UPDATE)].requires
     return declare(need.capability for need in needs if need.capability.role == role)
 
 
 def is_in_core(wire: MethodTable) -> bool:
     """Return whether tasks of the extension are a part of the revision."""
-    return UPDATE in wire.core.requests
+    return wire.name_of(UPDATE) in wire.core.requests
 
 
 def has_tasks(wire: MethodTable, capabilities: Mapping[str, Any]) -> bool:

@@ -241,9 +241,11 @@ class ServerConnection:
         self.server.__mcp_runtime__.remove_connection(self)
 
     def answers(self, method: str) -> bool:
-        return method in self.handlers or (
-            method in _BUILT_IN
-            and self.endpoint.connection.table.request(method, "client") is not None
+        """Return whether requests with this method on the wire are answered."""
+        table = self.endpoint.connection.table
+        name = table.own_name(method)
+        return name in self.handlers or (
+            name in _BUILT_IN and table.request(name, "client") is not None
         )
 
     @property

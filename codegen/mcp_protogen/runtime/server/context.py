@@ -33,7 +33,7 @@ from ..core.middleware import (
     send_through,
     undeclared_meta,
 )
-from ..core.models.base import WireModel, places_of
+from ..core.models.base import WireModel, answers_form, places_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
-_ELICIT: Final = "elicitation/create"
 _MESSAGE: Final = "notifications/message"
 
 
@@ -195,11 +194,11 @@ class Reports:
             threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = context.table.notifications[_MESSAGE]
+        spec = context.table.notifications[context.table.name_of(_MESSAGE)]
         try:
             await context.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
-            context.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+            context.connection.server.__mcp_runtime__.warn_undeclared(spec.method)
         except Disconnected:
             context.endpoint.log.info("the client has gone: a log entry was not sent")
         except (LocalError, PydanticSerializationError) as error:
@@ -392,7 +391,7 @@ class RequestContext:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
         answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if spec.method != _ELICIT or not isinstance(answer, plain):
+        if not isinstance(answer, plain) or not answers_form(plain):
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
@@ -406,6 +405,14 @@ class RequestContext:
 
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         return await self.request(spec, params, options)
+
+    def wire_name(self, method: str) -> str:
+        """Return the name of one of the server's methods on the wire."""
+        return self.spoken.wire_name(method)
+
+    def own_questions(self) -> Mapping[str, AnyRequest]:
+        """Return the server's questions by their names on the wire."""
+        return {self.wire_name(name): spec for name, spec in self.table.input_requests.items()}
 
     def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
         return self.spoken.carry_out(method, "params", params)
@@ -454,14 +461,17 @@ class RequestContext:
 
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.class_id)
         # Servers with requests of their own ask in their own revision.
-        specs = self.table if spoken.rules.server_requests else spoken
-        return Asking(connection.state.seal, bound, specs.input_requests, self._wire_capabilities())
+        specs = self.own_questions() if spoken.rules.server_requests else spoken.input_requests
+        return Asking(connection.state.seal, bound, specs, self._wire_capabilities())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions = {key: request.to_wire() for key, request in requests.items()}
+        questions = {
+            key: {**request.to_wire(), "method": self.wire_name(request.method)}
+            for key, request in requests.items()
+        }
         rounds = self.questions.rounds
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

@@ -24,7 +24,7 @@ from ..core import forms
 from ..core.connection_errors import MissingClientCapability
 from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escape_step
 from ..core.json import JSONObject, json_text, read_json
-from ..core.models.base import WireModel, validator_of
+from ..core.models.base import WireModel, answers_form, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
@@ -154,7 +154,7 @@ def read_answer(
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if note["method"] != forms.ELICIT:
+    if not answers_form(kind):
         return answer
     params = note["params"]
     fitted = forms.fit_answer(value, params, params)

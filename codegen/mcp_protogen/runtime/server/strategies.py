@@ -72,15 +72,16 @@ async def _in_round(
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    asking, specs = context.asking(), context.table.input_requests
+    asking = context.asking()
     rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
             return
-    if asking.specs is not specs:
+    if context.spoken is not context.table:
         # A handler that asks in its result gets answers of its own revision.
-        inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=specs))
+        asking = asking._replace(specs=context.own_questions())
+        inputs, _ = read_round(request.params.to_wire(), asking)
     context.inputs = inputs
 
 
@@ -96,7 +97,8 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
     rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
-    answers = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
+    method = context.spoken.wire.name_of(ELICIT)
+    answers = [rounds.ask({"method": method, "params": params}) for params in urls]
     return any(answers)
 
 
@@ -104,7 +106,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     rounds = context.questions.rounds
     assert rounds is not None
     await rounds.once.wait_running()
-    native = context.endpoint.connection.table.wire.requests[request.spec.method]
+    native = context.spoken.wire.requests[context.spoken.wire_name(request.spec.method)]
     kind: type[WireModel] = native.results[-1]
     return kind.from_wire(rounds.input_required_result(context.asking()))
 

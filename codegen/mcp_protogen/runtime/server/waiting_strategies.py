@@ -9,8 +9,7 @@ from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
-from ..core.forms import ELICIT
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, answers_form
 from ..core.tasks import together
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -43,7 +42,7 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        asking = context.asking()._replace(specs=context.table.input_requests)
+        asking = context.asking()._replace(specs=context.own_questions())
         context.inputs, _ = read_round(params.to_wire(), asking)
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
@@ -61,9 +60,9 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
             raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
         except McpError:
             # Only a form has an answer that says "no".
-            if question.method != ELICIT:
-                raise
             cancelled: type[WireModel] = spec.results[0]
+            if not answers_form(cancelled):
+                raise
             answers[key] = cancelled.from_wire({"action": "cancel"})
 
     await together([answer(key, question) for key, question in questions.items()])

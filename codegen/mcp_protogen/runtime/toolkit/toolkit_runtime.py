@@ -245,13 +245,14 @@ class ToolkitRuntime(ServerRuntime):
     def sends(self) -> frozenset[str]:
         has_items = self.catalogue.has_items
         kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
+        table = self.owner.TABLE
         methods = {
             _LOG,
             *map(_change_method, kinds),
             *([_UPDATED] if "resources" in kinds else ()),
         }
         # Some revisions may lack such a notification.
-        return self.owner.SENDS | (methods & self.owner.TABLE.notifications.keys())
+        return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 
 
 def _change_method(kind: str) -> str:

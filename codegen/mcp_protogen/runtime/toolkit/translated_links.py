@@ -70,6 +70,9 @@ class TranslatedContext(MountedContext):
         info = super().peer_info()
         return info and self._translating.inward("Implementation", dict(info))
 
+    def wire_name(self, method: str) -> str:
+        return super().wire_name(self._translating.wire_name(method))
+
     def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
         return super().params_for_client(
             method, self._translating.carry_out(method, "params", params)
@@ -77,7 +80,7 @@ class TranslatedContext(MountedContext):
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
         """Return the spec and the params in the revision of the server above."""
-        above, method = self.outer.table, spec.method
+        above, method = self.outer.table, self._translating.wire_name(spec.method)
         tables = (above.requests, above.input_requests, above.notifications)
         native = next((table[method] for table in tables if method in table), None)
         if native is None:
@@ -85,7 +88,7 @@ class TranslatedContext(MountedContext):
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         if params is None:
             return native, None
-        wire = self._translating.carry_out(method, "params", params.to_wire())
+        wire = self._translating.carry_out(spec.method, "params", params.to_wire())
         return native, validator_of(native.params)(wire)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
@@ -117,7 +120,7 @@ class TranslatedContext(MountedContext):
     def carried_out(self, method: str, result: Any) -> Any:
         above = self.outer.table
         wire = self._translating.carry_out(method, "result", result.to_wire())
-        return above.read_result(above.requests[method], wire)
+        return above.read_result(above.requests[self._translating.wire_name(method)], wire)
 
 
 class TranslatedLink(Link):
@@ -137,7 +140,7 @@ class TranslatedLink(Link):
         given = context.carried_in(spec, params)
         if context.inputs is not None:
             # The server above has read them in its own revision.
-            asking = context.asking()._replace(specs=own.input_requests)
+            asking = context.asking()._replace(specs=context.own_questions())
             context.inputs, _ = read_round(given.to_wire(), asking)
 
         async def run(session: Any, params: Any) -> Any:

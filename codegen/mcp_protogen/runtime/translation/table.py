@@ -18,7 +18,7 @@ from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatabl
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, WireModel, validator_of
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
@@ -53,36 +53,26 @@ class TranslatingTable(MethodTable):
         losses: LossReport,
         untranslated: Untranslated = NOTHING,
     ) -> None:
-        known, core = own.core, wire.core
+        known = own.core
         self._inward = translator(package, wire.revision, own.revision)
         self._outward = translator(package, own.revision, wire.revision)
+        self._here, self._there = self._inward.methods(), self._outward.methods()
         asked = {**known.input_requests, **known.requests}
-        names = ((name, self._outward.method(name)) for name in (*asked, *known.notifications))
-        self._names = {name: there for name, there in names if there != name}
-        wire = _with_other_names(wire, self._names) if self._names else wire
-        ours = {there: name for name, there in self._names.items()}
         super().__init__(
             wire.revision,
-            requests={
-                name: (
-                    _with_rules(spec, asked.get(ours.get(name, name)))
-                    if spec.method in core.requests and self._inward.has(spec.method)
-                    else spec
-                )
-                for name, spec in wire.requests.items()
-            },
-            notifications={
-                name: (
-                    _with_rules(spec, known.notifications.get(ours.get(name, name)))
-                    if spec.method in core.notifications and self._inward.has(spec.method)
-                    else spec
-                )
-                for name, spec in wire.notifications.items()
-            },
+            requests=self._read_as(asked, wire.requests),
+            notifications=self._read_as(known.notifications, wire.notifications),
             errors=wire.errors,
             input_requests=wire.input_requests,
             rules=wire.rules,
         )
+        ours = (asked, self.requests, known.notifications, self.notifications)
+        self._names = {
+            spec: self._there[spec.method]
+            for specs in ours
+            for spec in specs.values()
+            if spec.method in self._there
+        }
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
@@ -103,13 +93,32 @@ class TranslatingTable(MethodTable):
     def wire(self) -> MethodTable:
         return self._wire
 
-    def _find(self, key: tuple[Role, bool, str]) -> tuple[CallSpec[Any], Validate] | None:
-        # Only this side knows its own names of methods.
-        return None if key[2] in self._names else super()._find(key)
+    def _read_as(
+        self, known: Mapping[str, SpecT], native: Mapping[str, SpecT]
+    ) -> Mapping[str, SpecT]:
+        """Return messages of the wire by their names in `own`, with its types if it has them."""
+        specs = (
+            _with_rules(spec, known.get(self._here.get(name, "")))
+            for name, spec in native.items()
+            if self.own_name(name)
+        )
+        return {spec.method: spec for spec in specs}
 
-    def _name(self, method: str) -> str:
-        """Return the name of a method on the wire."""
-        return self._names.get(method, method)
+    def own_name(self, method: str) -> str:
+        # `own` may have another method of this name.
+        return self._here.get(method, "" if method in self._there else method)
+
+    def wire_name(self, method: str) -> str:
+        return self._there.get(method, method)
+
+    def _native(self, spec: SpecT) -> SpecT | None:
+        """Return the wire's form of a message of either revision; None if it lacks it."""
+        is_request = isinstance(spec, RequestSpec)
+        specs: Any = self._wire.requests if is_request else self._wire.notifications
+        if specs.get(spec.method) is spec:
+            return spec
+        native: SpecT | None = specs.get(self._there.get(spec.method))
+        return native
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
@@ -125,10 +134,10 @@ class TranslatingTable(MethodTable):
         return out
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
-        method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
-        if spec is native:
+        method, native, read = spec.method, self._native(spec), validator_of(spec.params)
+        if native is None or spec is native:
             return read
-        translate = self._inward.message(self._name(method), "params")
+        translate = self._inward.message(native.method, "params")
         presumed = self._presumed if isinstance(spec, RequestSpec) else None
         if translate is None and presumed is None:
             return read
@@ -143,13 +152,10 @@ class TranslatingTable(MethodTable):
 
         return read_translated
 
-    def _native(self, method: str) -> AnyRequest | NotificationSpec[Any]:
-        return self._wire.requests.get(method) or self._wire.notifications[method]
-
     def result_reader(self, spec: AnyRequest) -> Validate:
-        native = self._wire.requests[spec.method]
-        if spec is native:
-            return self._wire.result_reader(native)
+        native = self._native(spec)
+        if native is None or spec is native:
+            return self._wire.result_reader(spec)
         read = self._readers.get(spec.method)
         if read is None:
             read = self._readers[spec.method] = self._result_reader(spec, native)
@@ -158,10 +164,10 @@ class TranslatingTable(MethodTable):
     def _result_reader(self, spec: AnyRequest, native: AnyRequest) -> Validate:
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
-        translate = self._inward.message(self._name(method), "result")
+        translate = self._inward.message(native.method, "result")
         if translate is None and check is validator_of(native.results[0]):
             return read
-        forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
+        forgive, claims = forgiver(native, self._wire.rules), self.claims(method)
         show = self._untranslated.read.get(method)
         kinds = {result: self._kind(spec, result) for result in native.results[1:]}
 
@@ -189,7 +195,7 @@ class TranslatingTable(MethodTable):
         return None
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
-        translate = self._inward.message(self._name(spec.method), "result")
+        translate = self._inward.message(self.wire_name(spec.method), "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
@@ -197,12 +203,13 @@ class TranslatingTable(MethodTable):
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
-        if spec is self._native(spec.method):
+        native = self._native(spec)
+        if spec is native:
             return params_text(spec, params, meta)
-        wire_spec = specs[spec.method]
-        if wire_spec is self._native(spec.method) and spec.method not in _LIFECYCLE:
+        if native is None:
             # The extension's method of this name is something else.
             raise self._no_method_error(f"{spec.method} of {self.own.revision}")
+        wire_spec = specs[spec.method]
         translate = self._outward.message(spec.method, "params")
         if translate is None:
             return params_text(wire_spec, params, meta)
@@ -237,8 +244,8 @@ class TranslatingTable(MethodTable):
 
         Raise `LocalError` for a class outside the method's results.
         """
-        native = self._wire.requests[spec.method]
-        if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
+        native = self._native(spec) or spec
+        if issubclass(cls, (*native.results, *self.claims(spec.method))):
             return None
         plain, *others = spec.results
         kinds = (plain, *others) if cls is plain else (*others, plain)
@@ -266,19 +273,21 @@ class TranslatingTable(MethodTable):
         return translate_complete
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
-        question: JSONObject = super().write_question(spec, params)
-        question["method"] = self._name(spec.method)
-        if spec.method not in self._wire.input_requests:
+        name, wire = self._there.get(spec.method, ""), self._wire
+        native = wire.input_requests.get(name) or wire.requests.get(name)
+        if native is None or "server" not in native.senders:
             raise self._no_method_error(spec.method)
+        question: JSONObject = {**super().write_question(spec, params), "method": name}
         if "params" in question:
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._inward.message(self._name(method), part), value, method, part)
+        return self._run(self._inward.message(self.wire_name(method), part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._outward.message(method, part), value, method, part)
+        translate = self._outward.message(method, part) if method in self._there else None
+        return self._run(translate, value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._outward.of_type(name)
@@ -303,10 +312,10 @@ class TranslatingTable(MethodTable):
             run = _keeping(run, members)
         return self._run(run, value, name, name)
 
-    def admit(self, method: str, sender: Role) -> None:
-        spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
-        if spec is None or sender not in spec.senders:
-            raise self._no_method_error(method)
+    def admit(self, spec: CallSpec[Any], sender: Role) -> None:
+        native = self._native(spec)
+        if native is None or sender not in native.senders:
+            raise self._no_method_error(spec.method)
 
     def _no_method_error(self, method: str) -> Untranslatable:
         return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
@@ -322,7 +331,7 @@ class TranslatingTable(MethodTable):
             run, own = self._outward.message(method, "params"), _as_json(params)
             return own if run is None else run(own, None, Report([]))
 
-        return self._error(self._inward, self._wire, self._name(method), error, sent)
+        return self._error(self._inward, self._wire, self.wire_name(method), error, sent)
 
     def _error(
         self,
@@ -370,16 +379,6 @@ def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONOb
     plain = {name: item for name, item in value.items() if name != EXTENSIONS}
     kept = {id: settings for id, settings in declared.items() if id in known}
     return {**plain, EXTENSIONS: others} if others else plain, kept
-
-
-def _with_other_names(table: MethodTable, names: Mapping[str, str]) -> MethodTable:
-    """Return a table that also finds methods by the names of another revision."""
-    out = copy(table)
-    for part in ("requests", "notifications", "input_requests"):
-        specs: Mapping[str, Any] = getattr(table, part)
-        known = {name: specs[there] for name, there in names.items() if there in specs}
-        setattr(out, part, {**specs, **known})
-    return out
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:

@@ -53,9 +53,14 @@ def _wire_capabilities(
     handled = handlers.__mcp_runtime__.answered_methods(table.revision)
     wire = table.wire
     requests = (*wire.requests.items(), *wire.input_requests.items())
-    needs = [need for method, spec in requests if method in handled for need in spec.requires]
+    needs = [
+        need
+        for method, spec in requests
+        if table.own_name(method) in handled
+        for need in spec.requires
+    ]
     for method in handlers.__mcp_runtime__.sends():
-        spec = wire.notifications.get(method)
+        spec = wire.notifications.get(table.wire_name(method))
         needs += () if spec is None else spec.requires
     own = handlers.__mcp_runtime__.declaration_in(table.revision)
     if feature is not None:

@@ -79,15 +79,16 @@ class Translator:
         there = self._type(name)
         return self._following.becomes(there) if self._following else there
 
-    def method(self, name: str) -> str:
-        """Return the destination's name of a method."""
-        there = self._method(name)
-        return self._following.method(there) if self._following else there
+    def methods(self) -> Mapping[str, str]:
+        """Return the methods that all revisions have, with their names in the destination.
 
-    def has(self, method: str) -> bool:
-        """Return whether all revisions have a method; one that came again is another."""
-        there, then = self._method(method), self._following
-        return method in self._direction.methods and (then is None or then.has(there))
+        One that came again is another.
+        """
+        names = {name: self._method(name) for name in self._direction.methods}
+        if self._following is None:
+            return names
+        rest = self._following.methods()
+        return {name: rest[there] for name, there in names.items() if there in rest}
 
     def error(self, method: str, error: CodeAndData, params: Params, report: Report) -> CodeAndData:
         """Return the code and data of an error; `params` are those of its request."""

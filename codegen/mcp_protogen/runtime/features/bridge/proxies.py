@@ -331,7 +331,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
-        if spec.method == RESULT:
+        if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress needs the request that was sent.
@@ -345,10 +345,10 @@ class ProxyServerRuntime(ServerRuntime):
     async def _result(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.adapter is not None and spec.method == CALL:
+        if self.adapter is not None and spec.known_as == CALL:
             return await self.adapter.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
-        if self.adapter is not None and spec.method == TOOLS:
+        if self.adapter is not None and spec.known_as == TOOLS:
             return self.adapter.add_task_support(result)
         return result
 
@@ -393,7 +393,7 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
-        if self.adapter is not None and spec.method == CHANGED:
+        if self.adapter is not None and spec.known_as == CHANGED:
             return  # The adapter looks at these tasks itself.
         declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
         need = unmet(spec.requires, "server", params, declared)
@@ -403,7 +403,7 @@ class ProxyServerRuntime(ServerRuntime):
             return
         if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.method, declared_member(params, "uri"))
-        elif spec.method == LOG:
+        elif spec.known_as == LOG:
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)
         else:

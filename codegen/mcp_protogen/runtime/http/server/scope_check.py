@@ -47,10 +47,16 @@ class ScopeCheck:
         Items hidden from the client need no scopes, so that answers do not reveal them.
         """
         calls, runtime = list(calls), connection.bound_server.runtime
-        needed = self._scopes_of_methods(calls)
-        for call in calls if runtime.wants_scopes else ():
-            context = RequestContext(connection, None, reply, call.meta)
-            needed |= await runtime.scopes_of(call.method, call.params, context.session())
+        needed, own_name = (
+            self._scopes_of_methods(calls),
+            connection.endpoint.connection.table.own_name,
+        )
+        for call in calls:
+            name = own_name(call.method)
+            needed |= self._by_method.get(name, NO_SCOPES)
+            if runtime.wants_scopes:
+                context = RequestContext(connection, None, reply, call.meta)
+                needed |= await runtime.scopes_of(name, call.params, context.session())
         self._require(needed, calls, exchange)
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
-from ....core.forms import ELICIT
 from ....core.json import JSONObject
-from ....core.models.base import WireModel, declared_member, validator_of
+from ....core.models.base import WireModel, answers_form, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
@@ -44,11 +43,13 @@ class CoreClients(PlainClients):
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if has_tasks(client.spoken, client.peer_capabilities()):
-            self.handlers = {
-                methods.GET: self._get,
-                methods.CANCEL: self._cancel,
-                methods.RESULT: self._result,
-            }
+            self.answer_by(
+                {
+                    methods.GET: self._get,
+                    methods.CANCEL: self._cancel,
+                    methods.RESULT: self._result,
+                }
+            )
 
     def task_capabilities(self, server: Any) -> JSONObject:
         table = self.server.owner.TABLE
@@ -155,10 +156,10 @@ class _BridgedTask(TaskHandle):
                     return await work()
             except McpError:
                 # Only a form has an answer for "no".
-                if asked["method"] != ELICIT:
+                spec = self._wire.table.wire.input_requests[asked["method"]]
+                answer: type[WireModel] = spec.results[0]
+                if not answers_form(answer):
                     raise
-                table = self._wire.table.wire
-                answer: type[WireModel] = table.input_requests[ELICIT].results[0]
                 return answer.from_wire({"action": "cancel"})
 
         return ask

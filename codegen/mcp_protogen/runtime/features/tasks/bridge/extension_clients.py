@@ -59,7 +59,7 @@ async def follow(
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
-    spec, told = table.notifications[methods.CHANGED], None
+    spec, told = table.notifications[table.name_of(methods.CHANGED)], None
     with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)
@@ -94,11 +94,13 @@ class ExtensionClients(PlainClients):
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
         if self._serves(client.peer_capabilities()):
-            self.handlers = {
-                methods.GET: self._get,
-                methods.CANCEL: self._cancel,
-                methods.UPDATE: self._update,
-            }
+            self.answer_by(
+                {
+                    methods.GET: self._get,
+                    methods.CANCEL: self._cancel,
+                    methods.UPDATE: self._update,
+                }
+            )
 
     def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")

@@ -25,7 +25,7 @@ class SameClients(ExtensionClients):
             return await PlainClients.call(self, context, spec, params, options)
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, params, options, extensions)
-        claims = self.client.spoken.claims(methods.CALL)
+        claims = self.wire.table.claims(methods.CALL)
         return self.answer(methods.CALL, result.to_wire()) if isinstance(result, claims) else result
 
     async def state(self, id: str) -> JSONObject:
@@ -33,8 +33,8 @@ class SameClients(ExtensionClients):
         task.pop("_meta", None)
         table: Any = self.wire.table
         for question in task.get("inputRequests", {}).values():
+            method = question["method"] = table.own_name(question["method"])
             if "params" in question:
-                method = question["method"]
                 question["params"] = table.carry_in(method, "params", question["params"])
         if error := task.get("error"):
             came = (error["code"], error.pop("data", None))
@@ -47,9 +47,10 @@ class SameClients(ExtensionClients):
     async def _update(self, session: SessionBase, params: Any) -> Any:
         given: JSONObject = session.__mcp_runtime__.raw.get("inputResponses", {})
         task = await self.ask_server(methods.GET, taskId=params.task_id)
+        table: Any = self.wire.table
         questions = task.get("inputRequests", {})
         answers = {
-            key: self.wire.table.carry_out(questions[key]["method"], "result", answer)
+            key: table.carry_out(table.own_name(questions[key]["method"]), "result", answer)
             for key, answer in given.items()
             if key in questions
         }

@@ -43,8 +43,10 @@ class TaskCaller:
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
-        if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
-            self._wire.on_notification(params.to_wire())
+        wire = self._wire
+        if wire is not None and method in map(wire.table.name_of, (CHANGED, CORE_CHANGED)):
+            # Tasks stay as they are on the wire.
+            wire.on_notification(wire.table.carry_out(method, "params", params.to_wire()))
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         if spec.method == CALL and self._wire is not None:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
 from ....client.checked_results import CheckedResults, find_known_tools
+from ....client.native_questions import prepare_native
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
@@ -79,7 +80,8 @@ class TaskWire:
         return self.client.TABLE.requests[CALL]
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
-        spec = self.table.wire.requests.get(method)
+        wire = self.table.wire
+        spec = wire.requests.get(wire.name_of(method))
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         return await self.client.request_once(spec, spec.params(**members), **options)
@@ -370,7 +372,7 @@ class TaskHandle:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)
-        return self._wire.connection.prepare(key, question)
+        return prepare_native(self._wire.connection, key, question)
 
     async def _ask_user(self, key: str, work: Work) -> None:
         # Keep the user's answer, even if it is not sent now.

@@ -102,7 +102,8 @@ async def result(session: SessionBase, params: WireModel) -> Any:
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
-    kind: type[WireModel] = context.spoken.wire.requests[method].results[0]
+    wire = context.spoken.wire
+    kind: type[WireModel] = wire.requests[wire.name_of(method)].results[0]
     return kind.from_wire(answer)
 
 
@@ -126,7 +127,8 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> None:
     """Notify the client of each task status, while its session lives."""
-    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
+    endpoint, spoken = context.endpoint, context.spoken
+    spec = spoken.notification(spoken.name_of(CORE_CHANGED), "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await registry.wait_for_change(task)

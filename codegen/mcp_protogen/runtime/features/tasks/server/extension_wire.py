@@ -26,7 +26,8 @@ async def follow(
     connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
-    spec = endpoint.connection.table.notifications[CHANGED]
+    wire = endpoint.connection.table.wire
+    spec = wire.notifications[wire.name_of(CHANGED)]
     with suppress(UnknownTask):  # It has expired.
         while True:
             # Its class depends on its status.
@@ -96,7 +97,8 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
-    return wire.read_result(wire.requests[method], {"resultType": "complete", **details})
+    spec = wire.requests[wire.name_of(method)]
+    return wire.read_result(spec, {"resultType": "complete", **details})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {

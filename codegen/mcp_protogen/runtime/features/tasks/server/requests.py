@@ -34,7 +34,7 @@ from ....rules.task_kinds import (
     task_kind,
     tasks_declared,
 )
-from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
+from ....rules.task_methods import CALL, LIST, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
@@ -66,12 +66,12 @@ class TaskRequests(Layer):
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
-        self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
+        self.hidden = frozenset[str]() if tells_apart else frozenset({table.name_of(LIST)})
         self._wire: Final = table.wire
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
-        above = _HANDLERS[self._kind].items()
-        self.handlers = {name: handler for name, handler in above if name not in handled}
+        above = ((table.name_of(name), run) for name, run in _HANDLERS[self._kind].items())
+        self.handlers = {name: run for name, run in above if name not in handled}
 
     def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         tasks = declared.get("tasks")
@@ -260,7 +260,7 @@ class ToolTasks(ServersTasks):
         # Required for the tools' own declarations to count (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         table = self._runtime.owner.TABLE
-        return said if RESULT in table.requests else tasks_declared(table, "server")
+        return said if task_kind(table) == "core" else tasks_declared(table, "server")
 
     def layer(self, table: MethodTable, tells_apart: bool) -> TaskRequests:
         return TaskRequests(self._runtime, table, tells_apart)

@@ -1,0 +1,217 @@
+"""Sessions with revisions in which methods and a type have other names."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.transports.memory import memory_pair
+from support.generated.renamed_revisions import (
+    AGAIN,
+    RENAMED,
+    REVISIONS,
+    name_in,
+    write_package,
+)
+from support.json_types import Json
+from support.revisions import NEWEST, OLD
+from support.tables import case
+
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
+NAME = "package_with_other_names"
+
+
+@pytest.fixture(scope="module")
+def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The package of all these revisions."""
+    place = tmp_path_factory.mktemp("renamed")
+    write_package(place / NAME)
+    sys.path.insert(0, str(place))
+    return import_module(NAME)
+
+
+def revisions_of(pkg: Any, id: str) -> list[Any]:
+    return [revision for revision in pkg.REVISIONS if revision.id == id]
+
+
+def noting(met: list[str]) -> Any:
+    """Return middleware that notes the methods it meets."""
+
+    async def note(call: Any, following: Any) -> Any:
+        met.append(call.method)
+        return await following(call)
+
+    return note
+
+
+def make_server(pkg: Any, revision: str, met: list[str]) -> Any:
+    """Return a server with tools that ask, sample a model, and log."""
+    mcp = pkg.load(revision)
+    m = mcp.models
+
+    async def ask(self: Any, session: Any) -> str:
+        answer = await session.ask("Sure?", bool)
+        return f"{answer == pkg.Accepted(True)}, {session.client_info.name}"
+
+    async def work(self: Any, session: Any) -> str:
+        answer = await session.ask("Sure?", bool)
+        return f"sure: {answer == pkg.Accepted(True)}"
+
+    async def sample(self: Any, session: Any) -> str:
+        said = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+        answer = await session.create_message(messages=[said], max_tokens=5)
+        return str(answer.content.text)
+
+    async def log(self: Any, session: Any) -> str:
+        await session.progress(1, 2)
+        await session.log("warning", "hot")
+        return "logged"
+
+    for tool in (ask, sample, log, work):
+        tool.__annotations__["session"] = mcp.Session
+    tools = {tool.__name__: pkg.tool(tool) for tool in (ask, sample, log)}
+    tools["work"] = pkg.tool(task=True)(work)
+    members = {**tools, "middleware": (noting(met),)}
+    type_name = name_in(revision, "Implementation")
+    members["info"] = getattr(m, type_name)(name="server", version="1")
+    bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksServer,) if revision == NEWEST else ()
+    return type("Asking", (*bases, pkg.Toolkit, mcp.Server), members)()
+
+
+def make_client(pkg: Any, revision: str, met: list[str], logged: list[object]) -> Any:
+    """Return a client that answers every question."""
+    mcp = pkg.load(revision)
+    m = mcp.models
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return m.ElicitResult(action="accept", content={"value": True})
+
+    async def on_create_message(self: Any, params: Any) -> Any:
+        text = m.TextContent(text="Ada")
+        return m.CreateMessageResult(role="assistant", model="m", content=text)
+
+    async def on_logging_message(self: Any, params: Any) -> None:
+        logged.append(params.data)
+
+    info = getattr(m, name_in(revision, "Implementation"))(name="client", version="1")
+    bases: tuple[Any, ...] = (pkg.TaskCalls,)
+    if revision == NEWEST:
+        bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksClient,)
+    handlers = {
+        "on_elicit": on_elicit,
+        "on_create_message": on_create_message,
+        "on_logging_message": on_logging_message,
+    }
+    return type(
+        "Patient", (*bases, mcp.Client), {**handlers, "info": info, "middleware": (noting(met),)}
+    )()
+
+
+@asynccontextmanager
+async def connect(pkg: Any, server: Any, client: Any, spoken: str) -> AsyncGenerator[Any, None]:
+    opener = pkg.in_memory(server, revisions=pkg.REVISIONS)
+    async with pkg.connect(opener, client, revisions=revisions_of(pkg, spoken)) as connected:
+        yield connected
+
+
+async def test_questions_reach_both_sides_under_their_own_names(pkg: Any) -> None:
+    for ours, theirs, spoken in product(REVISIONS, repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            met: tuple[list[str], list[str]] = [], []
+            server, client = make_server(pkg, theirs, met[1]), make_client(pkg, ours, met[0], [])
+            async with connect(pkg, server, client, spoken) as connected:
+                assert connected.server_info.name == "server"
+                assert (await connected.call_tool("ask")).text == "True, client"
+                assert (await connected.call_tool("sample")).text == "Ada"
+            asked = {name_in(ours, "elicitation/create"), name_in(ours, "sampling/createMessage")}
+            assert asked <= {*met[0]}, met
+
+
+@asynccontextmanager
+async def connect_by_bridge(pkg: Any, server: Any, client: Any) -> AsyncGenerator[Any, None]:
+    ours, middle = memory_pair()
+    bridge = pkg.Bridge(middle, pkg.in_memory(server))
+    running = asyncio.create_task(bridge.run())
+
+    async def open() -> Any:
+        return ours
+
+    async with pkg.connect(open, client) as connected:
+        yield connected
+    await running
+
+
+async def test_questions_pass_through_bridges_between_other_names(pkg: Any) -> None:
+    for ours, theirs in permutations(REVISIONS, 2):
+        with case(f"a bridge between a client of {ours} and a server of {theirs}"):
+            logged = list[object]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], logged)
+            async with connect_by_bridge(pkg, server, client) as connected:
+                assert connected.server_info.name == "server"
+                assert (await connected.call_tool("ask")).text == "True, client"
+                assert (await connected.call_tool("sample")).text == "Ada"
+                m = pkg.load(ours).models
+                meta = {} if ours == OLD else {"meta": m.RequestMetaObject(log_level="info")}
+                assert (await connected.call_tool("log", **meta)).text == "logged"
+            assert logged == ["hot"]
+
+
+async def test_questions_of_tasks_reach_clients_under_their_own_names(pkg: Any) -> None:
+    # The other revisions have no tasks on the wire.
+    for ours, theirs, spoken in product(REVISIONS, REVISIONS, (OLD, NEWEST)):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            met = list[str]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, met, [])
+            async with connect(pkg, server, client, spoken) as connected:
+                handle = await connected.start_task("work")
+                assert (await handle.result()).text == "sure: True"
+                assert handle.id is not None
+            assert name_in(ours, "elicitation/create") in met
+
+
+async def test_questions_in_results_reach_both_sides_under_their_own_names(pkg: Any) -> None:
+    for ours, theirs, spoken in product(REVISIONS, (NEWEST, RENAMED, AGAIN), REVISIONS):
+        m = pkg.load(theirs).models
+
+        async def on_call_tool(self: Any, session: Any, params: Any, m: Any = m) -> Any:
+            if session.inputs is None:
+                form = m.ElicitRequestFormParams(message="?", requested_schema=FORM)
+                said = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+                sampling = m.CreateMessageRequestParams(messages=[said], max_tokens=5)
+                asked = {"form": m.ElicitRequest(params=form)}
+                asked["model"] = m.CreateMessageRequest(params=sampling)
+                return session.input_required(asked, state=1)
+            form = session.inputs.response("form", m.ElicitResult)
+            model = session.inputs.response("model", m.CreateMessageResult)
+            text = m.TextContent(text=f"{form.content} {model.content.text}")
+            return m.CallToolResult(content=[text])
+
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            server = type("Asking", (pkg.load(theirs).Server,), {"on_call_tool": on_call_tool})()
+            async with connect(pkg, server, make_client(pkg, ours, [], []), spoken) as connected:
+                result = await connected.call_tool("x")
+                assert result.content[0].text == "{'value': True} Ada"
+
+
+FORM: Json = {"type": "object", "properties": {"value": {"type": "boolean"}}}
+
+
+async def test_log_entries_arrive_whatever_their_notification_is_called(pkg: Any) -> None:
+    for ours, theirs, spoken in product(REVISIONS, repeat=3):
+        with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
+            logged, seen = list[object](), list[Any]()
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], logged)
+            async with connect(pkg, server, client, spoken) as connected:
+                m, options = pkg.load(ours).models, {"on_progress": seen.append}
+                if ours != OLD:
+                    options["meta"] = m.RequestMetaObject(log_level="info")
+                result = await connected.call_tool("log", **options)
+                assert result.content[0].text == "logged"
+            assert logged == ["hot"]
+            assert [progress.done for progress in seen] == [1]
