@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 _PATIENCE = 10.0  # seconds
-_LIST, _CALL = "tools/list", "tools/call"
 
 
 def converse(package: ModuleType, runtime: str, revision: str) -> list[dict[str, str]]:
@@ -43,6 +42,8 @@ class _Conversation(logging.Handler):
         self._revision = next(known for known in package.REVISIONS if known.id == revision)
         self._module = self._revision.load()
         self._requests = self._module.methods.REQUESTS
+        rules = self._module.methods.TABLE.rules
+        self._list, self._call = rules.list_tools, rules.call_tool
         self._connect = import_module(f"{runtime}.testing").ConnectInMemory(package.__name__)
         self._errors = import_module(f"{runtime}.core.errors")
         self._logged: BaseException | None = None
@@ -63,8 +64,8 @@ class _Conversation(logging.Handler):
         if not {"Client", "Server"} <= has:
             return
         server, has_tools = self._module.Server(), False
-        if "App" in has and _CALL in self._requests:
-            with self._step(_LIST, "toolkit"):
+        if "App" in has and self._call in self._requests:
+            with self._step(self._list, "toolkit"):
                 app = self._module.App("trial")
                 app.tool(_greet)
                 server, has_tools = app, True
@@ -79,14 +80,14 @@ class _Conversation(logging.Handler):
                     await self._use_tools(client)
 
     async def _use_tools(self, client: Any) -> None:
-        with self._step(_LIST, "toolkit"):
-            await self._expect("_greet", client, _LIST)
+        with self._step(self._list, "toolkit"):
+            await self._expect("_greet", client, self._list)
         arguments = {"name": "Ada"}
-        with self._step(_CALL, "toolkit"):
-            await self._expect("Hello, Ada", client, _CALL, name="_greet", arguments=arguments)
-        with self._step(_CALL, "toolkit"):
+        with self._step(self._call, "toolkit"):
+            await self._expect("Hello, Ada", client, self._call, name="_greet", arguments=arguments)
+        with self._step(self._call, "toolkit"):
             try:
-                await self._expect("", client, _CALL, name="unknown", arguments=arguments)
+                await self._expect("", client, self._call, name="unknown", arguments=arguments)
             except self._errors.McpError as error:
                 if error.code == self._errors.INTERNAL_ERROR:
                     raise
