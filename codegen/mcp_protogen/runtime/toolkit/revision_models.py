@@ -52,7 +52,7 @@ class RevisionModels:
     def results(self, method: str) -> tuple[type[Any], ...]:
         return self._table.requests[method].results
 
-    def page(self, field: str) -> type[Any]:
+    def page(self, field: str) -> Any:
         return self.result(LISTS[field] or self.rules.list_tools)
 
     def entry(self, field: str) -> type[Any]:
