@@ -225,8 +225,8 @@ connect: Connect[v2026_07_28.Client]
 
 connect_config: ConnectConfig[
     v2026_07_28.Client,
-    v2026_07_28.models.Tool,
-    v2026_07_28.models.CallToolResult,
+    v2026_07_28.__mcp_tool__,
+    v2026_07_28.__mcp_tool_result__,
 ]
 """Connects to all servers of a configuration file, such as `mcp.json`."""
 

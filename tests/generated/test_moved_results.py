@@ -49,7 +49,7 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
         **said,
         "point": [{**done, "outputs": outputs('{"x":1}', {"x": 1})}, '{"x":1}', {"x": 1}],
         "text": [{**done, "outputs": outputs("ä%2", "ä%2")}, "ä%2", "ä%2"],
-        "open": [{**done, "outputs": outputs('{"x":3}', {"x": 3})}, '{"x":3}', {"x": 3}],
+        "open": [{**done, "outputs": outputs('{"x":3}')}, '{"x":3}', None],
         "picture": [{**done, "outputs": [{"kind": "content", "content": [IMAGE]}]}, "", None],
         "nothing": [{**done, "outputs": outputs("null", None)}, "null", None],
         "own": [{**done, "outputs": outputs("mine")}, "mine", None],
@@ -60,9 +60,9 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
         ],
         "point as Point": "Point(x=1)",
         "own as str": "'mine'",
-        "point as bool": "InvalidAnswer: the result of tools/call does not fit the type;"
+        "point as bool": "InvalidAnswer: the result of tools/invoke does not fit the type;"
         " /result/outputs/1/value: Input should be a valid boolean",
-        "fail as int": "ToolFailed: tools/call: no points left",
+        "fail as int": "ToolFailed: tools/invoke: no points left",
     }
     variants = {tool["name"]: tool["outputVariants"] for tool in said["tools"]}
     content = {"content": {"kind": "content"}}
@@ -70,6 +70,47 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
     assert variants["text"] == {**content, "structured": {"kind": "structured", "schema": schema}}
     assert variants["open"] == content
     assert tuple(variants) == CALLED
+
+
+def test_call_gets_the_outputs_that_it_requests(checkout: Checkout) -> None:
+    program = """
+import asyncio
+from mcp_revisions import ProtocolError, connect
+from server import app, mcp
+
+@app.tool(output_schema={"type": "object"})
+def half():
+    return mcp.models.CallToolResult.from_wire(HALF)
+
+async def main():
+    async with connect(app) as client:
+        for name, *kinds in (
+            ("point",), ("point", "structured"), ("point", "structured", "content"),
+            ("point", "content", "content"), ("picture", "structured"), ("fail", "structured"),
+            ("half", "content"),
+        ):
+            given = {"x": 1} if name == "point" else {}
+            choices = [mcp.models.OutputChoice(kind=kind) for kind in kinds]
+            chosen = {"requested_outputs": choices} if choices else {}
+            try:
+                result = await client.call_tool(name, given, **chosen)
+                print([output.kind for output in result.outputs], result.text, result.data)
+            except ProtocolError as error:
+                print(error.code, *error.data["problems"][0].values())
+
+asyncio.run(main())
+"""
+    half = {"resultType": "complete", "outputs": outputs("", {"x": 1})[1:]}
+    (checkout.folder / "choosing.py").write_text(program.replace("HALF", repr(half)))
+    assert checkout.run("choosing.py").splitlines() == [
+        """['content'] {"x":1} None""",
+        "['structured']  {'x': 1}",
+        """['structured', 'content'] {"x":1} {'x': 1}""",
+        "-32602 /params/requestedOutputs/1 Requested twice",
+        "-32602 /params/requestedOutputs/0 picture has no such output",
+        "['content'] no points left None",
+        """['content'] half returned no output {"kind":"content"}. None""",
+    ]
 
 
 def test_result_without_a_promised_output_is_refused(checkout: Checkout) -> None:
@@ -88,7 +129,7 @@ class Plain(mcp.Server):
     async def on_list_tools(self, session, params):
         variants = {"a": {"kind": "structured", "schema": {"type": "object"}}}
         tool = {"name": "promise", "inputSchema": {"type": "object"}, "outputVariants": variants}
-        return mcp.models.ListToolsResult(tools=[mcp.models.Tool.from_wire(tool)])
+        return mcp.models.ListToolsResult(items=[mcp.models.Tool.from_wire(tool)])
 
     async def on_call_tool(self, session, params):
         return mcp.models.CallToolResult.from_wire(OWN)

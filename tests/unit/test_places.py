@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.types import places
@@ -19,7 +20,7 @@ from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.runtime.core.value_paths import ToolPlaces
-from support.generated.moved_results import with_outputs
+from support.generated.moved_results import PAGE, facts_of_outputs, with_outputs
 from support.revisions import REVISIONS, STATELESS
 from support.tables import case
 
@@ -91,45 +92,88 @@ def test_result_without_any_value_is_refused() -> None:
     assert problem.pointer == "/places/tool_content"
 
 
-def rename_method(source: RevisionSource, old: str, new: str) -> RevisionSource:
-    """Return a source whose schema and facts have another name for a method."""
+def rename_method(
+    source: RevisionSource, old: str, new: str, *, also_place: bool
+) -> RevisionSource:
+    """Return a source with another name for a method in its schema and facts, perhaps in places."""
     schema, document = (
         json.loads(json.dumps(part).replace(f'"{old}"', f'"{new}"'))
         for part in (source.schema, source.facts.document)
     )
+    if not also_place:
+        document["places"] = source.facts.document["places"]
     facts = replace(source.facts, document=document)
     return replace(source, schema=schema, facts=facts)
 
 
-OF_METHODS = {
-    "tools/call": ("tool_content", "tool_structured", "tool_error"),
-    "tools/list": ("tool_output_schema",),
-}
+METHODS = {"tools/call": "call_tool", "tools/list": "list_tools"}
 
 
-@pytest.mark.parametrize("method", OF_METHODS)
-def test_places_in_results_of_a_method_that_is_gone_are_reported(method: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_renamed_method_keeps_its_places(method: str) -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
-    renamed = rename_method(source, method, "tools/other")
-    expected = [
-        ("facts-disagree", f"/places/{name}", f"the schema has no method {method}")
-        for name in OF_METHODS[method]
-    ]
+    usual = derive_revision(source).ir.places
+    derived = derive_revision(rename_method(source, method, "tools/other", also_place=True))
+    names = {"call" if method == "tools/call" else "list": "tools/other"}
+    assert derived.ir.places == replace(usual, **names)
+    assert derived.warnings == ()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_place_that_names_a_method_that_is_gone_is_reported(method: str) -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    renamed, place = rename_method(source, method, "tools/other", also_place=False), METHODS[method]
+    expected = [("facts-disagree", f"/places/{place}", f"the schema has no request {method}")]
     with pytest.raises(ProblemError) as refused:
         derive_revision(renamed)
     problems = refused.value.problems
     assert [(p.code, p.pointer, p.message) for p in problems] == expected
-    assert all(p.hint.startswith("write null") for p in problems)
+    assert all(p.hint.startswith("write the method") for p in problems)
     borrowed = replace(renamed, facts=replace(renamed.facts, origin="another"))
     warnings = derive_revision(borrowed).warnings
     found = [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer]
     assert found == expected
     shown = SchemaFacts(STATELESS, normalise_revision(renamed)[0], renamed.schema)
-    drafted = places(renamed.facts.document["places"], shown)
-    assert {name for name in drafted if drafted[name]["path"] == TODO} == {*OF_METHODS[method]}
-    stated = {**renamed.facts.document["places"], **dict.fromkeys(OF_METHODS[method])}
-    without = replace(renamed.facts, document={**renamed.facts.document, "places": stated})
-    assert derive_revision(replace(renamed, facts=without)).warnings == ()
+    stated = renamed.facts.document["places"]
+    undecided = {place: {"method": TODO, "source": TODO}}
+    assert places(stated, shown) == {**stated, **undecided}
+    for decided in ({place: None}, undecided):
+        document = {**renamed.facts.document, "places": {**stated, **decided}}
+        facts = replace(renamed.facts, document=document)
+        derived = derive_revision(replace(renamed, facts=facts))
+        assert derived.warnings == ()
+        assert derived.ir.places.item == ("Tool" if method == "tools/call" else "")
+
+
+REQUESTED = "requestedOutputs[kind=content]"
+OUTPUTS = {
+    "tool_content": "outputs[kind=content].content",
+    "tool_structured": "outputs[kind=structured].value",
+    "tool_content_variant": "outputVariants[kind=content]",
+    "tool_output_schema": "outputVariants[kind=structured].schema",
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "message"),
+    [
+        ("requested_outputs", "requested[kind=content]", "'requested' is not a member"),
+        ("requested_outputs", "requestedOutputs[kind=image]", "no entry has kind=image"),
+        ("requested_outputs", "requestedOutputs", "it must be an entry, which its constants"),
+        ("tool_content", "outputs", "tool_content leads through no entry"),
+    ],
+)
+def test_requested_outputs_that_do_not_fit_are_refused(place: str, path: str, message: str) -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    document = merge_patch(source.facts.document, facts_of_outputs(STATELESS))
+    paths = {**OUTPUTS, "requested_outputs": REQUESTED, place: path}
+    document["places"] |= {name: {"path": path, "source": PAGE} for name, path in paths.items()}
+    schema = with_outputs(deepcopy(source.schema))
+    facts = replace(source.facts, document=document)
+    with pytest.raises(ProblemError) as refused:
+        derive_revision(replace(source, schema=schema, facts=facts))
+    (problem,) = (p for p in refused.value.problems if "/places/" in p.pointer)
+    assert (problem.pointer, message in problem.message) == ("/places/requested_outputs", True)
 
 
 def test_result_may_lack_the_other_places() -> None:
@@ -151,12 +195,17 @@ def test_undecided_path_is_not_a_contradiction() -> None:
 def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
     moved = replace(source, schema=with_outputs(deepcopy(source.schema)), patches=())
+    shown = SchemaFacts(STATELESS, normalise_revision(source)[0], source.schema)
     stated = source.facts.document["places"]
-    undecided = {"path": TODO, "source": TODO}
+    assert places(stated, shown) == stated
+    shown = SchemaFacts(STATELESS, normalise_revision(moved)[0], moved.schema)
+    undecided = {"method": TODO, "source": TODO}
+    assert places(stated, shown) == {**stated, "call_tool": undecided, "list_tools": undecided}
+    named = {**stated, **facts_of_outputs(STATELESS)["places"]}
+    decided = {**stated, **{name: named[name] for name in ("call_tool", "list_tools")}}
     lost = ("tool_content", "tool_structured", "tool_output_schema")
-    for drafted, expected in ((source, {}), (moved, dict.fromkeys(lost, undecided))):
-        shown = SchemaFacts(STATELESS, normalise_revision(drafted)[0], drafted.schema)
-        assert places(stated, shown) == {**stated, **expected}
+    undecided = {"path": TODO, "source": TODO}
+    assert places(decided, shown) == {**decided, **dict.fromkeys(lost, undecided)}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:

@@ -363,13 +363,18 @@ class RulesIR:
 class PlacesIR:
     """The places of values that convenience functions read and write.
 
-    `result` is the type of a tool's result, with the places of `tool`.
+    `call` and `list` are the requests that call and list tools, `item` the type of a tool, and
+    `result` that of its result, with the places of `tool`.
     """
 
+    call: str = ""
+    list: str = ""
+    item: str = ""
     result: str = ""
     tool: ToolPlaces | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = None
+    requested_outputs: ValuePath | None = None
     cursor: str = ""
     next_cursor: str = ""
 

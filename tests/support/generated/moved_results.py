@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.names import module_name
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.inputs import sources
 
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout
@@ -14,12 +16,15 @@ from support.revisions import NEWEST
 Json = dict[str, Any]
 
 PAGE: Final = "server/tools#outputs"
+INVOKE: Final = "tools/invoke"
+CATALOG: Final = "tools/catalog"
 
 
 def with_outputs(schema: Json) -> Json:
     """Return a schema with `outputs` in place of content and structured content.
 
-    A tool declares all its variants, by name.
+    A tool declares all its variants, by name, and a call requests some of them. The methods of
+    tools have other names, and so has the list in a page.
     """
     types: Json = schema["$defs"]
     result, tool = types["CallToolResult"], types["Tool"]
@@ -42,13 +47,27 @@ def with_outputs(schema: Json) -> Json:
         "additionalProperties": _ref("OutputVariant"),
     }
     tool["required"].append("outputVariants")
+    types["OutputChoice"] = _object(kind=kind)
+    called = types["CallToolRequestParams"]["properties"]
+    called["requestedOutputs"] = {"type": "array", "items": _ref("OutputChoice")}
+    page = types["ListToolsResult"]
+    page["properties"]["items"] = page["properties"].pop("tools")
+    page["required"] = ["items", *(name for name in page["required"] if name != "tools")]
+    for message, method in (("CallToolRequest", INVOKE), ("ListToolsRequest", CATALOG)):
+        types[message]["properties"]["method"]["const"] = method
     return schema
 
 
 def facts_of_outputs(inherits: str) -> Json:
     """Return the facts of such a revision."""
+    methods = sources.load(inherits, GenerationOptions((inherits,))).facts.methods
+    names = {"tools/call": INVOKE, "tools/list": CATALOG}
     return {
         "inherits": inherits,
+        "methods": {
+            **dict.fromkeys(names),
+            **{new: dict(methods[old]) for old, new in names.items()},
+        },
         "types": {
             "json_schemas": {
                 "Tool.outputSchema": None,
@@ -59,9 +78,13 @@ def facts_of_outputs(inherits: str) -> Json:
             "ToolOutput": {"arms": ["ContentOutput", "StructuredOutput"], "source": "schema.ts"}
         },
         "enums": {
-            "OutputVariant.kind": {"values": ["content", "structured"], "source": "schema.ts"}
+            name: {"values": ["content", "structured"], "source": "schema.ts"}
+            for name in ("OutputVariant.kind", "OutputChoice.kind")
         },
         "places": {
+            "call_tool": {"method": INVOKE, "source": PAGE},
+            "list_tools": {"method": CATALOG, "source": PAGE},
+            "requested_outputs": {"path": "requestedOutputs[kind=content]", "source": PAGE},
             "tool_content": {"path": "outputs[kind=content].content", "source": PAGE},
             "tool_structured": {"path": "outputs[kind=structured].value", "source": PAGE},
             "tool_content_variant": {"path": "outputVariants[kind=content]", "source": PAGE},

@@ -144,21 +144,27 @@ def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
 
 def places(stated: Json, shown: SchemaFacts) -> Json:
     """Return the places of values, with paths to decide where a type lost the first member."""
-    return {place: _place(place, fact, shown) for place, fact in stated.items()}
+    return {place: _place(place, fact, stated, shown) for place, fact in stated.items()}
 
 
-def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
+def _place(place: str, fact: Json, stated: Json, shown: SchemaFacts) -> Json:
+    if "method" in fact:
+        is_there = fact["method"] in (*shown.skeleton.methods, TODO)
+        return fact if is_there else {"method": TODO, "source": TODO}
     first = re.split(r"[.\[]", fact["path"])[0]
-    members = [
-        shown.definitions.get(name, {}).get("properties", {}) for name in _owners(place, shown)
-    ]
-    is_there = first == TODO or any(first in found for found in members)
+    owners = _owners(place, stated, shown)
+    members = [shown.definitions.get(name, {}).get("properties", {}) for name in owners]
+    # Without its method, a path cannot be wrong yet.
+    is_there = first == TODO or not owners or any(first in found for found in members)
     return fact if is_there else {"path": TODO, "source": TODO}
 
 
-def _owners(place: str, shown: SchemaFacts) -> list[str]:
+def _owners(place: str, stated: Json, shown: SchemaFacts) -> list[str]:
     """Return the types at the beginning of a path."""
     methods = shown.skeleton.methods
+    listed, called = (
+        methods.get(stated.get(name, {}).get("method", "")) for name in ("list_tools", "call_tool")
+    )
     match place:
         case "cursor":
             return [method.params for method in methods.values() if method.params]
@@ -167,16 +173,13 @@ def _owners(place: str, shown: SchemaFacts) -> list[str]:
         case "tool_content_variant" | "tool_output_schema":
             return [
                 name
-                for page in _results("tools/list", shown)
+                for page in (listed.results[:1] if listed else ())
                 for name in _types_of_items(page, shown)
             ]
+        case "requested_outputs":
+            return [called.params] if called and called.params else []
         case _:
-            return _results("tools/call", shown)
-
-
-def _results(method: str, shown: SchemaFacts) -> list[str]:
-    known = shown.skeleton.methods.get(method)
-    return [*known.results[:1]] if known else []
+            return [*called.results[:1]] if called else []
 
 
 def _types_of_items(page: str, shown: SchemaFacts) -> Iterator[str]:

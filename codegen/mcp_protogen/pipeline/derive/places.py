@@ -4,7 +4,7 @@ Facts of another revision may not fit. Then a result with a single required memb
 its structured value there (drafts of 2024: `toolResult`).
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import eq
@@ -31,12 +31,7 @@ from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePa
 
 Types = Mapping[str, TypeIR]
 
-_CALL, _LIST = "tools/call", "tools/list"
-_HINT = "write the path that the schema has, or null without one"
-_IN_RESULTS = {
-    _CALL: ("tool_content", "tool_structured", "tool_error"),
-    _LIST: ("tool_content_variant", "tool_output_schema"),
-}
+_HINT = "write the {} that the schema has, or null without one"
 
 
 def only_list(type_: TypeIR | None) -> FieldIR | None:
@@ -51,19 +46,24 @@ def find_places(
 ) -> tuple[PlacesIR, list[Finding]]:
     """Return the places of a revision, and a finding for each fact that does not fit."""
     reader = _Reader(facts, types)
-    by_name = {method.method: method for method in methods}
-    reader.report_missing_methods(by_name)
+    by_name = {method.method: method for method in methods if method.kind == "request"}
     lists = [method for method in by_name.values() if "paginated" in method.traits]
-    listed = by_name.get(_LIST)
+    listed, called = (reader.method(name, by_name) for name in ("list_tools", "call_tool"))
     tools = only_list(types.get(listed.results[0])) if listed and listed.results else None
     item = tools.type.item if tools and isinstance(tools.type, ListOf) else None
-    called = by_name.get(_CALL)
     result = called.results[0] if called and called.results else ""
+    tool = reader.tool_places(result) if result else None
     places = PlacesIR(
+        called.method if called else "",
+        listed.method if listed else "",
+        item.name if isinstance(item, Ref) else "",
         result,
-        reader.tool_places(result) if result else None,
-        reader.variant([item] if item else []),
+        tool,
+        reader.entry("tool_content_variant", [item] if item else []),
         reader.path("tool_output_schema", [item] if item else []),
+        reader.requested_outputs(
+            [Ref(called.params)] if called and tool else [], (tool and tool.content) or ()
+        ),
         reader.member("cursor", [Ref(method.params) for method in lists]),
         reader.member("next_cursor", [Ref(method.results[0]) for method in lists]),
     )
@@ -83,13 +83,12 @@ class _Reader:
     types: Types
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def report_missing_methods(self, methods: Container[str]) -> None:
-        """Report the places in results of methods that the revision lacks."""
-        hint = "write null: only a method of that name is known to have it"
-        for method, names in _IN_RESULTS.items():
-            for name in names if method not in methods else ():
-                if self.facts.path_of(name) not in ("", TODO):
-                    self._report(name, f"the schema has no method {method}", hint)
+    def method(self, name: str, methods: Mapping[str, MethodIR]) -> MethodIR | None:
+        """Return the method of a fact."""
+        stated = self.facts.method_of(name)
+        if stated not in (*methods, "", TODO):
+            self._report(name, f"the schema has no request {stated}", "method")
+        return methods.get(stated)
 
     def tool_places(self, result: str) -> ToolPlaces | None:
         content = self.path("tool_content", [Ref(result)], _is_list)
@@ -112,13 +111,22 @@ class _Reader:
         self._report(name, "lists can only have their cursors in members of params and pages")
         return ""
 
-    def variant(self, owners: list[TypeExpr]) -> ValuePath | None:
-        """Return the path of the entry in a tool that promises content."""
-        path = self.path("tool_content_variant", owners)
+    def entry(self, name: str, owners: list[TypeExpr]) -> ValuePath | None:
+        """Return the path of a fact that leads to an entry."""
+        path = self.path(name, owners)
         if path is None or isinstance(path[-1], PathEntry):
             return path
-        self._report("tool_content_variant", "it must be an entry, which its constants describe")
+        self._report(name, "it must be an entry, which its constants describe")
         return None
+
+    def requested_outputs(self, owners: list[TypeExpr], content: ValuePath) -> ValuePath | None:
+        """Return the path of the entry in params that requests content."""
+        name = "requested_outputs"
+        path = self.entry(name, owners)
+        if path and not any(isinstance(step, PathEntry) for step in content):
+            self._report(name, "tool_content leads through no entry that could be requested")
+            return None
+        return path
 
     def path(
         self, name: str, owners: list[TypeExpr], fits: Callable[[TypeExpr], bool] | None = None
@@ -144,9 +152,9 @@ class _Reader:
         values = [member for member in fields if member.required and member.type == Anything()]
         return (values[0].wire,) if len(values) == 1 else None
 
-    def _report(self, name: str, message: str, hint: str = _HINT) -> None:
+    def _report(self, name: str, message: str, what: str = "path") -> None:
         pointer = jsonpointer.join("places", name)
-        self.findings.append(("facts-disagree", message, pointer, hint))
+        self.findings.append(("facts-disagree", message, pointer, _HINT.format(what)))
 
 
 def _is_list(type_: TypeExpr) -> bool:

@@ -97,6 +97,9 @@ def rename_revision(ir: RevisionIR, names: OwnNames, *, file_names: bool = False
             )
             for key in ir.meta_keys
         ),
+        places=replace(
+            ir.places, item=work.name(ir.places.item), result=work.name(ir.places.result)
+        ),
     )
 
 

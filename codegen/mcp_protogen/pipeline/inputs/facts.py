@@ -60,9 +60,16 @@ class Facts:
 
     def path_of(self, place: str) -> str:
         """Return the text of a path (see `derive.value_paths`); empty for a missing one."""
+        return self._place(place, "path")
+
+    def method_of(self, place: str) -> str:
+        """Return the method for a convenience function; empty for a missing one."""
+        return self._place(place, "method")
+
+    def _place(self, place: str, key: str) -> str:
         fact: Json = self.document.get("places", {}).get(place) or {}
-        path: str = fact.get("path", "")
-        return path
+        text: str = fact.get(key, "")
+        return text
 
     @cached_property
     def absorbed(self) -> Mapping[str, Json]:

@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import Any
 
 _PATIENCE = 10.0  # seconds
-_LIST, _CALL = "tools/list", "tools/call"
 
 
 def converse(package: ModuleType, runtime: str, revision: str) -> list[dict[str, str]]:
@@ -46,6 +45,7 @@ class _Conversation(logging.Handler):
         self._revision = next(known for known in package.REVISIONS if known.id == revision)
         self._module: Any = None
         self._requests: dict[str, Any] = {}
+        self._list, self._call = "", ""
         self._logged: BaseException | None = None
         self._answer: dict[str, Any] = {}
         self.failed: list[dict[str, str]] = []
@@ -65,13 +65,15 @@ class _Conversation(logging.Handler):
         if has.isdisjoint(("Client", "Server")):
             return
         self._requests = self._module.methods.REQUESTS
+        rules = self._module.methods.TABLE.rules
+        self._list, self._call = rules.list_tools, rules.call_tool
         opening: str = self._module.methods.TABLE.era.opened_by
         with self.step(opening):
             self._require(opening)
             client, server, has_tools = self._make("client"), self._make("server"), False
-            if "App" in has and _CALL in self._requests:
-                with self.step(_LIST, "toolkit"):
-                    self._require(_LIST)
+            if "App" in has and self._call in self._requests:
+                with self.step(self._list, "toolkit"):
+                    self._require(self._list)
                     app = self._module.App("trial")
                     app.tool(_greet)
                     server, has_tools = app, True
@@ -99,15 +101,15 @@ class _Conversation(logging.Handler):
             raise _UnexpectedError("the schema lacks this request", _pointer("ClientRequest"))
 
     async def _use_tools(self, client: Any) -> None:
-        with self.step(_LIST, "toolkit"):
-            await self._expect("_greet", client, _LIST)
+        with self.step(self._list, "toolkit"):
+            await self._expect("_greet", client, self._list)
         arguments = {"name": "Ada"}
-        with self.step(_CALL, "toolkit"):
-            await self._expect("Hello, Ada", client, _CALL, name="_greet", arguments=arguments)
+        with self.step(self._call, "toolkit"):
+            await self._expect("Hello, Ada", client, self._call, name="_greet", arguments=arguments)
         errors = import_module(f"{self._runtime}.core.errors")
-        with self.step(_CALL, "toolkit"):
+        with self.step(self._call, "toolkit"):
             try:
-                await self._expect("", client, _CALL, name="unknown", arguments=arguments)
+                await self._expect("", client, self._call, name="unknown", arguments=arguments)
             except errors.McpError as error:
                 if error.code == errors.INTERNAL_ERROR:
                     raise

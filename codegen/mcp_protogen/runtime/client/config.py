@@ -39,7 +39,6 @@ ResultT = TypeVar("ResultT", covariant=True)
 
 _log: Final = getLogger(__name__)
 
-_CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
 _ZED_MEMBER: Final = "context_servers"
@@ -150,7 +149,7 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
         for server, client in self._clients.items():
             prefix = server + self._separator
             if name.startswith(prefix):
-                spec = client.TABLE.requests[_CALL]
+                spec = client.TABLE.requests[client.TABLE.rules.call_tool]
                 members = {} if arguments is None else {"arguments": dict(arguments)}
                 params = spec.params(name=name.removeprefix(prefix), **members)
                 result: ResultT = await client.request(spec, params, **options)

@@ -20,6 +20,7 @@ from ..rpc.peer import present
 from ..transports.base import ServerLike
 from .base import ClientBase, ReadAs
 from .servers import Connect
+from .tool_results import reader, request_data
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")
@@ -59,13 +60,19 @@ class _Calls:
         arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
         wire = {argument: _as_wire(value) for argument, value in arguments.items()}
-        params = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
-        reading: Mapping[str, Any] = {}
-        if how == "call_tool":
-            reading = {"check": True} if returns is None else {"as_": returns}
-        request: Any = getattr(self.client, how)
-        result: T = await request(*params, **reading, **self._options)
-        return result
+        about = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
+        if how != "call_tool":
+            request: Any = getattr(self.client, how)
+            answer: T = await request(*about, **self._options)
+            return answer
+        rules = self.client.TABLE.rules
+        spec = self.client.TABLE.requests[rules.call_tool]
+        params = spec.params(name=name, arguments=wire)
+        if returns is not None:
+            params = request_data(spec, params, rules.requested_outputs)
+        result = await self.client.request(spec, params, **self._options)
+        read: T = reader(spec, returns, True)(result)
+        return read
 
     @classmethod
     def _connection(

@@ -175,9 +175,10 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
-    `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. Results
-    depend on the keys `varying` of `_meta`. All requests have `headers`, all answers
-    `answer_headers`, and responses with the status of an error `error_headers`, with values.
+    `content_variant`; calls choose variants at `requested_outputs`. Lists have `cursor` in their
+    params and `next_cursor` in their pages. Results depend on the keys `varying` of `_meta`. All
+    requests have `headers`, all answers `answer_headers`, and responses with the status of an error
+    `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -190,6 +191,9 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
+    call_tool: str = "tools/call"
+    list_tools: str = "tools/list"
+    requested_outputs: ValuePath | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"

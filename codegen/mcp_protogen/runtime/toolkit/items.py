@@ -13,14 +13,14 @@ from ..core.connection_errors import Disconnected
 from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import WireModel, declared_member, fields_of
 from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions
 from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
-from .revision_models import RevisionModels, fields_of
+from .revision_models import RevisionModels
 
 if TYPE_CHECKING:
     from .task_options import TaskMode
@@ -56,7 +56,7 @@ def requested_item(method: str, params: Any) -> tuple[str, str]:
     uri: str | None = declared_member(about, "uri")
     if uri is not None:
         return "resources", uri
-    return "tools" if method == "tools/call" else "prompts", about.name
+    return "prompts" if method in ("prompts/get", COMPLETE) else "tools", about.name
 
 
 class Item(ABC):
@@ -199,6 +199,10 @@ class Tool(Item):
         if output is not None and place:
             members = put(members, place, output)
         self.listed = self.entry(**members)
+        if requested := models.rules.requested_outputs:
+            from .requested_outputs import with_requested
+
+            vars(self)["answer"] = with_requested(self, requested)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 

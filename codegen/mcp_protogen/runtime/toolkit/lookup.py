@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject
+from ..core.models.base import list_in
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
 from .failures import closest
 from .items import COMPLETE, Item, requested_item
-from .revision_models import LISTS
 
 if TYPE_CHECKING:
     from .mounts import MountedItem
@@ -138,10 +138,12 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    owner, native, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
+    owner, native, rules = catalogue.owner, catalogue.owner.TABLE.revision, catalogue.models.rules
     entries = [tool.listed for tool in catalogue.lists["tools"].values()]
-    result: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
-    schemas: list[JSONObject] = result["tools"]
+    page = catalogue.models.page("tools")
+    name, member = list_in(page)
+    result: JSONObject = page(**{name: entries}).to_wire()
+    schemas: list[JSONObject] = result[member]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
@@ -151,5 +153,8 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
         views = RevisionViews({native: owner}, package.REVISIONS)
-        schemas = views[revision].table.carry_out(listing, "result", result)["tools"]
+        table = views[revision].table
+        result = table.carry_out(rules.list_tools, "result", result)
+        page = table.wire.requests[table.wire.rules.list_tools].results[0]
+        schemas = result[list_in(page)[1]]
     return schemas

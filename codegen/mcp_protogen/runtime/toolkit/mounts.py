@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
+from ..core.models.base import (
+    WireModel,
+    declared_member,
+    list_in,
+    member_at,
+    places_of,
+    shape_of,
+)
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import Page, items
 from ..server.base import ServerBase, SessionBase
@@ -177,15 +184,16 @@ class Mount(ABC):
     async def _list_entries(
         self, link: Link, field: str, outer: RequestContext
     ) -> list[tuple[MountedItem, Any]]:
-        method, member = LISTS[field], _MEMBERS.get(field, "name")
+        rules, member = outer.table.rules, _MEMBERS.get(field, "name")
+        method = LISTS[field] or rules.list_tools
         spec = outer.table.requests[method]
         result: list[tuple[MountedItem, Any]] = []
-        rules = outer.table.rules
 
         async def page(cursor: str | None) -> Page[Any]:
             given = {} if cursor is None else {rules.cursor: cursor}
             listed = await link.handle(method, outer, spec.params(**given))
-            return Page(getattr(listed, field), member_at(listed, (rules.next_cursor,)))
+            shown = getattr(listed, list_in(spec.results[0])[0])
+            return Page(shown, member_at(listed, (rules.next_cursor,)))
 
         most = outer.endpoint.options.max_pages
         async for entry in items(page, lambda: most):

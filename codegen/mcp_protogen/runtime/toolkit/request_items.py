@@ -12,9 +12,10 @@ from .lookup import item_of
 if TYPE_CHECKING:
     from .mounts import MountedItem
 
+_CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tools/call": {"name": "tools"},
+    _CALL: {"name": "tools"},
     "prompts/get": {"name": "prompts"},
     "resources/read": {"uri": "resources"},
     "resources/subscribe": {"uri": "resources"},
@@ -27,7 +28,8 @@ async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | MountedItem"]:
     """Yield the items that a request refers to in its raw params."""
-    for kind, key in _item_names(method, params):
+    usual = method != catalogue.models.rules.call_tool
+    for kind, key in _item_names(method if usual else _CALL, params):
         item = await item_of(catalogue, method, kind, key, session)
         if item is not None:
             yield item

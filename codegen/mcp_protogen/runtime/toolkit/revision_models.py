@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, get_args
 from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
-from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
+from ..core.models.base import Validate, WireModel, fields_of, list_in, places_of, validator_of
 from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -17,15 +17,13 @@ from ..messages.writing import classes_in
 Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
-_CALL: Final = "tools/call"
-
 LISTS: Final[Mapping[str, str]] = {
-    "tools": "tools/list",
+    "tools": "",
     "prompts": "prompts/list",
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The list methods, by the field with the entries."""
+"""The list methods, by kind of entry; facts name that of tools."""
 
 
 class Media(ABC):
@@ -54,13 +52,17 @@ class RevisionModels:
     def results(self, method: str) -> tuple[type[Any], ...]:
         return self._table.requests[method].results
 
+    def page(self, field: str) -> Any:
+        return self.result(LISTS[field] or self.rules.list_tools)
+
     def entry(self, field: str) -> type[Any]:
-        (model,) = models_in(self.result(LISTS[field]), field)
+        page = self.page(field)
+        (model,) = models_in(page, list_in(page)[0])
         return model
 
     @cached_property
     def call_results(self) -> tuple[type[Any], ...]:
-        return self.results(_CALL)
+        return self.results(self.rules.call_tool)
 
     @cached_property
     def places(self) -> ToolPlaces:
@@ -155,12 +157,6 @@ def _kinds(blocks: Models) -> Kinds:
 
 def text_block(text: str) -> JSONObject:
     return {"type": "text", "text": text}
-
-
-def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
-    with BUILDING:
-        model.model_rebuild()
-    return model.__pydantic_fields__
 
 
 def models_in(model: type[WireModel], field: str) -> Models:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..core.json import JSONObject
-from ..core.models.base import member_at
+from ..core.models.base import list_in, member_at
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
@@ -15,7 +15,6 @@ from ..server.layers import Layer
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
 from .decorators import MarkedFunction, marks_of, new_mark
 from .items import COMPLETE
-from .revision_models import LISTS
 from .threads import Threads
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
 """The attributes of a class for its items and its threads."""
 
-_CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 
@@ -36,6 +34,7 @@ class ToolkitRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.catalogue: Final = Catalogue(owner, getattr(owner, OFFERED))
+        self._call: Final = self.catalogue.models.rules.call_tool
         self.threads: Threads = getattr(owner, THREADS)
         self._declared = frozenset[str]()
 
@@ -90,21 +89,21 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        models = catalogue.models
-        result, rules = models.result(LISTS[field]), models.rules
+        result, rules = catalogue.models.page(field), catalogue.models.rules
+        listed, _ = list_in(result)
         if not rules.cursor or not rules.next_cursor:
-            return result(**{field: entries})
+            return result(**{listed: entries})
         cursor = member_at(params, (rules.cursor,))
         cut = page(entries, cursor, cast(Any, self.owner).page_size)
-        return result(**{field: cut.items, rules.next_cursor: cut.next_cursor})
+        return result(**{listed: cut.items, rules.next_cursor: cut.next_cursor})
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:
         """Call a tool; the result may be `Written`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
-            return self.answer(_CALL, session, params)
-        return tool.answer(self.owner, session, _CALL, params)
+            return self.answer(self._call, session, params)
+        return tool.answer(self.owner, session, self._call, params)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         from .lookup import answer
@@ -217,14 +216,13 @@ class ToolkitRuntime(ServerRuntime):
     def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         self.catalogue.is_served = True
         self._declared |= self.sends()
-        handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
-        is_plain = (
-            _CALL in self.catalogue.toolkit_methods() and handlers.get(_CALL) == owner.on_call_tool
-        )
+        handlers, owner, call = super().handlers_for(revision), cast(Any, self.owner), self._call
+        own = call in self.catalogue.toolkit_methods()
+        is_plain = own and handlers.get(call) == owner.on_call_tool
         if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
-        return {**handlers, _CALL: self.call}
+        return {**handlers, call: self.call}
 
     def handlers(
         self, revision: str, methods: Collection[str]

@@ -17,6 +17,7 @@ HTTP: Final = "Streamable HTTP"
 SSE: Final = "HTTP+SSE"
 TRANSPORTS: Final = (STDIO, HTTP, SSE)
 """The transports that an inspection can speak, by their names in facts."""
+_PLACES: Final = {"tools/call": "call_tool", "tools/list": "list_tools"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class InspectedRevision:
     """The facts of a revision.
 
     `transports` are those to try, `methods` and `headers` are the methods and the header fields of
-    requests that it has, `batching` is whether it has batches, and `paths` has its places by name.
+    requests that it has, `batching` is whether it has batches, and `paths` has its places by name,
+    some of which are methods.
     """
 
     era: Era
@@ -50,7 +52,9 @@ def _of(stated: facts.Facts) -> InspectedRevision:
         methods=frozenset(stated.methods),
         headers=frozenset(document["headers"]["request"]),
         batching=document["rules"]["batching"]["receive"],
-        paths={place: stated.path_of(place) for place in document["places"]},
+        paths={
+            place: stated.path_of(place) or stated.method_of(place) for place in document["places"]
+        },
     )
 
 
@@ -67,6 +71,11 @@ def rules_revision(revision: str) -> str:
 def path_in(revision: str, place: str) -> str:
     """Return the path of a place in a revision; empty if it has none."""
     return all_revisions()[rules_revision(revision)].paths.get(place, "")
+
+
+def method_in(revision: str, usual: str) -> str:
+    """Return the name that a method with a usual name has in a revision."""
+    return path_in(revision, _PLACES.get(usual, "")) or usual
 
 
 def value_in(revision: str, place: str, owner: object, absent: object = None) -> Any:

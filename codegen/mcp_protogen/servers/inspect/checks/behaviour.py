@@ -15,6 +15,7 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
+from mcp_protogen.servers.inspect.messages import list_member
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
 from mcp_protogen.servers.inspect.revision_facts import HTTP, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
@@ -146,9 +147,9 @@ def declarations(transcript: Transcript) -> Iterator[Fault]:
                 yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
     for method in (*LISTS, SET_LEVEL):
         for hidden in transcript.all(f"{method} undeclared"):
-            result = hidden.result
+            result, items = hidden.result, list_member(transcript.revision, method)
             # A list without items offers nothing.
-            if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
+            if result is not None and (method == SET_LEVEL or result.get(items)):
                 message = "served, although the capability is not declared"
                 yield fault("served-undeclared", method, message, hidden)
 
