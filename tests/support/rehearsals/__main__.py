@@ -3,6 +3,7 @@
 PYTHONPATH=tests python -m support.rehearsals [NAME ...]
 """
 
+import json
 import os
 import re
 import sys
@@ -16,7 +17,7 @@ from mcp_protogen.base.problems import ProblemError
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout, copy_checkout
 from support.rehearsals.adopting import changed_files, contents, decide, pin
-from support.rehearsals.proposals import Rehearsal, rehearsals, without_a_file
+from support.rehearsals.proposals import Rehearsal, rehearsals
 from support.report import records
 
 Json = dict[str, Any]
@@ -57,7 +58,10 @@ def _generate(checkout: Checkout, _: Rehearsal) -> Json:
 
 
 def _connect(checkout: Checkout, rehearsal: Rehearsal) -> Json:
-    checkout.run("tests/support/rehearsals/trial.py", NEXT, rehearsal.base)
+    changes = rehearsal.extensions().items()
+    methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
+    arguments = (NEXT, rehearsal.base, methods)
+    checkout.run("-m", "support.rehearsals.trial", *arguments, folder="tests")
     return {}
 
 
@@ -102,7 +106,7 @@ def main(names: list[str]) -> None:
                 rows.append(rehearse(rehearsal, Path(folder)))
             print(rows[-1], flush=True)
     if not names:
-        records.write("rehearsals", {"rehearsals": rows, "without_a_file": without_a_file()})
+        records.write("rehearsals", {"rehearsals": rows})
 
 
 if __name__ == "__main__":
