@@ -62,10 +62,7 @@ class MemoryConnection:
         self.tasks: Final = engine.tasks
         self.mail: Final = self
         self.bus: Final = self
-
-    @property
-    def current(self) -> bool:
-        return True
+        self.current: Final = True
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in messages:

@@ -68,7 +68,8 @@ class ScopeCheck:
             return
         if self._authentication is not None:
             needed |= self._authentication.needed
-        raise self.refusal(exchange, InsufficientScope(needed), _id_of(calls))
+        id = calls[0].id if len(calls) == 1 else None
+        raise self.refusal(exchange, InsufficientScope(needed), id)
 
     def refusal(
         self, exchange: HttpExchange, error: InsufficientScope, id: RequestId | None = None
@@ -106,7 +107,3 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
             known |= table.requests.keys() | table.notifications.keys()
     if unknown := sorted(set(methods) - known):
         raise ValueError(f"method_scopes: no revision has a method {unknown[0]!r}")
-
-
-def _id_of(calls: list[Call]) -> RequestId | None:
-    return calls[0].id if len(calls) == 1 else None
