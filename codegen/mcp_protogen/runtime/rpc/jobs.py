@@ -74,9 +74,7 @@ class Reply(Protocol):
     @property
     def http_request(self) -> "HttpRequest | None": ...
 
-    def awaits(self, id: RequestId, /) -> bool:
-        """Return whether the peer still waits for the answer."""
-        ...
+    def awaits(self, id: RequestId, /) -> bool: ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
         """Send the answer, which may be an `error`; raise `Disconnected`."""

@@ -100,7 +100,6 @@ def all_items(
     params: P | None,
     options: Any,
 ) -> AsyncIterator[T]:
-    """Return the items of a paginated method, over all pages."""
     from ..core.pagination import Page, items
 
     rules = peer.TABLE.rules

@@ -408,7 +408,6 @@ class RequestContext:
         return await self.request(spec, params, options)
 
     def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
-        """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
     async def request_unchecked(

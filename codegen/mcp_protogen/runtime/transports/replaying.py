@@ -181,7 +181,6 @@ def _sort_members(value: Any) -> Any:
 
 
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
-    """Yield pointers to the differences between two values."""
     if is_object(recorded) and is_object(given):
         for name in sorted({*recorded, *given}):
             pointer = f"{at}/{escape_step(name)}"
@@ -240,7 +239,6 @@ class Playback:
         self._streams: _Streams = {}
 
     def begin(self) -> list[bytes]:
-        """Return the server's first messages."""
         return self._play_steps(_Play(self._script.prelude, None, None))
 
     def take(self, data: bytes) -> list[bytes]:

@@ -72,7 +72,6 @@ class ChangeRelay:
             self._by_session[session] = runtime
 
     def remove(self, session: str) -> None:
-        """Stop relaying for the server of a session."""
         if (runtime := self._by_session.pop(session, None)) is not None:
             runtime.relays.pop(self, None)
 

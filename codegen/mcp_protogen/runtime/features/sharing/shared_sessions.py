@@ -170,7 +170,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
             self._servers.tasks.start(self._stored.refresh(used))
 
     async def remove(self, session: SharedSession) -> None:
-        """Close a session that is not served here any more."""
         self._by_key.pop(session.copy.key, None)
         self._relay.remove(session.copy.key)
         await super().remove(session)
