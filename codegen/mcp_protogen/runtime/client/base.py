@@ -238,7 +238,7 @@ class ClientRuntime(HandlerSet):
         request, self._notify = connection.request, connection.endpoint.notify
         if self.owner.TABLE.rules.varying:
             # Middleware may add what results depend on.
-            request = partial(self._ask_cached, request)
+            request = partial(self._find, request)
         self._request = request
         if middleware := self.middleware():
             self._request = partial(self._through, middleware, request)
@@ -316,23 +316,15 @@ class ClientRuntime(HandlerSet):
         if self.cache is None or self.owner.TABLE.rules.varying:
             return self._request(spec, params, options)
         # Cached results send nothing, so middleware does not see them.
-        return self._ask_cached(self._request, spec, params, options)
+        return self._find(self._request, spec, params, options)
 
-    def _ask_cached(
-        self, send: SendRequest, spec: AnyRequest, params: Any, options: CallOptions
-    ) -> Awaitable[Any]:
-        request = partial(send, spec, params, options)
-        if self.cache is None:
-            return request()
-        rules = self.owner.TABLE.rules
-        return self.cache.request(self.connection.mark, rules, spec, params, request)
+    def _find(self, send: SendRequest, *call: Any) -> Awaitable[Any]:
+        return send(*call) if self.cache is None else self.cache.request(self, send, *call)
 
     def note_notification(self, method: str, params: Any) -> None:
         self.tool_list_changes += method == _TOOLS_CHANGED
-        spec = self.owner.TABLE.notifications.get(method)
-        if self.cache is not None and spec is not None:
-            requests = self.owner.TABLE.requests.values()
-            self.cache.remove_stale(requests, spec, declared_member(params, "uri"))
+        if self.cache is not None:
+            self.cache.remove_stale(self.owner.TABLE, method, declared_member(params, "uri"))
         if self.caller is not None:
             self.caller.note_notification(method, params)
 

@@ -1,13 +1,18 @@
 """A cache of results that servers allow to be kept (2026-07-28, server/utilities/caching)."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared_member
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Rules
+from ..core.options import CallOptions
+from ..core.spec import AnyRequest, CallSpec
+from ..messages.codec import MessageCodec
+
+if TYPE_CHECKING:
+    from .base import ClientRuntime
 
 # Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
@@ -47,30 +52,31 @@ class Cache:
 
     async def request(
         self,
-        owner: object,
-        rules: Rules,
+        runtime: "ClientRuntime",
+        send: Callable[..., Awaitable[Any]],
         spec: AnyRequest,
         params: Any,
-        request: Callable[[], Awaitable[Any]],
+        options: CallOptions,
     ) -> Any:
         if "cacheable" not in spec.traits:
-            return await request()
+            return await send(spec, params, options)
         result: Any = spec.results[0]
         wire: JSONObject = {} if params is None else params.to_wire()
         if _ANSWERS & wire.keys():
-            return await request()
+            return await send(spec, params, options)
+        rules = runtime.owner.TABLE.rules
         if rules.varying:
             meta = wire.get("_meta", {})
             wire["_meta"] = {key: meta.get(key) for key in rules.varying}
         public = _Key(spec.method, result, json_text(wire), wire.get("uri"), None)
-        private = public._replace(owner=owner)
+        private = public._replace(owner=runtime.connection.mark)
         for key in (public, private):
             entry = self._kept.get(key)
             if entry is not None and monotonic() < entry.until:
                 return result.from_json(entry.result)
         changes = self._changes
         try:
-            received = await request()
+            received = await send(spec, params, options)
         except McpError:
             # A refused cursor belongs to a list that no longer exists.
             if rules.cursor in wire:
@@ -95,14 +101,13 @@ class Cache:
         if entry is not None:
             self._size -= _size(key, entry)
 
-    def remove_stale(
-        self, requests: Iterable[AnyRequest], change: NotificationSpec[Any], uri: str | None
-    ) -> None:
+    def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:
         """Drop the lists of the changed feature, or the results that contain a changed resource."""
-        for spec in requests:
+        changed = _features(table.notifications.get(notification))
+        for method, spec in table.requests.items():
             is_list = "paginated" in spec.traits
-            if is_list == (uri is None) and _features(spec) & _features(change):
-                self.clear(spec.method, uri)
+            if is_list == (uri is None) and changed & _features(spec):
+                self.clear(method, uri)
 
     def clear(self, method: str | None = None, uri: str | None = None) -> None:
         """Drop all results, or those of a method, or those that contain a resource."""
@@ -112,8 +117,8 @@ class Cache:
                 self._drop(key)
 
 
-def _features(spec: CallSpec[Any]) -> set[str]:
-    return {need.capability.path[0] for need in spec.requires}
+def _features(spec: CallSpec[Any] | None) -> set[str]:
+    return {need.capability.path[0] for need in (spec.requires if spec else ())}
 
 
 def _size(key: _Key, entry: _Entry) -> int:

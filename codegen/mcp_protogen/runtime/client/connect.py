@@ -28,6 +28,7 @@ from ..core.options import USUAL, Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
 from ..messages import jsonrpc, reading
+from ..messages.codec import MessageCodec
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Call, Malformed, Parsed, Response
 from ..messages.reading import Batch, messages_in
@@ -192,7 +193,7 @@ class Negotiator:
         negotiation = Negotiation(
             self._views.offer,
             prior,
-            (self._views[revision].table.wire for revision in self._views.offer.stateless),
+            table_of=self._table_of,
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )
@@ -223,8 +224,11 @@ class Negotiator:
         if isinstance(transport, WaitingTransport):
             transport.wait_within(lambda id: self._time_left)
         if isinstance(transport, InformedTransport):
-            transport.know(lambda revision: self._views[revision].table.wire)
+            transport.know(self._table_of)
         return transport
+
+    def _table_of(self, revision: str) -> MessageCodec:
+        return self._views[revision].table.wire
 
     @property
     def _time_left(self) -> float:

@@ -20,7 +20,6 @@ from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
-NAME: Final = "mcp-name"
 SESSION_ID: Final = "mcp-session-id"
 LAST_EVENT_ID: Final = "last-event-id"
 
@@ -134,10 +133,11 @@ class HttpFacts:
         self.table: Final = table
         self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
-        varying, failed = self.rules.varying, self.rules.error_headers
-        vary = [("vary", field.header) for field in self.common if field.path[-1] in varying]
-        self.added: Final = [[*vary, *more] for more in ((), failed)]
-        """The header fields that responses have in addition, without and with an error."""
+        varying = self.rules.varying
+        vary = ", ".join(field.header for field in self.common if field.path[-1] in varying)
+        added = {"vary": vary} if vary else dict[str, str]()
+        self.added: Final = added, added | dict(self.rules.error_headers)
+        """Further header fields of responses, without and with an error."""
         self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
         """Whether schemas of tools mark arguments for header fields."""
         codes = {error.name: code for code, error in table.errors.items()}

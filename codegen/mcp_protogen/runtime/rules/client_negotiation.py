@@ -16,9 +16,8 @@ revision or fails. Its rules:
 * Only a revision of the offer is ever adopted, and nothing is tried twice.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected, HttpError, NegotiationError, RequestTimeout
@@ -75,35 +74,34 @@ class Answered(NamedTuple):
 Outcome: TypeAlias = Answered | Exception
 """Errors other than `McpError` and `Disconnected` say why there is no answer."""
 
-_UNSUPPORTED: Final = "UNSUPPORTED_PROTOCOL_VERSION"
-_MISMATCH: Final = "HEADER_MISMATCH"
-_MODERN: Final = {
-    UNSUPPORTED_VERSION: _UNSUPPORTED,
-    MISSING_CLIENT_CAPABILITY: "MISSING_REQUIRED_CLIENT_CAPABILITY",
-    HEADER_MISMATCH: _MISMATCH,
+# Errors that only servers of the stateless era send, by their names in facts.
+_ERRORS: Final = {
+    "HEADER_MISMATCH": HEADER_MISMATCH,
+    "MISSING_REQUIRED_CLIENT_CAPABILITY": MISSING_CLIENT_CAPABILITY,
+    "UNSUPPORTED_PROTOCOL_VERSION": UNSUPPORTED_VERSION,
 }
 
 
-def modern_errors(tables: Iterable[MessageCodec]) -> Mapping[int, str]:
-    """Return the errors that show the stateless era, by code: those of 2026-07-28 and of tables."""
-    errors = (error for table in tables for error in table.errors.values())
-    names = _MODERN.values()
-    return _MODERN | {error.code: error.name for error in errors if error.name in names}
+def stateless_error(code: int, tables: Iterable[MessageCodec]) -> int | None:
+    """Return the code that such an error has in 2026-07-28; None for another error."""
+    errors = [table.errors[code] for table in tables if code in table.errors]
+    own = (_ERRORS[error.name] for error in errors if error.name in _ERRORS)
+    return next(own, code if code in _ERRORS.values() else None)
 
 
 class Negotiation:
     """The negotiation with one server, within `offer`; `known` is an earlier result.
 
-    `tables` are those of the stateless revisions. `restartable` is whether a new connection
-    restarts the server.
+    `table_of` has the tables of revisions. `restartable` is whether a new connection restarts the
+    server.
     """
 
     def __init__(
         self,
         offer: Offer,
         known: NegotiatedRevision | None = None,
-        tables: Iterable[MessageCodec] = (),
         *,
+        table_of: Callable[[str], MessageCodec] | None = None,
         over_http: bool = False,
         restartable: bool = False,
     ) -> None:
@@ -112,7 +110,7 @@ class Negotiation:
         self._offer = offer
         self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
-        self._tables = tables
+        self._table_of = table_of
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""
@@ -123,11 +121,11 @@ class Negotiation:
         self._probed_again = False
         self._server_failure: HttpError | None = None
 
-    @cached_property
-    def _modern_errors(self) -> Mapping[int, str]:
-        # On stdio there are no headers to differ (basic, "Error Codes").
-        errors = modern_errors(self._tables).items()
-        return {code: name for code, name in errors if self._over_http or name != _MISMATCH}
+    def _stateless_error(self, code: int) -> int | None:
+        tables = map(self._table_of, self._offer.stateless) if self._table_of else ()
+        error = stateless_error(code, tables)
+        # On stdio, an error about headers shows nothing (basic, "Error Codes").
+        return error if self._over_http or error != HEADER_MISMATCH else None
 
     @property
     def silence_means_old(self) -> bool:
@@ -198,7 +196,7 @@ class Negotiation:
                     if version in supported:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
-            case McpError(code=code, data=data) if code in self._modern_errors:
+            case McpError(code=code, data=data) if self._stateless_error(code) is not None:
                 return self._correct_version(outcome, _read_names(data, "supported") or ())
             case RequestTimeout() if self._restartable and not self._restarted:
                 return self._restart()
@@ -218,7 +216,7 @@ class Negotiation:
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
     def _correct_version(self, error: McpError, supported: Sequence[str]) -> Step:
-        if self._modern_errors[error.code] != _UNSUPPORTED:
+        if self._stateless_error(error.code) != UNSUPPORTED_VERSION:
             # The client has declared all its capabilities, and its fields repeat its message.
             return error
         # Behind one URL there may be several servers that support different revisions: there, each

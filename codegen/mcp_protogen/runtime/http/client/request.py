@@ -14,7 +14,7 @@ from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
-from ...rules.client_negotiation import modern_errors
+from ...rules.client_negotiation import stateless_error
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -55,7 +55,7 @@ def refusal_of(
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
-    is_modern = code in modern_errors([facts.table])
+    is_modern = stateless_error(code or 0, [facts.table]) is not None
     opening = message.method in (DISCOVER, INITIALIZE)
     # A failing server is stateless only if its error is of that era.
     failed = reply.status >= 500 and not is_modern

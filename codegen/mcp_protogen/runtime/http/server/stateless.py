@@ -56,7 +56,7 @@ class StatelessHttp:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
         added = self._facts_of(exchange.version).added
         if added[True]:
-            exchange.add(lambda start: fields_of(dict(added[start["status"] >= 400])))
+            exchange.add(lambda start: fields_of(added[int(start["status"] >= 400)]))
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
