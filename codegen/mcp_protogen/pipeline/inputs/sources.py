@@ -63,7 +63,10 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
     names = names_since(schema_folder(), min(load_pins(schema_folder())), revision, options)
-    merged = replace(source.facts, first_names={new: old for old, new in names.items()})
+    # What has an old name of another thing is unknown to earlier revisions.
+    others = {old: f"{old} of {revision}" for old in names}
+    first_names = others | {new: old for old, new in names.items()}
+    merged = replace(source.facts, first_names=first_names)
     return replace(
         source, facts=merged, descriptions=texts, own_patches=options.patches_of(revision)
     )

@@ -3,7 +3,8 @@
 The `translation.json` of a revision has the rules of the step from the one before it. A rule has
 places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
 arm of a union (`Type[tag]`) of the newer revision. `became` has the types and methods of the older
-revision with another name in the newer one; a name that begins with a capital letter is a type.
+revision with another name in the newer one, or null for those that went; a name that begins with a
+capital letter is a type.
 """
 
 from collections.abc import Iterator, Mapping
@@ -94,7 +95,8 @@ class UndecidedAction:
 class Translation:
     """The actions of one step, from `older` to `newer`.
 
-    `became` are the renamed types and methods; `choices` and `open_names` are undecided.
+    `became` are the renamed types and methods, `removed` those that went, also if another one took
+    the name; `choices` and `open_names` are undecided.
     """
 
     older: str
@@ -104,6 +106,7 @@ class Translation:
     errors: tuple[CodeChange, ...]
     choices: tuple[UndecidedAction, ...] = ()
     open_names: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     place: str = ""
     """The file, as problems name it."""
     edited: bool = False
@@ -153,6 +156,7 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         errors,
         choices,
         tuple(old for old, new in names.items() if is_object(new)),
+        tuple(old for old, new in names.items() if new is None),
         place,
     )
 

@@ -90,9 +90,10 @@ class StepActions:
 
     def other_names(self, name: str) -> tuple[str, ...]:
         """Return the names that a type or method may have at the other end."""
-        became = self.step.became
+        became, removed = self.step.became, self.step.removed
         if self.direction == "up":
-            return (became.get(name, name),)
+            return () if name in removed else (became.get(name, name),)
         older_names = sorted(older for older, newer in became.items() if newer == name)
-        # The older name may have gone to another thing.
-        return tuple(older_names) if name in became else (name, *older_names)
+        # The older name may be that of another thing.
+        is_other = name in became or name in removed
+        return tuple(older_names) if is_other else (name, *older_names)
