@@ -319,18 +319,12 @@ class TranslatingTable(MethodTable):
 
     def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
         def sent() -> JSONObject:
-            run, own = self._outward.message(method, "params"), _as_json(params)
-            return own if run is None else run(own, None, Report([]))
+            return self.carry_out(method, "params", _as_json(params))
 
         return self._error(self._inward, self._wire, self._name(method), error, sent)
 
     def _error(
-        self,
-        to: Translator,
-        source: MethodTable,
-        method: str,
-        error: CodeAndData,
-        params: Params,
+        self, to: Translator, source: MethodTable, method: str, error: CodeAndData, params: Params
     ) -> CodeAndData:
         code, data = error
         spec, value, report = source.errors.get(code), _as_json(data), Report([], thorough=False)
@@ -344,8 +338,7 @@ class TranslatingTable(MethodTable):
         except Untranslatable as refusal:
             self.lost(method, refusal)
             return to.error(method, (code, {}), dict, report)
-        if report.losses:
-            self._losses.take(method, report.losses)
+        self._losses.take(method, report.losses)
         return there, data if new is value else new
 
 
