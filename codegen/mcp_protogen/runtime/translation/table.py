@@ -343,7 +343,7 @@ class TranslatingTable(MethodTable):
 
 
 def _as_json(value: Any) -> Any:
-    return value.to_wire() if isinstance(value, WireModel) else value or {}
+    return value.to_wire() if isinstance(value, WireModel) else {} if value is None else value
 
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:

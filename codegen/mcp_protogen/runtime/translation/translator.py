@@ -98,8 +98,11 @@ class Translator:
             ):
                 code = change.becomes
                 if change.step is not None:
-                    at, old = ((None, "error"), "data"), data if is_object(data) else {}
-                    data = self._step(change.step)(old, at, report) or None
+                    at = ((None, "error"), "data")
+                    if not is_object(data):
+                        report.lose(at, "dropped", change.why)
+                        data = {}
+                    data = self._step(change.step)(data, at, report) or None
                 break
         if self._following is None:
             return code, data
