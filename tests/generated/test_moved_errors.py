@@ -17,7 +17,7 @@ from support.revisions import NEWEST, OLD
 from support.tables import case
 
 Json = dict[str, Any]
-CodeAndData = tuple[int, Json | None]
+CodeAndData = tuple[int, Any]
 
 NAME: Final = "package_with_moved_errors"
 STALE: Final = {"kind": "cursor", "reason": "expired", "restart": True}
@@ -40,6 +40,10 @@ UP: Final[dict[str, tuple[CodeAndData, CodeAndData]]] = {
         (-32026, {"kind": "cursor", "reason": "rejected", "other": 1}),
     ),
     "a condition on data": ((-32000, {"retryAfter": 0.3}), (-32023, {"retryAfterMs": 300})),
+    "a text as data": (
+        (-32602, "text"),
+        (-32026, {"kind": "cursor", "reason": "rejected"}),
+    ),
     "data that do not meet it": ((-32000, {"after": 1}), (-32000, {"after": 1})),
     "data that are no object": ((-32000, None), (-32000, None)),
 }
@@ -125,3 +129,11 @@ def test_error_of_an_older_server_changes_only_where_its_condition_holds(
         without = sent if sent[0] == -32602 else got
         with case(name):
             assert ask(connect, package, older, NEXT, sent) == [got, without]
+
+
+def test_lost_members_of_the_data_are_reported(
+    package: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask(connect_directly, package, NEXT, NEWEST, (-32026, STALE))
+    for member in STALE:
+        assert f"'/error/data/{member}' was dropped between {NEXT} and {NEWEST}" in caplog.text

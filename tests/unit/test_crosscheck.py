@@ -183,6 +183,14 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "unknown-type",
         "/errors/-1/data",
     ),
+    "unknown delay of an error": (
+        section(
+            "errors",
+            **{"-1": {"name": "X", "data": "TextBlock", "retry": {"member": "gone", "unit": "s"}}},
+        ),
+        "unknown-type",
+        "/errors/-1/retry",
+    ),
     "unknown open type": (types("open", "Gone"), "unknown-type", "/types/open/Gone"),
     "unknown deprecated type": (
         types("deprecated", "Gone"),

@@ -464,9 +464,8 @@ class Connection:
         self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        code, data = self.table.error_that_came(
-            pending.spec.method, (answer.code, answer.data), pending.params
-        )
+        method, came = pending.spec.method, (answer.code, answer.data)
+        code, data = self.table.error_that_came(method, came, pending.params)
         return answer._replace(id=id, code=code, data=data)
 
     def _request_of_error(self, error: Error) -> RequestId | None:

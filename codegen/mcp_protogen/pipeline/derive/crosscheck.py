@@ -64,6 +64,7 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _capabilities(shown, facts)
     yield from _headers(facts)
     yield from _types(shown, facts)
+    yield from _delays(shown.definitions, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
 
@@ -238,6 +239,15 @@ def _types(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for section in ("enums", "open_strings"):
         for path in facts.document.get(section, {}):
             yield from _member(definitions, path, jsonpointer.join(section, path))
+
+
+def _delays(definitions: Json, facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each delay that the type of its error's data lacks."""
+    for code, fact in facts.document.get("errors", {}).items():
+        data, retry = fact.get("data"), fact.get("retry")
+        if retry and "properties" in definitions.get(data, {}):
+            place = jsonpointer.join("errors", code, "retry")
+            yield from _member(definitions, f"{data}.{retry['member']}", place)
 
 
 def _duties(definitions: Json, facts: Facts) -> Iterator[Finding]:

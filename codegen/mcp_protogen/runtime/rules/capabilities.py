@@ -69,15 +69,14 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
             if names.get(condition.member, condition.member) in keys:
                 members = params.to_wire()
                 break
-    for condition in conditions:
-        if condition.member not in members:
-            met = condition.or_absent
-        else:
-            value, values = members[condition.member], condition.one_of
-            met = values is None or any(is_same(value, other) for other in values)
-        if met:
-            return True
-    return False
+    return any(
+        (
+            (values is None or any(is_same(members[member], known) for known in values))
+            if member in members
+            else or_absent
+        )
+        for member, values, or_absent in conditions
+    )
 
 
 def required_capabilities(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

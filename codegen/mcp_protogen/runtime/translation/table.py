@@ -328,18 +328,12 @@ class TranslatingTable(MethodTable):
 
     def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
         def sent() -> JSONObject:
-            run, own = self._outward.message(method, "params"), _as_json(params)
-            return own if run is None else run(own, None, Report([]))
+            return self.carry_out(method, "params", _as_json(params))
 
         return self._error(self._inward, self._wire, self.wire_name(method), error, sent)
 
     def _error(
-        self,
-        to: Translator,
-        source: MethodTable,
-        method: str,
-        error: CodeAndData,
-        params: Params,
+        self, to: Translator, source: MethodTable, method: str, error: CodeAndData, params: Params
     ) -> CodeAndData:
         code, data = error
         spec, value, report = source.errors.get(code), _as_json(data), Report([], thorough=False)
@@ -353,13 +347,12 @@ class TranslatingTable(MethodTable):
         except Untranslatable as refusal:
             self.lost(method, refusal)
             return to.error(method, (code, {}), dict, report)
-        if report.losses:
-            self._losses.take(method, report.losses)
+        self._losses.take(method, report.losses)
         return there, data if new is value else new
 
 
 def _as_json(value: Any) -> Any:
-    return value.to_wire() if isinstance(value, WireModel) else value or {}
+    return value.to_wire() if isinstance(value, WireModel) else {} if value is None else value
 
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:

@@ -99,15 +99,20 @@ class Translator:
             ):
                 code = change.becomes
                 if change.step is not None:
-                    at, old = ((None, "error"), "data"), data if is_object(data) else {}
-                    data = self._step(change.step)(old, at, report) or None
+                    at = ((None, "error"), "data")
+                    if not is_object(data):
+                        report.lose(at, "dropped", change.why)
+                        data = {}
+                    data = self._step(change.step)(data, at, report) or None
                 break
-        then, step = self._following, self._direction.methods.get(method)
-        if then is None:
+        if self._following is None:
             return code, data
-        run = self._step(None if step is None else step.params)
-        translated = partial(_translate, run, params)
-        return then.error(self._method(method), (code, data), translated, report)
+        known = self._direction.methods.get(method)
+        run = self._step(known.params if known else None)
+        error = code, data
+        return self._following.error(
+            self._method(method), error, lambda: run(params(), None, Report([])), report
+        )
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -186,15 +191,10 @@ def _chain(first: Run | None, then: Run | None) -> Run | None:
     return run_both
 
 
-def _translate(run: Run, params: Params) -> JSONObject:
-    out: JSONObject = run(params(), None, Report([]))
-    return out
-
-
-def _convert_delay(unit: str, value: Any, at: Place, report: Report) -> Any:
-    if type(value) not in (int, float):
-        return value
-    return value / 1000 if unit == "s" else ceil(round(value * 1000, 3))
+def _convert_delay(unit: str, delay: Any, at: Place, report: Report) -> Any:
+    if type(delay) not in (int, float):
+        return delay
+    return delay / 1000 if unit == "s" else ceil(round(delay * 1000, 3))
 
 
 def _keep_value(value: Any, at: Place, report: Report) -> Any:
