@@ -91,6 +91,7 @@ class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
 
     `types` loads the type expression of `params`, and the classes of the results, at the first use.
+    A result has its `items` in the only list that must be there.
     """
 
     method: str
@@ -105,6 +106,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    items: str = ""
     headers: tuple[HeaderField, ...] = ()
 
     if not TYPE_CHECKING:
