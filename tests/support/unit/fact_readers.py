@@ -59,7 +59,11 @@ _FIELD: Final[Json] = {
 _NEXT: Final[Json] = {
     "errors": {"-32990": _LIMITED},
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD}},
-    "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
+    "places": {
+        "requested_outputs": {"path": "inputResponses[action=accept]", **_SOURCE},
+        "tool_content": {"path": "content[type=text].annotations.audience", **_SOURCE},
+        "tool_content_variant": {"path": "icons[src=one]", **_SOURCE},
+    },
 }
 
 

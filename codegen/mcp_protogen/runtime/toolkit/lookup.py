@@ -138,9 +138,8 @@ async def subscribe(
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
     owner, spec = catalogue.owner, catalogue.models.list("tools")
-    schemas: list[JSONObject] = [
-        tool.listed.to_wire() for tool in catalogue.lists["tools"].values()
-    ]
+    tools = catalogue.lists["tools"].values()
+    schemas: list[JSONObject] = [tool.listed.to_wire() for tool in tools]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..connection import ResultText
 from ..core.copies import put
@@ -12,11 +12,8 @@ from ..core.models.base import has_failed, member_at
 from ..core.value_paths import PathEntry, ValuePath, find, keys_at
 from ..server.context import failed_result
 
-if TYPE_CHECKING:
-    from .items import Tool
 
-
-def with_requested(tool: "Tool", requested: ValuePath) -> Callable[..., Awaitable[Any]]:
+def with_requested(tool: Any, requested: ValuePath) -> Callable[..., Awaitable[Any]]:
     """Return the tool's `answer` with the outputs that a call requests, or else with content."""
     models, answer, path = tool.models, tool.answer, requested[:-1]
     usual = [dict(step.constants) for step in requested[-1:] if isinstance(step, PathEntry)]
