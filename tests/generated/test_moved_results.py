@@ -109,7 +109,7 @@ asyncio.run(main())
         "-32602 /params/requestedOutputs/1 Requested twice",
         "-32602 /params/requestedOutputs/0 picture has no such output",
         "['content'] no points left None",
-        """['content'] half returned no output {"kind":"content"}. None""",
+        "['content'] half lacks a requested output. None",
     ]
 
 

@@ -160,7 +160,7 @@ OUTPUTS = {
         ("requested_outputs", "requested[kind=content]", "'requested' is not a member"),
         ("requested_outputs", "requestedOutputs[kind=image]", "no entry has kind=image"),
         ("requested_outputs", "requestedOutputs", "it must be an entry, which its constants"),
-        ("tool_content", "outputs", "tool_content leads through no entry"),
+        ("tool_content", "outputs", "tool_content leads through no array of outputs"),
     ],
 )
 def test_requested_outputs_that_do_not_fit_are_refused(place: str, path: str, message: str) -> None:

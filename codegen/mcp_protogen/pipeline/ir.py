@@ -239,9 +239,9 @@ class MethodIR:
 
     `params_required` is about the wire; `params_given` says whether a caller must give params.
     `order` has the first members of a call. `variants` are further calls by their names, each with
-    its class of params, or the member that asks for another result. `items` is the list in the
-    result of a paginated method, and the type of its items. `known_as` is its first name, if
-    earlier revisions call it otherwise.
+    its class of params, or the member that asks for another result. `list_member` is the only
+    list that each result has; `items` is the type of its items, if there may be more pages.
+    `known_as` is its first name, if earlier revisions call it otherwise.
     """
 
     method: str
@@ -259,7 +259,8 @@ class MethodIR:
     requires: tuple[RequirementIR, ...]
     phase: Phase
     traits: tuple[str, ...]
-    items: tuple[FieldName, TypeExpr] | None
+    list_member: str
+    items: TypeExpr | None
     since: str
     removed: str | None
     deprecated: str | None

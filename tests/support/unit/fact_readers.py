@@ -69,7 +69,11 @@ _NEXT: Final[Json] = {
         }
     },
     "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
-    "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
+    "places": {
+        "requested_outputs": {"path": "inputResponses[action=accept]", **_SOURCE},
+        "tool_content": {"path": "content[type=text].annotations.audience", **_SOURCE},
+        "tool_content_variant": {"path": "icons[src=one]", **_SOURCE},
+    },
 }
 
 

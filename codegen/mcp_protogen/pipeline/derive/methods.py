@@ -21,6 +21,7 @@ from mcp_protogen.pipeline.ir import (
     ROLES,
     CapabilityIR,
     ErrorIR,
+    FieldIR,
     HeaderFieldIR,
     LeniencyIR,
     ListOf,
@@ -176,6 +177,8 @@ def _method(
     traits = tuple(stated_traits(fact, derived_traits(schema, shown.definitions, next_cursor)))
     stated = [name for name in fact.get("results", schema.results) if name in shown.definitions]
     results = _results(stated or schema.results, traits, types)
+    page = types.get(results[0]) if results else None
+    listed = only_list(page)
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -192,7 +195,8 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types, next_cursor) if "paginated" in traits else None,
+        list_member=listed.wire if listed else "",
+        items=_items(listed, page, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -288,16 +292,11 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
     )
 
 
-def _items(
-    results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
-) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list in every page; None without exactly one list and a next page."""
-    result = types.get(results[0])
-    listed = only_list(result)
-    if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
-        return None
-    goes_on = any(member.wire == next_cursor for member in result.fields)
-    return (listed.name, listed.type.item) if goes_on else None
+def _items(listed: FieldIR | None, page: TypeIR | None, next_cursor: str) -> TypeExpr | None:
+    """Return the type of the items of all pages; None without a list or a next page."""
+    fields = page.fields if isinstance(page, ObjectIR) else ()
+    goes_on = any(member.wire == next_cursor for member in fields)
+    return listed.type.item if goes_on and listed and isinstance(listed.type, ListOf) else None
 
 
 class ShownTrait(NamedTuple):

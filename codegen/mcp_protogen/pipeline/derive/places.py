@@ -123,8 +123,8 @@ class _Reader:
         """Return the path of the entry in params that requests content."""
         name = "requested_outputs"
         path = self.entry(name, owners)
-        if path and not any(isinstance(step, PathEntry) for step in content):
-            self._report(name, "tool_content leads through no entry that could be requested")
+        if path and not any(isinstance(step, PathEntry) and not step.key for step in content):
+            self._report(name, "tool_content leads through no array of outputs")
             return None
         return path
 

@@ -75,7 +75,7 @@ def params_argument(method: MethodIR) -> str:
 def item(method: MethodIR) -> str:
     """Return the annotation of one item of a paginated list."""
     assert method.items is not None
-    return qualified_annotation(method.items[1])
+    return qualified_annotation(method.items)
 
 
 def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:

@@ -12,7 +12,7 @@ from typing import Any, Final, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, Problem, ProtocolError
-from ..core.models.base import has_failed, list_in, member_at
+from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
@@ -121,9 +121,8 @@ class CheckedResults:
         rules = client.TABLE.rules
         if spec.method != rules.call_tool:
             result = await client.request(spec, params, **options)
-            page = spec.results[0]
-            if spec.method == rules.list_tools and isinstance(result, page):
-                tools.learn(getattr(result, list_in(page)[0]))
+            if spec.method == rules.list_tools:
+                tools.learn(member_at(result, (spec.items,), ()))
             return result
         name: str = cast(Any, params).name
         call, is_new = await tools.begin(name, options)

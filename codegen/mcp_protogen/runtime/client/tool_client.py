@@ -60,19 +60,18 @@ class _Calls:
         arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
         wire = {argument: _as_wire(value) for argument, value in arguments.items()}
-        about = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
-        if how != "call_tool":
-            request: Any = getattr(self.client, how)
-            answer: T = await request(*about, **self._options)
-            return answer
-        rules = self.client.TABLE.rules
-        spec = self.client.TABLE.requests[rules.call_tool]
+        client: Any = self.client
+        if how == "read_resource":
+            return cast(T, await client.read_resource(expanded_uri(name, wire), **self._options))
+        if how == "get_prompt":
+            return cast(T, await client.get_prompt(name, wire, **self._options))
+        rules = client.TABLE.rules
+        spec = client.TABLE.requests[rules.call_tool]
         params = spec.params(name=name, arguments=wire)
         if returns is not None:
             params = request_data(spec, params, rules.requested_outputs)
-        result = await self.client.request(spec, params, **self._options)
-        read: T = reader(spec, returns, True)(result)
-        return read
+        read: Callable[[Any], T] = reader(spec, returns, True)
+        return read(await client.request(spec, params, **self._options))
 
     @classmethod
     def _connection(

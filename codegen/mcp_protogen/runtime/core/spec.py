@@ -94,7 +94,8 @@ class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
 
     `types` loads the type expression of `params`, and the classes of the results, at the first use.
-    The runtime knows the message as `known_as`.
+    The runtime knows the message as `known_as`. A result has its `items` in the only list that must
+    be there.
     """
 
     method: str
@@ -110,6 +111,7 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    items: str = ""
     headers: tuple[HeaderField, ...] = ()
 
     def __post_init__(self) -> None:

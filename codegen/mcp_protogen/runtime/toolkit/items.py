@@ -13,14 +13,14 @@ from ..core.connection_errors import Disconnected
 from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared_member, fields_of
+from ..core.models.base import WireModel, declared_member
 from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result
 from .decorators import MarkedFunction, ToolOptions
 from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
-from .revision_models import RevisionModels
+from .revision_models import RevisionModels, fields_of
 
 if TYPE_CHECKING:
     from .task_options import TaskMode

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject
-from ..core.models.base import list_in
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
@@ -138,23 +137,21 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    owner, native, rules = catalogue.owner, catalogue.owner.TABLE.revision, catalogue.models.rules
-    entries = [tool.listed for tool in catalogue.lists["tools"].values()]
-    page = catalogue.models.page("tools")
-    name, member = list_in(page)
-    result: JSONObject = page(**{name: entries}).to_wire()
-    schemas: list[JSONObject] = result[member]
+    owner, spec = catalogue.owner, catalogue.models.list("tools")
+    tools = catalogue.lists["tools"].values()
+    schemas: list[JSONObject] = [tool.listed.to_wire() for tool in tools]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
             schemas.append({**tool, "name": item.key})
     schemas.sort(key=itemgetter("name"))
+    native = owner.TABLE.revision
     if revision not in (None, native):
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
-        views = RevisionViews({native: owner}, package.REVISIONS)
-        table = views[revision].table
-        result = table.carry_out(rules.list_tools, "result", result)
-        page = table.wire.requests[table.wire.rules.list_tools].results[0]
-        schemas = result[list_in(page)[1]]
+        table = RevisionViews({native: owner}, package.REVISIONS)[revision].table
+        page: Any = spec.results[0]
+        result = page(**{spec.items: schemas}).to_wire()
+        listed = table.wire.requests[table.rules.list_tools].items
+        schemas = table.carry_out(spec.method, "result", result)[listed]
     return schemas

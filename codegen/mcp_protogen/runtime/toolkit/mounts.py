@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import (
-    WireModel,
-    declared_member,
-    list_in,
-    member_at,
-    places_of,
-    shape_of,
-)
+from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import Page, items
 from ..server.base import ServerBase, SessionBase
@@ -192,8 +185,7 @@ class Mount(ABC):
         async def page(cursor: str | None) -> Page[Any]:
             given = {} if cursor is None else {rules.cursor: cursor}
             listed = await link.handle(method, outer, spec.params(**given))
-            shown = getattr(listed, list_in(spec.results[0])[0])
-            return Page(shown, member_at(listed, (rules.next_cursor,)))
+            return Page(member_at(listed, (spec.items,)), member_at(listed, (rules.next_cursor,)))
 
         most = outer.endpoint.options.max_pages
         async for entry in items(page, lambda: most):

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias, get_args
 from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
-from ..core.models.base import Validate, WireModel, fields_of, list_in, places_of, validator_of
+from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
+from ..core.spec import AnyRequest
 from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -52,12 +53,14 @@ class RevisionModels:
     def results(self, method: str) -> tuple[type[Any], ...]:
         return self._table.requests[method].results
 
-    def page(self, field: str) -> Any:
-        return self.result(LISTS[field] or self.rules.list_tools)
+    def list(self, field: str) -> AnyRequest:
+        return self._table.requests[LISTS[field] or self.rules.list_tools]
 
     def entry(self, field: str) -> type[Any]:
-        page = self.page(field)
-        (model,) = models_in(page, list_in(page)[0])
+        spec = self.list(field)
+        if not spec.items:
+            raise TypeError(f"nothing says where the result of {spec.method} has its items")
+        (model,) = _models_of(annotation_at(spec.results[0], (spec.items,)))
         return model
 
     @cached_property
@@ -157,6 +160,12 @@ def _kinds(blocks: Models) -> Kinds:
 
 def text_block(text: str) -> JSONObject:
     return {"type": "text", "text": text}
+
+
+def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
+    with BUILDING:
+        model.model_rebuild()
+    return model.__pydantic_fields__
 
 
 def models_in(model: type[WireModel], field: str) -> Models:

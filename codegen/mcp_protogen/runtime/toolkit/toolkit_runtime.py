@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..core.json import JSONObject
-from ..core.models.base import list_in, member_at
+from ..core.models.base import member_at
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
@@ -89,13 +89,13 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        result, rules = catalogue.models.page(field), catalogue.models.rules
-        listed, _ = list_in(result)
+        spec, rules = catalogue.models.list(field), catalogue.models.rules
+        result: Any = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
-            return result(**{listed: entries})
+            return result(**{spec.items: entries})
         cursor = member_at(params, (rules.cursor,))
         cut = page(entries, cursor, cast(Any, self.owner).page_size)
-        return result(**{listed: cut.items, rules.next_cursor: cut.next_cursor})
+        return result(**{spec.items: cut.items, rules.next_cursor: cut.next_cursor})
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:

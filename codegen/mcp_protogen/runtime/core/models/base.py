@@ -12,17 +12,7 @@ both.
 from collections.abc import Callable, Mapping
 from functools import cache
 from threading import RLock
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    cast,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
@@ -327,24 +317,6 @@ def validator_of(expression: Any) -> Validate:
             expression.model_rebuild()
             return expression.__pydantic_validator__.validate_python
         return TypeAdapter[Any](cast(Any, expression), config=_STRICT).validator.validate_python
-
-
-def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
-    with BUILDING:
-        model.model_rebuild()
-    return model.__pydantic_fields__
-
-
-@cache
-def list_in(page: type) -> tuple[str, str]:
-    """Return the field and the member with the items of a page, which every page has."""
-    fields = fields_of(page).items()
-    lists = [
-        item for item in fields if item[1].is_required() and get_origin(item[1].annotation) is list
-    ]
-    if len(lists) != 1:
-        raise TypeError(f"nothing says which member of {page.__name__} has its items")
-    return lists[0][0], lists[0][1].alias or lists[0][0]
 
 
 class ToolResult(WireModel):

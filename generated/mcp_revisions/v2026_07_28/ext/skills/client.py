@@ -65,9 +65,7 @@ class SkillsClient(ClientBase):
         params = m.ReadResourceDirectoryRequestParams(
             uri=uri, cursor=cursor, meta=SUPPLIED if meta is None else meta
         )
-        return all_items(
-            self, methods.READ_RESOURCE_DIRECTORY, lambda result: result.resources, params, options
-        )
+        return all_items(self, methods.READ_RESOURCE_DIRECTORY, params, options)
 
     async def get_skill(
         self, uri: str, *, meta: m.RequestMetaObject | None = None, **options: Unpack[CallOptions]
@@ -111,4 +109,4 @@ class SkillsClient(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(self, methods.LIST_SKILLS, lambda result: result.skills, params, options)
+        return all_items(self, methods.LIST_SKILLS, params, options)

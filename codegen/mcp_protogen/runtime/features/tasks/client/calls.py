@@ -1,14 +1,14 @@
 """Clients whose tool calls may be tasks: they wait for the result by themselves."""
 
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar, Final, Unpack
 
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
 from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
 from ....core.json import JSONObject
-from ....core.models.base import declared_member
+from ....core.models.base import declared_member, member_at
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
@@ -53,7 +53,7 @@ class TaskCaller:
             return await self._call(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
         if spec.method == TOOLS:
-            self._learn(result)
+            self._learn(member_at(result, (spec.items,), ()))
         return result
 
     async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
@@ -127,10 +127,10 @@ class TaskCaller:
             support = tool.get("execution", {}).get("taskSupport", "forbidden")
             self._supports.learn(tool["name"], support, None)
 
-    def _learn(self, listed: Any) -> None:
+    def _learn(self, tools: Iterable[Any]) -> None:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
-        for tool in listed.tools:
+        for tool in tools:
             support = declared_member(declared_member(tool, "execution"), "task_support")
             self._supports.learn(tool.name, support or "forbidden", None)
 
@@ -140,11 +140,7 @@ class TaskCaller:
 
     async def _find_support(self, name: str) -> str | None:
         spec = self._runtime.owner.TABLE.requests[TOOLS]
-
-        def tools(page: Any) -> Any:
-            return page.tools
-
-        async for tool in all_items(self._runtime.client, spec, tools, None, {}):
+        async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
         return self._support(name)
