@@ -148,10 +148,9 @@ class TranslatedLink(Link):
         try:
             result = await super().run(run, method, context, given)
         except McpError as error:
-            own = (error.code, error.data)
-            there = table.error_to_send(method, own, given)
-            if there == own:
+            code, data = table.error_to_send(method, (error.code, error.data), given)
+            if code == error.code and data is error.data:
                 # It may carry more than its code, such as a status over HTTP.
                 raise
-            raise McpError(there[0], error.message, there[1]) from error
+            raise McpError(code, error.message, data) from error
         return context.carried_out(method, result)
