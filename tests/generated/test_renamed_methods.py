@@ -9,7 +9,9 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.messages.envelope import PROTOCOL_VERSION
 from mcp_protogen.runtime.transports.memory import memory_pair
+from support.auth.guarding import allowing, telling
 from support.generated.renamed_revisions import (
     AGAIN,
     RENAMED,
@@ -17,8 +19,10 @@ from support.generated.renamed_revisions import (
     name_in,
     write_package,
 )
+from support.http.serving import serving
 from support.json_types import Json
 from support.revisions import NEWEST, OLD
+from support.sessions.talking import META
 from support.tables import case
 
 # All is in memory.
@@ -215,3 +219,60 @@ async def test_log_entries_arrive_whatever_their_notification_is_called(pkg: Any
                 assert result.content[0].text == "logged"
             assert logged == ["hot"]
             assert [progress.done for progress in seen] == [1]
+
+
+async def test_scopes_of_a_method_hold_whatever_clients_call_it(pkg: Any) -> None:
+    m = pkg.load(NEWEST).models
+
+    async def on_complete(self: Any, session: Any, params: Any) -> Any:
+        return m.CompleteResult(completion=m.CompleteResultCompletion(values=["x"]))
+
+    server = type("Completing", (pkg.load(NEWEST).Server,), {"on_complete": on_complete})()
+    guard = telling(method_scopes={"completion/complete": {"look"}})
+    about: Json = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": ARGUMENT}
+    async with serving(server, pkg.REVISIONS, authentication=guard) as site:
+        for spoken in (NEWEST, RENAMED, AGAIN):
+            with case(spoken):
+                meta: Json = {**META, PROTOCOL_VERSION: spoken}
+                method = name_in(spoken, "completion/complete")
+                refused = await site.modern(method, meta=meta, headers=allowing(), **about)
+                assert refused.status_code == 403
+                given = await site.modern(method, meta=meta, headers=allowing("look"), **about)
+                assert given.json()["result"]["completion"]["values"] == ["x"]
+
+
+ARGUMENT: Json = {"name": "a", "value": ""}
+
+
+async def test_timeouts_and_cancellation_are_those_of_own_names(pkg: Any) -> None:
+    for ours, theirs in permutations((NEWEST, RENAMED, AGAIN), 2):
+        cancelled = asyncio.Event()
+
+        async def on_complete(
+            self: Any, session: Any, params: Any, cancelled: asyncio.Event = cancelled
+        ) -> None:
+            try:
+                await asyncio.sleep(100)
+            finally:
+                cancelled.set()
+
+        with case(f"a client of {ours} and a server of {theirs}"):
+            server = type("Slow", (pkg.load(theirs).Server,), {"on_complete": on_complete})()
+            options = pkg.Options(timeouts={name_in(ours, "completion/complete"): 0.5})
+            opener = pkg.in_memory(server, revisions=pkg.REVISIONS)
+            client = make_client(pkg, ours, [], [])
+            async with pkg.connect(opener, client, options=options) as connected:
+                ref = pkg.load(ours).models.PromptReference(name="p")
+                with pytest.raises(pkg.RequestTimeout) as caught:
+                    await connected.complete(ref=ref, argument=ARGUMENT)
+                assert caught.value.method == name_in(ours, "completion/complete")
+                assert "0.5 s" in str(caught.value)
+                await asyncio.wait_for(cancelled.wait(), 5)
+
+
+def test_first_names_tell_the_usual_timeouts(pkg: Any) -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            methods = pkg.load(revision).methods
+            assert methods.ELICIT.known_as == "elicitation/create"
+            assert pkg.Options().patience(methods.ELICIT, {}).timeout == 300

@@ -333,7 +333,7 @@ def test_a_new_object_that_would_lack_a_required_member_is_undecided() -> None:
 
 def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
     types = (a("Params", AT_ITEM), ITEM)
-    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy"}
+    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy", "sing": None}
     step = read_step(rules_file(became=names))
     with pytest.raises(ProblemError) as caught:
         pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
@@ -351,6 +351,7 @@ def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
             "did you mean say?",
         ),
         ("bad-rule", "mine.json#/became/say", f"{MIDDLE} has no method sy", "did you mean say?"),
+        ("bad-rule", "mine.json#/became/sing", f"{OLDEST} has no method sing", "known: say"),
     ]
 
 
@@ -359,7 +360,7 @@ def test_a_name_without_a_decision_is_reported() -> None:
     choices: Json = {"difference": "It is gone.", "choices": ["Other", None]}
     step = read_step(rules_file(became={"Gone": choices, "Removed": None}))
     with pytest.raises(ProblemError) as caught:
-        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
+        pair_tables(revision(OLDEST, *types, a("Removed")), revision(MIDDLE, *types), step)
     (problem,) = caught.value.problems
     assert (problem.code, problem.where) == ("undecided-difference", "mine.json#/became/Gone")
     assert problem.message == f"{MIDDLE} has no Gone: it was renamed or removed"
@@ -404,7 +405,7 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     translator = Translator(table)
     asked = {"asked": {"method": old}}
     assert translator.translate(asked, "Params").value == {"asked": {"method": new}}
-    assert translator.method(old) == new
+    assert translator.methods()[old] == new
 
 
 # Our own translation rules, and those of a user.

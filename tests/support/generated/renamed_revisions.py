@@ -25,6 +25,7 @@ NAMES: Final = {
         "elicitation/create": "elicitation/ask",
         "sampling/createMessage": "sampling/generate",
         "notifications/message": "notifications/log",
+        "completion/complete": "completion/suggest",
         "Implementation": "PeerInfo",
     },
     AGAIN: {

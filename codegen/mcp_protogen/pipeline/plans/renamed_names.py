@@ -10,9 +10,9 @@ from mcp_protogen.pipeline.ir import RevisionIR
 
 def find_wrong_names(older: RevisionIR, newer: RevisionIR, step: Translation) -> Iterator[Problem]:
     """Yield a problem for each name that its revision does not have."""
-    ends = [(old, newer, new) for old, new in step.became.items()]
-    ends += ((old, older, old) for old in (*step.became, *step.removed))
-    for old, revision, name in ends:
+    names = ((old, end) for old, new in step.became.items() for end in ((older, old), (newer, new)))
+    gone = ((old, (older, old)) for old in step.removed)
+    for old, (revision, name) in (*names, *gone):
         known, noun = _names_like(revision, name)
         if name not in known:
             message, hint = f"{revision.id} has no {noun} {name}", did_you_mean(name, known)

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
+from ..core.forms import ELICIT, fit_answer
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
@@ -23,9 +24,8 @@ from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_
 from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
-from .base import ClientBase, ClientConnection, Work
+from .base import ClientBase, ClientConnection, Work, unfit_question
 from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
-from .native_questions import prepare_native
 
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
@@ -220,3 +220,27 @@ class ToStateless(ClientConnection):
         if self._stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)
+
+
+def prepare_native(connection: ClientConnection, key: str, question: Any) -> Work:
+    """Return the work that answers a question in the server's revision; raise `InvalidAnswer`."""
+    table, own = connection.view.table, connection.view.handlers.TABLE
+    assert isinstance(table, TranslatingTable)
+    method = table.own_name(question.method)
+    spec = own.input_requests.get(method) or own.requests.get(method)
+    handler = connection.handlers.get(method)
+    if spec is None or handler is None:
+        raise unfit_question(key, f"the client has no handler for {question.method}")
+    wire: JSONObject = {} if question.params is None else question.params.to_wire()
+    params = validator_of(spec.params)(table.carry_in(method, "params", wire))
+    connection.check_question(key, spec, params)
+
+    async def answer() -> WireModel:
+        result: WireModel = await handler(params)
+        answer = table.carry_out(method, "result", result.to_wire())
+        native: type[WireModel] = table.wire.input_requests[question.method].results[0]
+        if spec.known_as == ELICIT:
+            answer = fit_answer(answer, wire, params.to_wire())
+        return native.from_wire(answer)
+
+    return answer

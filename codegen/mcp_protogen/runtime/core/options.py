@@ -203,11 +203,9 @@ class Options:
     def patience(self, spec: AnyRequest, call: CallOptions) -> Patience:
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
+        usual = self.timeouts.get(spec.known_as, self.timeout)
         return Patience(
-            call.get(
-                "timeout",
-                self.timeouts.get(spec.method, self.timeouts.get(spec.known_as, self.timeout)),
-            ),
+            call.get("timeout", self.timeouts.get(spec.method, usual)),
             call.get("max_timeout", self.max_timeout),
             call.get("reset_on_progress", False),
         )

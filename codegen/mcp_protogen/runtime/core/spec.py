@@ -94,13 +94,13 @@ class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
 
     `types` loads the type expression of `params`, and the classes of the results, at the first use.
-    The runtime knows the message as `known_as`. A result has its `items` in the only list that must
-    be there.
+    A result has its `items` in the only list that must be there.
     """
 
     method: str
     _: KW_ONLY
     known_as: str = ""
+    """Its first name, which the runtime knows."""
     senders: frozenset[Role]
     types: Callable[[], tuple[Any, ...]] = field(repr=False)
     params: Any = field(init=False, repr=False)

@@ -1,7 +1,6 @@
 """The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
@@ -133,30 +132,8 @@ class MessageCodec:
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
 
-    @cached_property
-    def _named_otherwise(self) -> Mapping[str, str]:
-        tables: tuple[Mapping[str, CallSpec[Any]], ...] = (
-            self.requests,
-            self.notifications,
-            self.input_requests,
-        )
-        return {
-            spec.known_as: name
-            for specs in tables
-            for name, spec in specs.items()
-            if spec.known_as != name
-        }
-
-    def name_of(self, known_as: str) -> str:
-        """Return the name here of a method that the runtime knows."""
-        return self._named_otherwise.get(known_as, known_as)
-
     def own_name(self, method: str) -> str:
-        """Return the name here of a method on the wire; empty if it is unknown here."""
-        return method
-
-    def wire_name(self, method: str) -> str:
-        """Return the name on the wire of a method here."""
+        """Return a method's name here, given that on the wire; empty if it is unknown here."""
         return method
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:

@@ -99,6 +99,16 @@ class MethodTable(MessageCodec):
     def wire(self) -> "MethodTable":
         return self
 
+    def name_of(self, known_as: str) -> str:
+        """Return a method's name here, given the one that the runtime knows."""
+        specs = {**self.notifications, **self.input_requests, **self.requests}
+        names = (name for name, spec in specs.items() if spec.known_as == known_as)
+        return next(names, known_as)
+
+    def wire_name(self, method: str) -> str:
+        """Return a method's name on the wire, given that here."""
+        return method
+
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
         claims: dict[str, dict[str, ClaimedResult]] = {}
@@ -141,10 +151,6 @@ class MethodTable(MessageCodec):
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
         """Return params or a result as on the wire; raise `Untranslatable`."""
-        return value
-
-    def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result from the wire; raise `Untranslatable`."""
         return value
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:

@@ -65,7 +65,7 @@ class BoundServer:
         declaration = view.declaration()
         self.layer: Layer | None = runtime.layer(view.table, tells_apart)
         if self.layer is not None:
-            self.handlers = _LayerHandlers(self.handlers, self.layer)
+            self.handlers = _LayerHandlers(self.handlers, self.layer, view.table)
             self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
             declaration = self.layer.extend_capabilities(declaration)
         self.middleware = runtime.middleware()
@@ -122,8 +122,9 @@ class BoundServer:
 class _LayerHandlers(Mapping[str, Handler]):
     """Handlers below those of a layer; not copied, because a bridge handles more than it lists."""
 
-    def __init__(self, handlers: Mapping[str, Handler], layer: Layer) -> None:
-        self._below, self._above, self._hidden = handlers, layer.handlers, layer.hidden
+    def __init__(self, handlers: Mapping[str, Handler], layer: Layer, table: MethodTable) -> None:
+        self._below, self._hidden = handlers, {*map(table.name_of, layer.hidden)}
+        self._above = {table.name_of(method): run for method, run in layer.handlers.items()}
 
     def __getitem__(self, method: str) -> Handler:
         if method in self._hidden:

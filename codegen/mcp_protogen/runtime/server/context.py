@@ -33,7 +33,7 @@ from ..core.middleware import (
     send_through,
     undeclared_meta,
 )
-from ..core.models.base import WireModel, answers_form, places_of
+from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
+_ELICIT: Final = "elicitation/create"
 _MESSAGE: Final = "notifications/message"
 
 
@@ -391,7 +392,7 @@ class RequestContext:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
         answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if not isinstance(answer, plain) or not answers_form(plain):
+        if spec.known_as != _ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 

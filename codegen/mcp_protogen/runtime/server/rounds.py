@@ -24,7 +24,7 @@ from ..core import forms
 from ..core.connection_errors import MissingClientCapability
 from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escape_step
 from ..core.json import JSONObject, json_text, read_json
-from ..core.models.base import WireModel, answers_form, validator_of
+from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
@@ -137,24 +137,26 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
     for key, note in sealed["asked"].items():
-        kind = types[key] = asking.specs[note["method"]].results[0]
+        spec, at = asking.specs[note["method"]], f"{_AT}/{escape_step(key)}"
+        types[key] = spec.results[0]
         if key in values:
-            answers[key] = read_answer(values[key], kind, note, f"{_AT}/{escape_step(key)}", faults)
+            answers[key] = read_answer(values[key], spec, note, at, faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return Inputs(sealed["state"], types, answers), sealed["memo"]
 
 
 def read_answer(
-    value: Any, kind: type[WireModel], note: JSONObject, at: str, faults: list[Problem]
+    value: Any, spec: AnyRequest, note: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
     """Return the answer to a question; if invalid, add to `faults` and return None."""
+    kind: type[WireModel] = spec.results[0]
     try:
         answer: WireModel = validator_of(kind)(value)
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if not answers_form(kind):
+    if spec.known_as != forms.ELICIT:
         return answer
     params = note["params"]
     fitted = forms.fit_answer(value, params, params)

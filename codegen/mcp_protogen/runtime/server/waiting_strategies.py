@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
-from ..core.models.base import WireModel, answers_form
+from ..core.forms import ELICIT
+from ..core.models.base import WireModel
 from ..core.tasks import together
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -60,9 +61,9 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
             raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
         except McpError:
             # Only a form has an answer that says "no".
-            cancelled: type[WireModel] = spec.results[0]
-            if not answers_form(cancelled):
+            if spec.known_as != ELICIT:
                 raise
+            cancelled: type[WireModel] = spec.results[0]
             answers[key] = cancelled.from_wire({"action": "cancel"})
 
     await together([answer(key, question) for key, question in questions.items()])

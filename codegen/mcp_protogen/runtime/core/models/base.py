@@ -367,11 +367,6 @@ def has_failed(result: object) -> bool:
     return member_at(result, places_of(type(result)).error) is True
 
 
-def answers_form(result: type[WireModel]) -> bool:
-    """Return whether results of a class say what the user did with a form."""
-    return "action" in result.__pydantic_fields__
-
-
 def text_of(result: object) -> str:
     content, structured, _ = places_of(type(result))
     value = member_at(result, content or structured)

@@ -289,7 +289,6 @@ class ProxyServerRuntime(ServerRuntime):
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
-        own |= {} if self.adapter is None else self.adapter.handlers
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:

@@ -79,7 +79,7 @@ class SessionMessages:
             id = jsonrpc.id_of({"id": notification.params.get("requestId")})
             if id is not None and connection.is_open(id):
                 return
-        elif method not in session.connection.handlers:
+        elif connection.table.own_name(method) not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
         event = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)

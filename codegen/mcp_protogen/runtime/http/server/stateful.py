@@ -186,7 +186,8 @@ class StatefulHttp:
         calls = [member for member in members if isinstance(member, Call)]
         asks = any(call.id is not None for call in calls)
         # Answers and cancellations take no place, since others wait for them.
-        methods = [call.method for call in calls if call.method != CANCELLED]
+        own_name = endpoint.connection.table.own_name
+        methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         checks_scopes = state.scopes.asks(connection)
         place = RequestPlace(state, state.requests, exchange, takes_place)

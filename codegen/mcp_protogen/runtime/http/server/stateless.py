@@ -86,7 +86,7 @@ class StatelessHttp:
         check = None
         if self._state.scopes.asks(connection):
             check = self._check_scopes(connection, call, job, response)
-        elif call.method == _CALL and response.facts.marks_arguments:
+        elif event.spec.known_as == _CALL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
@@ -95,7 +95,7 @@ class StatelessHttp:
     ) -> None:
         """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
-        if call.method == _CALL and response.facts.marks_arguments:
+        if job.request.spec.known_as == _CALL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
             if check is not None:
                 await check

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
+from ....core.forms import ELICIT
 from ....core.json import JSONObject
-from ....core.models.base import WireModel, answers_form, declared_member, validator_of
+from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
@@ -43,13 +44,11 @@ class CoreClients(PlainClients):
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if has_tasks(client.spoken, client.peer_capabilities()):
-            self.answer_by(
-                {
-                    methods.GET: self._get,
-                    methods.CANCEL: self._cancel,
-                    methods.RESULT: self._result,
-                }
-            )
+            self.handlers = {
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
+                methods.RESULT: self._result,
+            }
 
     def task_capabilities(self, server: Any) -> JSONObject:
         table = self.server.owner.TABLE
@@ -157,9 +156,9 @@ class _BridgedTask(TaskHandle):
             except McpError:
                 # Only a form has an answer for "no".
                 spec = self._wire.table.wire.input_requests[asked["method"]]
-                answer: type[WireModel] = spec.results[0]
-                if not answers_form(answer):
+                if spec.known_as != ELICIT:
                     raise
+                answer: type[WireModel] = spec.results[0]
                 return answer.from_wire({"action": "cancel"})
 
         return ask

@@ -94,13 +94,11 @@ class ExtensionClients(PlainClients):
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
         if self._serves(client.peer_capabilities()):
-            self.answer_by(
-                {
-                    methods.GET: self._get,
-                    methods.CANCEL: self._cancel,
-                    methods.UPDATE: self._update,
-                }
-            )
+            self.handlers = {
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
+                methods.UPDATE: self._update,
+            }
 
     def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")

@@ -90,11 +90,6 @@ class PlainClients(Layer):
         table = self.server.owner.TABLE
         return table.read_result(table.requests[table.name_of(method)], members)
 
-    def answer_by(self, handlers: Mapping[str, Callable[..., Any]]) -> None:
-        """Answer methods, by the names that the runtime knows, with these handlers."""
-        table = self.server.owner.TABLE
-        self.handlers = {table.name_of(method): run for method, run in handlers.items()}
-
 
 def _needs_tasks(error: McpError) -> bool:
     data: Any = error.data if is_object(error.data) else {}

@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
 from ....client.checked_results import CheckedResults, find_known_tools
-from ....client.native_questions import prepare_native
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
@@ -372,7 +371,11 @@ class TaskHandle:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)
-        return prepare_native(self._wire.connection, key, question)
+        connection = self._wire.connection
+        if connection.view.adapters is None:
+            return connection.prepare(key, question)
+        work: Work = connection.view.adapters.prepare_native(connection, key, question)
+        return work
 
     async def _ask_user(self, key: str, work: Work) -> None:
         # Keep the user's answer, even if it is not sent now.

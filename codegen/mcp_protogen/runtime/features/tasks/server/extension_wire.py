@@ -57,7 +57,7 @@ def read_answers(
     for key, (question, spec) in asked.items():
         if key in given:
             at = f"/params/inputResponses/{escape_step(key)}"
-            answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
+            answers[key] = read_answer(given[key], spec, question, at, faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return answers

@@ -66,12 +66,12 @@ class TaskRequests(Layer):
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
-        self.hidden = frozenset[str]() if tells_apart else frozenset({table.name_of(LIST)})
+        self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._wire: Final = table.wire
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
-        above = ((table.name_of(name), run) for name, run in _HANDLERS[self._kind].items())
-        self.handlers = {name: run for name, run in above if name not in handled}
+        above = _HANDLERS[self._kind].items()
+        self.handlers = {name: run for name, run in above if table.name_of(name) not in handled}
 
     def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         tasks = declared.get("tasks")
@@ -86,7 +86,7 @@ class TaskRequests(Layer):
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
-        if request.spec.method in self.handlers:
+        if request.spec.known_as in self.handlers:
             # Another worker may have begun all tasks so far.
             begin(connection.state)
             with _report_unavailable(request):
