@@ -498,7 +498,7 @@ def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -
 
         async def request(self, spec: Any, params: Any, **options: Any) -> Any:
             sent.append((params.name, params.arguments, options))
-            said = {"resultType": "complete", "content": [], "structuredContent": {"high": 1}}
+            said: Json = {"resultType": "complete", "content": [], "structuredContent": {"high": 1}}
             return spec.results[0].from_wire(said)
 
     module = module_of(FORECAST, ADD, FREE)

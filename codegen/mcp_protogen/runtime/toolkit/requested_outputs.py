@@ -18,7 +18,7 @@ def with_requested(tool: Any, requested: ValuePath) -> Callable[..., Awaitable[A
     models, answer, path = tool.models, tool.answer, requested[:-1]
     usual = [dict(step.constants) for step in requested[-1:] if isinstance(step, PathEntry)]
     variants = find(tool.listed.to_wire(), (models.rules.content_variant or ())[:-1])
-    content = models.places.content or ()
+    content: ValuePath = models.places.content or ()
     place = tuple(takewhile(lambda step: isinstance(step, str), content))
 
     async def answer_requested(server: Any, session: Any, *given: Any) -> Any:
