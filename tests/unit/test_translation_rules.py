@@ -495,7 +495,7 @@ def test_rules_and_the_runtime_know_the_same_functions() -> None:
         for action in step.actions
         if action.do in ("apply", "finish")
     }
-    # A revision that moves structured content has a use for it: see `moved_values`.
+    # A revision that moves structured content has a use for it: see `moved_results`.
     assert found | {"structured_content_also_as_text"} == set(CONVERSIONS)
 
 

@@ -1,4 +1,9 @@
-"""Made-up revisions whose results of tools are elsewhere."""
+"""Made-up revisions whose results of tools are elsewhere.
+
+One is the newest revision with `outputs` in place of `content` and `structuredContent` of results,
+and `outputVariants` in place of `outputSchema` of tools. With rules of translation, a method and a
+type have other names, too.
+"""
 
 import json
 import shutil
@@ -6,10 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.names import module_name
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout
-from support.revisions import NEWEST
+from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
 
@@ -34,7 +41,7 @@ def with_outputs(schema: Json) -> Json:
     kind = {"type": "string", "enum": ["content", "structured"]}
     types["OutputVariant"] = {
         "type": "object",
-        "properties": {"kind": kind, "schema": declared},
+        "properties": {"kind": kind, "schema": declared, "note": {"type": "string"}},
         "required": ["kind"],
     }
     tool["properties"]["outputVariants"] = {
@@ -43,6 +50,51 @@ def with_outputs(schema: Json) -> Json:
     }
     tool["required"].append("outputVariants")
     return schema
+
+
+def options_with_outputs(*others: str) -> GenerationOptions:
+    """Return the options of a package of other revisions, by default all, and of this one."""
+    text = json.dumps(_read_newest())
+    for old, new in _NAMES.items():
+        text = text.replace(f'"{old}"', f'"{new}"').replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
+    schema = json.dumps(with_outputs(json.loads(text)))
+    return GenerationOptions(
+        (*(others or REVISIONS), NEXT),
+        {NEXT: GivenFile("moved.json", schema.encode())},
+        rules={NEXT: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
+    )
+
+
+def _read_newest() -> Json:
+    schema: Json = json.loads((schema_folder() / NEWEST / "schema.json").read_bytes())
+    return schema
+
+
+def _rule(at: str, **actions: Json) -> Json:
+    return {"at": [at], **actions, "reason": "Values moved.", "source": PAGE}
+
+
+_NAMES = {"tools/call": "tools/invoke", "Implementation": "PeerInfo"}
+_PARTS: Json = {
+    "[kind=content].content": "content",
+    "[kind=structured].value": "structuredContent",
+}
+_VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
+_FIRST: Json = {"content": {"kind": "content"}}
+_RULES: Json = {
+    "older": NEWEST,
+    "became": _NAMES,
+    "rules": [
+        _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
+        _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),
+        _rule("CallToolResult.outputs", down={"move": _PARTS}),
+        _rule("CallToolResult.content", down={"add": []}),
+        _rule("CallToolResult", down={"finish": "structured_content_also_as_text"}),
+        _rule("Tool.outputSchema", up={"move": "outputVariants[kind=structured].schema"}),
+        _rule("Tool.outputVariants", up={"add": _FIRST}, down={"move": _VARIANTS}),
+    ],
+    "errors": [],
+}
 
 
 def facts_of_outputs(inherits: str) -> Json:
@@ -212,8 +264,7 @@ def write_programs(folder: Path, package: str, revision: str, own: Json) -> None
 def add_outputs(checkout: Checkout) -> None:
     """Pin the revision with `outputs`, give it facts, and make the commands speak it alone."""
     schema, published = checkout.schema, checkout.folder / "published.json"
-    newest = json.loads((schema / NEWEST / "schema.json").read_bytes())
-    published.write_text(json.dumps(with_outputs(newest)))
+    published.write_text(json.dumps(with_outputs(_read_newest())))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
     (schema / NEXT / "facts.json").write_text(json.dumps(facts_of_outputs(NEWEST)))
