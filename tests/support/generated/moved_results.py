@@ -61,7 +61,7 @@ def options_with_outputs(*others: str) -> GenerationOptions:
     return GenerationOptions(
         (*(others or REVISIONS), NEXT),
         {NEXT: GivenFile("moved.json", schema.encode())},
-        rules={NEXT: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
+        rules={NEXT: GivenFile("moved-rules.json", json.dumps(RULES).encode())},
     )
 
 
@@ -81,7 +81,7 @@ _PARTS: Json = {
 }
 _VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
 _FIRST: Json = {"content": {"kind": "content"}}
-_RULES: Json = {
+RULES: Final[Json] = {
     "older": NEWEST,
     "became": _NAMES,
     "rules": [

@@ -72,14 +72,16 @@ def _adopt(checkout: Checkout, rehearsal: Rehearsal) -> Json:
     return {"decisions": found.all, "mechanical": found.mechanical, "files": len(files)}
 
 
-def _generate(checkout: Checkout, _: Rehearsal) -> Json:
+def write_package(checkout: Checkout, _: Rehearsal) -> Json:
+    """Generate the committed package of a copy, with the next revision in it."""
     package = checkout.generated / PACKAGE.name
     options = (*_EVERYTHING, "--runtime", "mcp_protogen.runtime", "--out", str(package))
     checkout.run("-m", "mcp_protogen", *options)
     return {}
 
 
-def _connect(checkout: Checkout, rehearsal: Rehearsal) -> Json:
+def connect_sides(checkout: Checkout, rehearsal: Rehearsal) -> Json:
+    """Connect clients and servers of that package, and use tools and new extensions."""
     changes = rehearsal.extensions().items()
     methods = json.dumps({name: [*change["facts"].get("methods", ())] for name, change in changes})
     arguments = (NEXT, rehearsal.base, methods)
@@ -102,8 +104,8 @@ def _run_suite(checkout: Checkout, _: Rehearsal) -> Json:
 
 _STEPS: dict[str, Callable[[Checkout, Rehearsal], Json]] = {
     "decide": _adopt,
-    "generate": _generate,
-    "connect": _connect,
+    "generate": write_package,
+    "connect": connect_sides,
     "test": _run_suite,
 }
 
