@@ -2,7 +2,7 @@
 
 The schema is a revision's with made-up definitions: objects with members of all kinds that refer
 to each other, choices, extensions, and a method for every fifty; or objects alone, flat, in one
-ring, or in a chain. Whole commands are measured: the time of processors, and the most memory. Those
+ring or in a chain. Whole commands are measured: the time of processors, and the most memory. Those
 of the revision alone are subtracted on both sides.
 """
 
@@ -82,7 +82,6 @@ def _generate(shape: str, size: int, folder: Path) -> Callable[[], _Cost]:
             cwd=folder,
             env=environment(),
             stdout=DEVNULL,
-            stderr=DEVNULL,
         )
         _, status, used = os.wait4(process.pid, 0)
         if status:
@@ -97,23 +96,13 @@ def _base() -> dict[str, Any]:
     return schema
 
 
-def _linked(size: int, last: int | None) -> dict[str, Any]:
-    """Return the schema of the base revision with objects that each lead to the next one.
-
-    The last leads to the one of this number, if any.
-    """
+def _plain(size: int, follow: Callable[[int], int | None]) -> dict[str, Any]:
+    """Return the schema of the base revision with objects, of which each may lead to another."""
     schema = _base()
     for index in range(size):
-        following = index + 1 if index + 1 < size else last
+        following = follow(index)
         link = {} if following is None else {"next": _to(f"Made{following}")}
         schema["$defs"][f"Made{index}"] = _object({"text": {"type": "string"}, **link})
-    return schema
-
-
-def _flat(size: int) -> dict[str, Any]:
-    schema = _base()
-    for index in range(size):
-        schema["$defs"][f"Made{index}"] = _object({"text": {"type": "string"}})
     return schema
 
 
@@ -172,7 +161,7 @@ def _to(name: str) -> dict[str, Any]:
 
 _SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
     "mixed": _mixed,
-    "flat": _flat,
-    "a ring": lambda size: _linked(size, 0),
-    "a chain": lambda size: _linked(size, None),
+    "flat": lambda size: _plain(size, lambda _: None),
+    "in a ring": lambda size: _plain(size, lambda index: (index + 1) % size),
+    "in a chain": lambda size: _plain(size, lambda index: index + 1 if index + 1 < size else None),
 }

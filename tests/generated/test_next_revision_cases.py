@@ -17,7 +17,6 @@ Json = dict[str, Any]
 
 pytestmark = pytest.mark.long
 CASES = (
-    "renamed-type-and-method",
     "rev-2027-03-01",
     "tasks-in-core",
     "ttl-bounded-in-CacheableResult",
