@@ -20,7 +20,13 @@ from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.runtime.core.value_paths import ToolPlaces
-from support.generated.moved_results import PAGE, facts_of_outputs, with_outputs
+from support.generated.moved_results import (
+    NAMES,
+    PAGE,
+    facts_of_outputs,
+    publish_outputs,
+    with_outputs,
+)
 from support.revisions import REVISIONS, STATELESS
 from support.tables import case
 
@@ -92,57 +98,57 @@ def test_result_without_any_value_is_refused() -> None:
     assert problem.pointer == "/places/tool_content"
 
 
-def rename_method(
-    source: RevisionSource, old: str, new: str, *, also_place: bool
-) -> RevisionSource:
-    """Return a source with another name for a method in its schema and facts, perhaps in places."""
+PLACES_IN = {
+    "tools/call": ["tool_content", "tool_structured", "tool_error"],
+    "tools/list": ["tool_output_schema"],
+}
+
+
+def rename_method(source: RevisionSource, old: str, new: str) -> RevisionSource:
+    """Return a source with another name for a method in its schema and facts."""
     schema, document = (
         json.loads(json.dumps(part).replace(f'"{old}"', f'"{new}"'))
         for part in (source.schema, source.facts.document)
     )
-    if not also_place:
-        document["places"] = source.facts.document["places"]
-    facts = replace(source.facts, document=document)
-    return replace(source, schema=schema, facts=facts)
+    return replace(source, schema=schema, facts=replace(source.facts, document=document))
 
 
-METHODS = {"tools/call": "call_tool", "tools/list": "list_tools"}
-
-
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLACES_IN)
 def test_renamed_method_keeps_its_places(method: str) -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
     usual = derive_revision(source).ir.places
-    derived = derive_revision(rename_method(source, method, "tools/other", also_place=True))
-    names = {"call" if method == "tools/call" else "list": "tools/other"}
-    assert derived.ir.places == replace(usual, **names)
-    assert derived.warnings == ()
+    renamed = rename_method(source, method, "tools/other")
+    facts = replace(renamed.facts, first_names={"tools/other": method})
+    derived = derive_revision(replace(renamed, facts=facts))
+    assert (derived.ir.places, derived.warnings) == (usual, ())
+    shown = SchemaFacts(
+        STATELESS, normalise_revision(renamed)[0], renamed.schema, names={method: "tools/other"}
+    )
+    stated = renamed.facts.document["places"]
+    assert places(stated, shown) == stated
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_place_that_names_a_method_that_is_gone_is_reported(method: str) -> None:
+@pytest.mark.parametrize("method", PLACES_IN)
+def test_places_in_a_method_that_is_gone_are_reported(method: str) -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
-    renamed, place = rename_method(source, method, "tools/other", also_place=False), METHODS[method]
-    expected = [("facts-disagree", f"/places/{place}", f"the schema has no request {method}")]
+    renamed = rename_method(source, method, "tools/other")
+    expected = [
+        ("facts-disagree", f"/places/{place}", f"the schema has no request {method}")
+        for place in PLACES_IN[method]
+    ]
     with pytest.raises(ProblemError) as refused:
         derive_revision(renamed)
     problems = refused.value.problems
     assert [(p.code, p.pointer, p.message) for p in problems] == expected
-    assert all(p.hint.startswith("write the method") for p in problems)
+    assert all("`became`" in p.hint for p in problems)
     borrowed = replace(renamed, facts=replace(renamed.facts, origin="another"))
     warnings = derive_revision(borrowed).warnings
-    found = [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer]
-    assert found == expected
-    shown = SchemaFacts(STATELESS, normalise_revision(renamed)[0], renamed.schema)
-    stated = renamed.facts.document["places"]
-    undecided = {place: {"method": TODO, "source": TODO}}
-    assert places(stated, shown) == {**stated, **undecided}
-    for decided in ({place: None}, undecided):
-        document = {**renamed.facts.document, "places": {**stated, **decided}}
-        facts = replace(renamed.facts, document=document)
-        derived = derive_revision(replace(renamed, facts=facts))
-        assert derived.warnings == ()
-        assert derived.ir.places.item == ("Tool" if method == "tools/call" else "")
+    assert [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer] == expected
+    none = dict.fromkeys(PLACES_IN[method])
+    document = {**renamed.facts.document, "places": renamed.facts.document["places"] | none}
+    derived = derive_revision(replace(renamed, facts=replace(renamed.facts, document=document)))
+    assert derived.warnings == ()
+    assert derived.ir.places.item == ("Tool" if method == "tools/call" else "")
 
 
 REQUESTED = "requestedOutputs[kind=content]"
@@ -168,8 +174,9 @@ def test_requested_outputs_that_do_not_fit_are_refused(place: str, path: str, me
     document = merge_patch(source.facts.document, facts_of_outputs(STATELESS))
     paths = {**OUTPUTS, "requested_outputs": REQUESTED, place: path}
     document["places"] |= {name: {"path": path, "source": PAGE} for name, path in paths.items()}
-    schema = with_outputs(deepcopy(source.schema))
-    facts = replace(source.facts, document=document)
+    first_names = {new: old for old, new in NAMES.items()}
+    facts = replace(source.facts, document=document, first_names=first_names)
+    schema = publish_outputs()
     with pytest.raises(ProblemError) as refused:
         derive_revision(replace(source, schema=schema, facts=facts))
     (problem,) = (p for p in refused.value.problems if "/places/" in p.pointer)
@@ -199,13 +206,9 @@ def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
     stated = source.facts.document["places"]
     assert places(stated, shown) == stated
     shown = SchemaFacts(STATELESS, normalise_revision(moved)[0], moved.schema)
-    undecided = {"method": TODO, "source": TODO}
-    assert places(stated, shown) == {**stated, "call_tool": undecided, "list_tools": undecided}
-    named = {**stated, **facts_of_outputs(STATELESS)["places"]}
-    decided = {**stated, **{name: named[name] for name in ("call_tool", "list_tools")}}
     lost = ("tool_content", "tool_structured", "tool_output_schema")
     undecided = {"path": TODO, "source": TODO}
-    assert places(decided, shown) == {**decided, **dict.fromkeys(lost, undecided)}
+    assert places(stated, shown) == {**stated, **dict.fromkeys(lost, undecided)}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:

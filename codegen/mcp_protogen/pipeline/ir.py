@@ -364,12 +364,9 @@ class RulesIR:
 class PlacesIR:
     """The places of values that convenience functions read and write.
 
-    `call` and `list` are the requests that call and list tools, `item` the type of a tool, and
-    `result` that of its result, with the places of `tool`.
+    `item` is the type of a tool, and `result` that of its result, with the places of `tool`.
     """
 
-    call: str = ""
-    list: str = ""
     item: str = ""
     result: str = ""
     tool: ToolPlaces | None = None

@@ -4,7 +4,7 @@ A file has the `source` of a proposal, its `base`, the `page` that its entries n
 `arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
 `rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
 word for yet. `extensions` have new `types` and `facts` by name; types of messages that they lack
-follow from the methods.
+follow from the methods. Tests also give a whole `schema`.
 """
 
 import json
@@ -67,7 +67,8 @@ class Rehearsal:
 
     def publish(self, schema: Json) -> Json:
         """Return the schema of the base as these proposals would publish it."""
-        published: Json = json.loads(json.dumps(schema))
+        given = reduce(lambda before, part: part.get("schema", before), self.parts, schema)
+        published: Json = json.loads(json.dumps(given))
         types: Json = published["$defs"]
         if ABSORBED in self.collect("absorbs"):
             add_extension(types)

@@ -95,7 +95,7 @@ async def use_extension(name: str, methods: list[str]) -> None:
         return handle
 
     server, client = (
-        _extended(module, name, role, handler)
+        _make_side(module, name, role, handler)
         for role, handler in (("Server", answer), ("Client", hear))
     )
     async with connect(server, client) as connected:
@@ -106,7 +106,7 @@ async def use_extension(name: str, methods: list[str]) -> None:
     assert heard == {spec.method for spec in told}, heard
 
 
-def _extended(module: ModuleType, name: str, role: str, handler: Any) -> Any:
+def _make_side(module: ModuleType, name: str, role: str, handler: Any) -> Any:
     """Return a side with an extension, if that binds it, and with handlers of all its messages."""
     usual, own = getattr(revision, role), f"{pascal(name)}{role}"
     if not hasattr(module, own):

@@ -16,6 +16,7 @@ from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.absorbed import translation_rules, with_absorbed
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts, texts_of_absorbed
@@ -27,7 +28,7 @@ from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, extensions_folder, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
-from mcp_protogen.pipeline.inputs.translations import translation_of
+from mcp_protogen.pipeline.inputs.translations import names_since, translation_of
 from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 from mcp_protogen.pipeline.plans.renamed_names import find_wrong_names
 
@@ -165,6 +166,9 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     stated: Json = {}
     patches_file: Json = {}
     gone: list[str] = []
+    names = names_since(
+        files.folder, min(load_pins(files.folder)), revision, GenerationOptions((revision,))
+    )
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
         theirs = [*(load_patches(files.folder, origin) if origin else ())]
@@ -176,7 +180,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
         source = replace(corrected, facts=Facts(revision, stated, origin or ""))
         next_cursor = source.facts.path_of("next_cursor")
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
+        skeleton, _ = normalise_revision(source)
+        shown = SchemaFacts(revision, skeleton, source.schema, next_cursor, names)
         fuller = with_absorbed(file, stated, shown, files.folder)
         if fuller == file:
             fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))

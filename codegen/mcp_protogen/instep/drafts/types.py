@@ -12,6 +12,7 @@ from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
+from mcp_protogen.runtime.core.spec import CALL_TOOL, LIST_TOOLS
 
 Json = dict[str, Any]
 
@@ -144,27 +145,23 @@ def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
 
 def places(stated: Json, shown: SchemaFacts) -> Json:
     """Return the places of values, with paths to decide where a type lost the first member."""
-    return {place: _place(place, fact, stated, shown) for place, fact in stated.items()}
+    return {place: _place(place, fact, shown) for place, fact in stated.items()}
 
 
-def _place(place: str, fact: Json, stated: Json, shown: SchemaFacts) -> Json:
-    if "method" in fact:
-        is_there = fact["method"] in (*shown.skeleton.methods, TODO)
-        return fact if is_there else {"method": TODO, "source": TODO}
+def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
     first = re.split(r"[.\[]", fact["path"])[0]
-    owners = _owners(place, stated, shown)
+    owners = _owners(place, shown)
     members = [shown.definitions.get(name, {}).get("properties", {}) for name in owners]
     # Without its method, a path cannot be wrong yet.
     is_there = first == TODO or not owners or any(first in found for found in members)
     return fact if is_there else {"path": TODO, "source": TODO}
 
 
-def _owners(place: str, stated: Json, shown: SchemaFacts) -> list[str]:
+def _owners(place: str, shown: SchemaFacts) -> list[str]:
     """Return the types at the beginning of a path."""
     methods = shown.skeleton.methods
-    listed, called = (
-        methods.get(stated.get(name, {}).get("method", "")) for name in ("list_tools", "call_tool")
-    )
+    names = (shown.names.get(known_as, known_as) for known_as in (LIST_TOOLS, CALL_TOOL))
+    listed, called = map(methods.get, names)
     match place:
         case "cursor":
             return [method.params for method in methods.values() if method.params]

@@ -27,11 +27,16 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
 )
+from mcp_protogen.runtime.core.spec import CALL_TOOL, LIST_TOOLS
 from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePath
 
 Types = Mapping[str, TypeIR]
 
-_HINT = "write the {} that the schema has, or null without one"
+_HINT = "write the path that the schema has, or null without one"
+_PLACES_IN = {
+    CALL_TOOL: ("tool_content", "tool_structured", "tool_error", "requested_outputs"),
+    LIST_TOOLS: ("tool_content_variant", "tool_output_schema"),
+}
 
 
 def only_list(type_: TypeIR | None) -> FieldIR | None:
@@ -48,14 +53,12 @@ def find_places(
     reader = _Reader(facts, types)
     by_name = {method.method: method for method in methods if method.kind == "request"}
     lists = [method for method in by_name.values() if "paginated" in method.traits]
-    listed, called = (reader.method(name, by_name) for name in ("list_tools", "call_tool"))
+    listed, called = (reader.method(name, by_name) for name in (LIST_TOOLS, CALL_TOOL))
     tools = only_list(types.get(listed.results[0])) if listed and listed.results else None
     item = tools.type.item if tools and isinstance(tools.type, ListOf) else None
     result = called.results[0] if called and called.results else ""
     tool = reader.tool_places(result) if result else None
     places = PlacesIR(
-        called.method if called else "",
-        listed.method if listed else "",
         item.name if isinstance(item, Ref) else "",
         result,
         tool,
@@ -83,12 +86,14 @@ class _Reader:
     types: Types
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def method(self, name: str, methods: Mapping[str, MethodIR]) -> MethodIR | None:
-        """Return the method of a fact."""
-        stated = self.facts.method_of(name)
-        if stated not in (*methods, "", TODO):
-            self._report(name, f"the schema has no request {stated}", "method")
-        return methods.get(stated)
+    def method(self, known_as: str, methods: Mapping[str, MethodIR]) -> MethodIR | None:
+        """Return a method by its first name; report the places in it if it is missing."""
+        name = self.facts.name_of(known_as)
+        for place in _PLACES_IN[known_as] if name not in methods else ():
+            if self.facts.path_of(place) not in ("", TODO):
+                hint = "write null, or its new name as `became` in the rules of translation"
+                self._report(place, f"the schema has no request {name}", hint)
+        return methods.get(name)
 
     def tool_places(self, result: str) -> ToolPlaces | None:
         content = self.path("tool_content", [Ref(result)], _is_list)
@@ -152,9 +157,9 @@ class _Reader:
         values = [member for member in fields if member.required and member.type == Anything()]
         return (values[0].wire,) if len(values) == 1 else None
 
-    def _report(self, name: str, message: str, what: str = "path") -> None:
+    def _report(self, name: str, message: str, hint: str = _HINT) -> None:
         pointer = jsonpointer.join("places", name)
-        self.findings.append(("facts-disagree", message, pointer, _HINT.format(what)))
+        self.findings.append(("facts-disagree", message, pointer, hint))
 
 
 def _is_list(type_: TypeExpr) -> bool:

@@ -60,16 +60,14 @@ class Facts:
 
     def path_of(self, place: str) -> str:
         """Return the text of a path (see `derive.value_paths`); empty for a missing one."""
-        return self._place(place, "path")
-
-    def method_of(self, place: str) -> str:
-        """Return the method for a convenience function; empty for a missing one."""
-        return self._place(place, "method")
-
-    def _place(self, place: str, key: str) -> str:
         fact: Json = self.document.get("places", {}).get(place) or {}
-        text: str = fact.get(key, "")
+        text: str = fact.get("path", "")
         return text
+
+    def name_of(self, known_as: str) -> str:
+        """Return a method's name in this revision, given its first one."""
+        names = (name for name, first in self.first_names.items() if first == known_as)
+        return next(names, known_as)
 
     @cached_property
     def absorbed(self) -> Mapping[str, Json]:

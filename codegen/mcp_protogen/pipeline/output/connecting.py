@@ -65,8 +65,8 @@ class _Conversation(logging.Handler):
         if has.isdisjoint(("Client", "Server")):
             return
         self._requests = self._module.methods.REQUESTS
-        rules = self._module.methods.TABLE.rules
-        self._list, self._call = rules.list_tools, rules.call_tool
+        table = self._module.methods.TABLE
+        self._list, self._call = table.name_of("tools/list"), table.name_of("tools/call")
         opening: str = self._module.methods.TABLE.era.opened_by
         with self.step(opening):
             self._require(opening)

@@ -16,7 +16,7 @@ from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
-from ..core.spec import P, R, RequestSpec
+from ..core.spec import CALL_TOOL, LIST_TOOLS, P, R, RequestSpec
 from .base import ClientBase
 from .tool_results import has_data, pointer_of, request_data
 
@@ -36,7 +36,7 @@ class KnownTools:
         runtime = self._client.__mcp_runtime__
         if runtime.tool_list_changes != self._changes:
             self.checks, self._changes = RecentNames(), runtime.tool_list_changes
-        spec = self._client.TABLE.requests[self._client.TABLE.rules.call_tool]
+        spec = self._client.TABLE.requests[self._client.TABLE.name_of(CALL_TOOL)]
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_time())
         is_new = name not in self.checks
@@ -53,7 +53,7 @@ class KnownTools:
                 raise
             call.renew(_time())
             if self._client.cache is not None:
-                self._client.cache.clear(self._client.TABLE.rules.list_tools)
+                self._client.cache.clear(self._client.TABLE.name_of(LIST_TOOLS))
             try:
                 listed = await self.is_listed(name, call)
             except (RequestTimeout, Disconnected):
@@ -119,9 +119,9 @@ class CheckedResults:
         client = cast(ClientBase, super())
         tools = find_known_tools(self)
         rules = client.TABLE.rules
-        if spec.method != rules.call_tool:
+        if spec.known_as != CALL_TOOL:
             result = await client.request(spec, params, **options)
-            if spec.method == rules.list_tools:
+            if spec.known_as == LIST_TOOLS:
                 tools.learn(member_at(result, (spec.items,), ()))
             return result
         name: str = cast(Any, params).name

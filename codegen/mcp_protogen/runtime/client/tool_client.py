@@ -12,6 +12,7 @@ from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
 from ..core.options import USUAL, CallOptions, Options
+from ..core.spec import CALL_TOOL
 from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
@@ -65,11 +66,11 @@ class _Calls:
             return cast(T, await client.read_resource(expanded_uri(name, wire), **self._options))
         if how == "get_prompt":
             return cast(T, await client.get_prompt(name, wire, **self._options))
-        rules = client.TABLE.rules
-        spec = client.TABLE.requests[rules.call_tool]
+        table = client.TABLE
+        spec = table.requests[table.name_of(CALL_TOOL)]
         params = spec.params(name=name, arguments=wire)
         if returns is not None:
-            params = request_data(spec, params, rules.requested_outputs)
+            params = request_data(spec, params, table.rules.requested_outputs)
         read: Callable[[Any], T] = reader(spec, returns, True)
         return read(await client.request(spec, params, **self._options))
 

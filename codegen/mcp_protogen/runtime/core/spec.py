@@ -5,7 +5,7 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object, json_text
 from .value_paths import ValuePath
@@ -19,6 +19,10 @@ Part: TypeAlias = Literal["params", "result"]
 P = TypeVar("P")
 R = TypeVar("R")
 A = TypeVar("A")
+
+CALL_TOOL: Final = "tools/call"
+LIST_TOOLS: Final = "tools/list"
+"""First names of methods, which later revisions may call otherwise: see `known_as`."""
 
 
 class Capability(NamedTuple):
@@ -193,8 +197,6 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
-    call_tool: str = "tools/call"
-    list_tools: str = "tools/list"
     requested_outputs: ValuePath | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = ("outputSchema",)

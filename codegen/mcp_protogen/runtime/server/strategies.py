@@ -8,6 +8,7 @@ from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared_member
+from ..core.spec import CALL_TOOL
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -18,7 +19,6 @@ Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Job], Awaitable[Any]]
 
 URLS_FIRST: Final = -32042
-TOOL: Final = "tools/call"
 
 
 def asking_methods(table: MethodTable) -> list[str]:
@@ -126,7 +126,7 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
 def in_words(error: BaseException, request: Request[Any]) -> WireModel:
     """Return a result that lists URLs to visit first; raise any other error."""
     urls = _urls_first(error)
-    if not urls or request.spec.method != TOOL:
+    if not urls or request.spec.known_as != CALL_TOOL:
         raise error
     text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
     result: type[WireModel] = request.spec.results[0]

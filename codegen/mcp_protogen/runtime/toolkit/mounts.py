@@ -178,7 +178,7 @@ class Mount(ABC):
         self, link: Link, field: str, outer: RequestContext
     ) -> list[tuple[MountedItem, Any]]:
         rules, member = outer.table.rules, _MEMBERS.get(field, "name")
-        method = LISTS[field] or rules.list_tools
+        method = outer.table.name_of(LISTS[field])
         spec = outer.table.requests[method]
         result: list[tuple[MountedItem, Any]] = []
 

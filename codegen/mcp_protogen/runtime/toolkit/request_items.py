@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.json import is_array, is_object
+from ..core.spec import CALL_TOOL
 from ..server.base import SessionBase
 from .catalogue import Catalogue
 from .items import COMPLETE, Item
@@ -12,10 +13,9 @@ from .lookup import item_of
 if TYPE_CHECKING:
     from .mounts import MountedItem
 
-_CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    _CALL: {"name": "tools"},
+    CALL_TOOL: {"name": "tools"},
     "prompts/get": {"name": "prompts"},
     "resources/read": {"uri": "resources"},
     "resources/subscribe": {"uri": "resources"},
@@ -28,8 +28,7 @@ async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | MountedItem"]:
     """Yield the items that a request refers to in its raw params."""
-    usual = method != catalogue.models.rules.call_tool
-    for kind, key in _item_names(method if usual else _CALL, params):
+    for kind, key in _item_names(CALL_TOOL if method == catalogue.models.call else method, params):
         item = await item_of(catalogue, method, kind, key, session)
         if item is not None:
             yield item

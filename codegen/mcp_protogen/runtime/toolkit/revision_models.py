@@ -10,7 +10,7 @@ from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
-from ..core.spec import AnyRequest
+from ..core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
 from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -19,12 +19,12 @@ Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
 LISTS: Final[Mapping[str, str]] = {
-    "tools": "",
+    "tools": LIST_TOOLS,
     "prompts": "prompts/list",
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The list methods, by kind of entry; facts name that of tools."""
+"""The first names of list methods, by kind of entry."""
 
 
 class Media(ABC):
@@ -41,6 +41,7 @@ class RevisionModels:
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
+        self.call: Final = table.name_of(CALL_TOOL)
 
     @cached_property
     def added_items(self) -> ModuleType | None:
@@ -54,7 +55,7 @@ class RevisionModels:
         return self._table.requests[method].results
 
     def list(self, field: str) -> AnyRequest:
-        return self._table.requests[LISTS[field] or self.rules.list_tools]
+        return self._table.requests[self._table.name_of(LISTS[field])]
 
     def entry(self, field: str) -> type[Any]:
         spec = self.list(field)
@@ -65,7 +66,7 @@ class RevisionModels:
 
     @cached_property
     def call_results(self) -> tuple[type[Any], ...]:
-        return self.results(self.rules.call_tool)
+        return self.results(self.call)
 
     @cached_property
     def places(self) -> ToolPlaces:

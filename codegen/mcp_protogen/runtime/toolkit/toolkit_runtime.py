@@ -34,7 +34,7 @@ class ToolkitRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.catalogue: Final = Catalogue(owner, getattr(owner, OFFERED))
-        self._call: Final = self.catalogue.models.rules.call_tool
+        self._call: Final = self.catalogue.models.call
         self.threads: Threads = getattr(owner, THREADS)
         self._declared = frozenset[str]()
 

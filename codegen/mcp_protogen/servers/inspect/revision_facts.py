@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.value_paths import untyped_path
 from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.translations import names_since
 from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
@@ -17,7 +21,6 @@ HTTP: Final = "Streamable HTTP"
 SSE: Final = "HTTP+SSE"
 TRANSPORTS: Final = (STDIO, HTTP, SSE)
 """The transports that an inspection can speak, by their names in facts."""
-_PLACES: Final = {"tools/call": "call_tool", "tools/list": "list_tools"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +28,8 @@ class InspectedRevision:
     """The facts of a revision.
 
     `transports` are those to try, `methods` and `headers` are the methods and the header fields of
-    requests that it has, `batching` is whether it has batches, and `paths` has its places by name,
-    some of which are methods.
+    requests that it has, `batching` is whether it has batches, `paths` has its places by name, and
+    `names` the methods that were renamed, by their first names.
     """
 
     era: Era
@@ -35,16 +38,18 @@ class InspectedRevision:
     headers: frozenset[str]
     batching: bool
     paths: Mapping[str, str]
+    names: Mapping[str, str]
 
 
 @cache
 def all_revisions() -> Mapping[str, InspectedRevision]:
     """Return all revisions that can be inspected, by name, the oldest first."""
     folder = schema_folder()
-    return {name: _of(facts.load(folder, name)) for name in facts.revisions_with_facts(folder)}
+    return {name: _of(name, folder) for name in facts.revisions_with_facts(folder)}
 
 
-def _of(stated: facts.Facts) -> InspectedRevision:
+def _of(revision: str, folder: Path) -> InspectedRevision:
+    stated = facts.load(folder, revision)
     document = stated.document
     return InspectedRevision(
         era=ERAS[stated.era],
@@ -52,9 +57,8 @@ def _of(stated: facts.Facts) -> InspectedRevision:
         methods=frozenset(stated.methods),
         headers=frozenset(document["headers"]["request"]),
         batching=document["rules"]["batching"]["receive"],
-        paths={
-            place: stated.path_of(place) or stated.method_of(place) for place in document["places"]
-        },
+        paths={place: stated.path_of(place) for place in document["places"]},
+        names=names_since(folder, min(load_pins(folder)), revision, GenerationOptions((revision,))),
     )
 
 
@@ -74,8 +78,8 @@ def path_in(revision: str, place: str) -> str:
 
 
 def method_in(revision: str, usual: str) -> str:
-    """Return the name that a method with a usual name has in a revision."""
-    return path_in(revision, _PLACES.get(usual, "")) or usual
+    """Return a method's name in a revision, given its first one."""
+    return all_revisions()[rules_revision(revision)].names.get(usual, usual)
 
 
 def value_in(revision: str, place: str, owner: object, absent: object = None) -> Any:

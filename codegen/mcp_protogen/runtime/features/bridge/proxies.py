@@ -21,7 +21,7 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import AnyRequest, NotificationSpec
+from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
@@ -30,7 +30,7 @@ from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
-from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
+from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
@@ -344,10 +344,10 @@ class ProxyServerRuntime(ServerRuntime):
     async def _result(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.adapter is not None and spec.known_as == CALL:
+        if self.adapter is not None and spec.known_as == CALL_TOOL:
             return await self.adapter.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
-        if self.adapter is not None and spec.known_as == TOOLS:
+        if self.adapter is not None and spec.known_as == LIST_TOOLS:
             return self.adapter.add_task_support(result)
         return result
 
@@ -359,7 +359,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
-            self.client.lose(CALL, "", "the extension has no progress for tasks")
+            self.client.lose(CALL_TOOL, "", "the extension has no progress for tasks")
         else:
             forwarded.report_progress(progress)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
-from ...core.spec import HeaderField, Rules
+from ...core.spec import CALL_TOOL, LIST_TOOLS, HeaderField, Rules
 from ...core.throttle import Throttle
 from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
@@ -28,8 +28,6 @@ INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
 CANCELLED: Final = "notifications/cancelled"
 DISCOVER: Final = "server/discover"
-LIST_TOOLS: Final = "tools/list"
-CALL_TOOL: Final = "tools/call"
 
 POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",

@@ -11,6 +11,7 @@ from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import USUAL
 from ...core.pagination import Page, items
+from ...core.spec import CALL_TOOL, LIST_TOOLS
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
@@ -20,7 +21,7 @@ from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
+from .outgoing import DISCOVER, INITIALIZE, Message, answer_in, request_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 

@@ -18,6 +18,7 @@ from ...core.errors import ProtocolError, RequestId
 from ...core.json import is_array, is_object
 from ...core.models.base import WireModel
 from ...core.pagination import Page, items
+from ...core.spec import LIST_TOOLS
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
@@ -28,7 +29,6 @@ from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)
 
-_LIST: Final = "tools/list"
 _CHANGED: Final = "notifications/tools/list_changed"
 _MOST: Final = 1000
 _SHORT: Final = 200
@@ -140,12 +140,13 @@ def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
 
 
 async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> Mapping[str, Any]:
-    handler = connection.handlers.get(_LIST)
+    table = connection.server.TABLE
+    method = table.name_of(LIST_TOOLS)
+    handler = connection.handlers.get(method)
     if handler is None:
         return {}
     context = RequestContext(connection, None, call.reply, call.request.meta)
-    table = connection.server.TABLE
     given = {} if cursor is None else {table.rules.cursor: cursor}
-    params = table.requests[_LIST].params(**given)
+    params = table.requests[method].params(**given)
     page: WireModel = await handler(context.session(), params)
     return page.to_wire()

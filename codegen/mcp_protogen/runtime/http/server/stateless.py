@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
-from ...core.spec import HeaderField
+from ...core.spec import CALL_TOOL, HeaderField
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -27,7 +27,6 @@ from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
 
-_CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
 _Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
@@ -86,7 +85,7 @@ class StatelessHttp:
         check = None
         if self._state.scopes.asks(connection):
             check = self._check_scopes(connection, call, job, response)
-        elif event.spec.known_as == _CALL and response.facts.marks_arguments:
+        elif event.spec.known_as == CALL_TOOL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
@@ -95,7 +94,7 @@ class StatelessHttp:
     ) -> None:
         """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
-        if job.request.spec.known_as == _CALL and response.facts.marks_arguments:
+        if job.request.spec.known_as == CALL_TOOL and response.facts.marks_arguments:
             check = self._state.tool_headers.check(connection, job, response.exchange)
             if check is not None:
                 await check

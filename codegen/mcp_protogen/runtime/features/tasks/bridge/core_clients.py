@@ -17,7 +17,7 @@ from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks, tasks_declared
 from ....server.base import SessionBase
@@ -60,7 +60,7 @@ class CoreClients(PlainClients):
         # Any call may become a task, as the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
         tools = [{**tool, "execution": {"taskSupport": "optional"}} for tool in wire["tools"]]
-        return self.answer(methods.TOOLS, {**wire, "tools": tools})
+        return self.answer(LIST_TOOLS, {**wire, "tools": tools})
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
@@ -70,12 +70,12 @@ class CoreClients(PlainClients):
             return await super().call(context, spec, params, options)
         if declared_member(metadata, "ttl") is not None:
             why = "in the extension, the server decides how long it keeps a task"
-            self.client.lose(methods.CALL, "/params/task/ttl", why)
+            self.client.lose(CALL_TOOL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
         plain = {name: value for name, value in params.to_wire().items() if name != "task"}
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
-        if isinstance(result, self.client.spoken.claims(methods.CALL)):
+        if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
             task = to_core(result.to_wire())
         else:
             task = await self._keep_result(metadata, result)
@@ -89,7 +89,7 @@ class CoreClients(PlainClients):
         """
         registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
         ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
-        task = await registry.create(registry.new("core", revision, methods.CALL, ttl, params={}))
+        task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
         return wire_task(task)

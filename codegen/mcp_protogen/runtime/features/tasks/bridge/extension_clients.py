@@ -18,7 +18,7 @@ from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, 
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import CALL_TOOL, AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
@@ -128,8 +128,8 @@ class ExtensionClients(PlainClients):
         if core_wire.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escape_step(core_wire.IMMEDIATE_RESPONSE)}"
             why = "the extension has no immediate response for the model"
-            self.client.lose(methods.CALL, at, why)
-        return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
+            self.client.lose(CALL_TOOL, at, why)
+        return self.answer(CALL_TOOL, {"resultType": "task", **to_extension(task.to_wire())})
 
     async def state(self, id: str) -> JSONObject:
         core = await self.ask_server(methods.GET, taskId=id)

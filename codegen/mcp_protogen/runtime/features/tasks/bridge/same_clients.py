@@ -5,7 +5,7 @@ from typing import Any
 
 from ....core.json import JSONObject
 from ....core.options import CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks
 from ....server.base import SessionBase
@@ -25,8 +25,8 @@ class SameClients(ExtensionClients):
             return await PlainClients.call(self, context, spec, params, options)
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, params, options, extensions)
-        claims = self.wire.table.claims(methods.CALL)
-        return self.answer(methods.CALL, result.to_wire()) if isinstance(result, claims) else result
+        claims = self.wire.table.claims(CALL_TOOL)
+        return self.answer(CALL_TOOL, result.to_wire()) if isinstance(result, claims) else result
 
     async def state(self, id: str) -> JSONObject:
         task: JSONObject = await self.ask_server(methods.GET, taskId=id)
@@ -38,7 +38,7 @@ class SameClients(ExtensionClients):
                 question["params"] = table.carry_in(method, "params", question["params"])
         if error := task.get("error"):
             came = (error["code"], error.pop("data", None))
-            error["code"], data = table.error_that_came(methods.CALL, came)
+            error["code"], data = table.error_that_came(CALL_TOOL, came)
             task["error"] = error if data is None else {**error, "data": data}
         if "result" in task:
             task["result"] = self.wire.read(task["result"]).to_wire()

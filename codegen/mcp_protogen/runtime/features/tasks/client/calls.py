@@ -11,10 +11,10 @@ from ....core.json import JSONObject
 from ....core.models.base import declared_member, member_at
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
 from ....rpc.peer import all_items
 from ....rules.task_kinds import TASK_IDS
-from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
+from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
 from .handle import PollTiming, TaskHandle, TaskWire, wait_within
@@ -49,10 +49,10 @@ class TaskCaller:
             wire.on_notification(wire.table.carry_out(method, "params", params.to_wire()))
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        if spec.method == CALL and self._wire is not None:
+        if spec.known_as == CALL_TOOL and self._wire is not None:
             return await self._call(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
-        if spec.method == TOOLS:
+        if spec.known_as == LIST_TOOLS:
             self._learn(member_at(result, (spec.items,), ()))
         return result
 
@@ -139,7 +139,8 @@ class TaskCaller:
         return support in ("optional", "required")
 
     async def _find_support(self, name: str) -> str | None:
-        spec = self._runtime.owner.TABLE.requests[TOOLS]
+        table = self._runtime.owner.TABLE
+        spec = table.requests[table.name_of(LIST_TOOLS)]
         async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
@@ -192,7 +193,7 @@ class TaskCalls(ClientBase):
         tool that cannot be one. In the extension the server decides both; an immediate answer
         gives a handle with its result. Raise the errors of `request`.
         """
-        spec = self.TABLE.requests[CALL]
+        spec = self.TABLE.requests[self.TABLE.name_of(CALL_TOOL)]
         given = {} if arguments is None else {"arguments": dict(arguments)}
         params = spec.params(name=name, **given)
         return await _caller(self).start(spec, params, ttl, options)

@@ -24,11 +24,11 @@ from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError,
 from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, AnyRequest
 from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
-from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
+from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
@@ -76,7 +76,8 @@ class TaskWire:
 
     @property
     def spec(self) -> AnyRequest:
-        return self.client.TABLE.requests[CALL]
+        table = self.client.TABLE
+        return table.requests[table.name_of(CALL_TOOL)]
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
         wire = self.table.wire
@@ -87,7 +88,7 @@ class TaskWire:
 
     def read(self, result: Any) -> Any:
         """Return a tool result, checked like an immediate one."""
-        found = self.table.read_result(self.table.requests[CALL], result)
+        found = self.table.read_result(self.table.requests[self.table.name_of(CALL_TOOL)], result)
         if not isinstance(found, self.spec.results[0]):
             raise InvalidAnswer(
                 "the task's result is not a tool result", [("/result/result", "no result")]
@@ -251,7 +252,9 @@ class TaskHandle:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
             error: JSONObject = task["error"]
-            code, data = self._wire.table.error_that_came(CALL, (error["code"], error.get("data")))
+            code, data = self._wire.table.error_that_came(
+                CALL_TOOL, (error["code"], error.get("data"))
+            )
             raise McpError(code, error["message"], data)
         return self._wire.read(task["result"])
 
@@ -269,7 +272,9 @@ class TaskHandle:
                 asking = self._wire.ask(RESULT, options, taskId=id)
                 return await payload(asking, self._wire.read, id, self._look)
             except RequestTimeout:
-                raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
+                raise RequestTimeout(
+                    CALL_TOOL, seconds if due <= self._lapses() else left
+                ) from None
             except McpError as error:
                 # Do not repeat the request for the task's own error.
                 state = None if self._task is None else state_of(self._task)
@@ -290,7 +295,7 @@ class TaskHandle:
             # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
             if self._wire.timing.now() >= min(due, lapses):
-                raise RequestTimeout(CALL, seconds if due <= lapses else state.ttl or 0)
+                raise RequestTimeout(CALL_TOOL, seconds if due <= lapses else state.ttl or 0)
             await self._pause(state, min(due, lapses))
             task = await self._next()
 

@@ -22,6 +22,7 @@ from typing import Any, Final
 from ....connection import ResultText
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
+from ....core.spec import CALL_TOOL
 from ....messages.codec import Request
 from ....messages.envelope import client_capabilities
 from ....messages.method_table import MethodTable
@@ -34,7 +35,7 @@ from ....rules.task_kinds import (
     task_kind,
     tasks_declared,
 )
-from ....rules.task_methods import CALL, LIST, TASK_METHODS
+from ....rules.task_methods import LIST, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
@@ -91,10 +92,10 @@ class TaskRequests(Layer):
             begin(connection.state)
             with _report_unavailable(request):
                 return await connection.answer_to(job)
-        if request.spec.method != CALL:
+        if request.spec.known_as != CALL_TOOL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        tools = find_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tools = find_items(self._runtime.catalogue, CALL_TOOL, request.raw, context.session())
         tool = await anext(tools, None)
         mode, form = None if tool is None else tool.task, self._kind_of(request)
         if tool is not None:
