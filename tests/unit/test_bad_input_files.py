@@ -208,6 +208,8 @@ GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
         ("list", "one", "--config", "mcp.json"),
     ),
 }
+# A setting may be right in itself; a patch may spoil what is right around it.
+ELSEWHERE = {"pyproject.toml": "error[", "patches.json": "schema/"}
 
 
 def has_named_its_fault(ran: Ran, *places: str) -> bool:
@@ -223,28 +225,24 @@ def test_damaged_file_of_a_schema_folder_is_named(name: str, mcp_gen: Run, tmp_p
     document = json.loads((folder / name).read_bytes())
     for damage in tables.some(damages(document), 3, name):
         with tables.case(damage), schemas_of(folder):
-            (folder / name).write_text(json.dumps(damage.done_to(document)))
+            (folder / name).write_text(json.dumps(damage.apply_to(document)))
             assert has_named_its_fault(mcp_gen(*PINNED[name]), Path(name).name, "schema/")
 
 
 @pytest.mark.parametrize("name", [*GIVEN])
 def test_damaged_file_of_a_user_is_named(name: str, mcp_gen: Run, tmp_path: Path) -> None:
-    for other, (content, _) in GIVEN.items():
-        if other != "pyproject.toml":
-            (tmp_path / other).write_text(json.dumps(content))
+    for file, (content, _) in GIVEN.items():
+        if file != "pyproject.toml":
+            (tmp_path / file).write_text(json.dumps(content))
     document, command = GIVEN[name]
     for damage in tables.some(damages(document), 3, name):
         with tables.case(damage):
-            damaged = damage.done_to(document)
+            damaged = damage.apply_to(document)
             text = json.dumps(damaged)
             if name == "pyproject.toml":
                 text = toml({"tool": {"mcp-gen": damaged}})[1:-1].replace("null", '"null"')
             (tmp_path / name).write_text(text)
-            # Without revisions, no setting is at fault; a patch may spoil another place.
-            others = (
-                ("no-revision", "schema/") if name in ("pyproject.toml", "patches.json") else ()
-            )
-            assert has_named_its_fault(mcp_gen(*command), name, *others)
+            assert has_named_its_fault(mcp_gen(*command), name, ELSEWHERE.get(name, name))
 
 
 def test_damaged_lock_is_named(mcp_gen: Run, tmp_path: Path) -> None:
@@ -253,7 +251,7 @@ def test_damaged_lock_is_named(mcp_gen: Run, tmp_path: Path) -> None:
     document = json.loads(lock.read_bytes())
     for damage in tables.some(damages(document), 20, "mcp-gen.lock"):
         with tables.case(damage):
-            lock.write_text(json.dumps(damage.done_to(document)))
+            lock.write_text(json.dumps(damage.apply_to(document)))
             assert has_named_its_fault(mcp_gen("--check", "--out", "pkg"), "mcp-gen.lock", "pkg")
     document["files"]["__init__.py"]["sha256"] = 7
     lock.write_text(json.dumps(document))

@@ -2,15 +2,14 @@
 
 import copy
 import json
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 from support.json_types import Json
 
-_OTHERS: Final = (None, True, 7, "x", [{}], {"x": 1})
+_OTHERS: Final[tuple[Json, ...]] = (None, True, 7, "x", [{}], {"x": 1})
 
 
 class Damage(NamedTuple):
@@ -23,7 +22,7 @@ class Damage(NamedTuple):
     def __str__(self) -> str:
         return f"{self.how} {json.dumps(self.other)} at {self.pointer}"
 
-    def done_to(self, document: Json) -> Json:
+    def apply_to(self, document: Json) -> Json:
         """Return the damaged document."""
         damaged = copy.deepcopy(document)
         *above, last = jsonpointer.split(self.pointer)
@@ -33,10 +32,10 @@ class Damage(NamedTuple):
             del parent[key]
         elif self.how == "other":
             parent[key] = self.other
-        elif is_array(parent):
-            parent.insert(key, parent[key])
-        else:
+        elif is_object(parent):
             parent[f"{key}Twin"] = parent[key]
+        else:
+            parent.insert(key, parent[key])
         return damaged
 
 
@@ -46,9 +45,9 @@ def damages(document: Json) -> list[Damage]:
     for pointer, value in jsonpointer.walk(document):
         if not pointer:
             continue
-        others = [other for other in _OTHERS if type(other) is not type(value)]
-        every = [Damage(how, pointer) for how in ("without", "twice")]
-        every += [Damage("other", pointer, other) for other in others]
+        others = [replacement for replacement in _OTHERS if type(replacement) is not type(value)]
+        every = [Damage("without", pointer), Damage("twice", pointer)]
+        every += [Damage("other", pointer, replacement) for replacement in others]
         name = jsonpointer.split(pointer)[-1]
         for damage in every:
             found.setdefault(
@@ -59,7 +58,7 @@ def damages(document: Json) -> list[Damage]:
 
 def toml(value: Json) -> str:
     """Return a JSON value without null as TOML on one line."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         members = ", ".join(f"{json.dumps(key)} = {toml(inner)}" for key, inner in value.items())
         return f"{{{members}}}"
     return f"[{', '.join(map(toml, value))}]" if is_array(value) else json.dumps(value)
