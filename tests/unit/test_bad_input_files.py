@@ -231,9 +231,9 @@ def test_damaged_file_of_a_schema_folder_is_named(name: str, mcp_gen: Run, tmp_p
 
 @pytest.mark.parametrize("name", [*GIVEN])
 def test_damaged_file_of_a_user_is_named(name: str, mcp_gen: Run, tmp_path: Path) -> None:
-    for other, (content, _) in GIVEN.items():
-        if other != "pyproject.toml":
-            (tmp_path / other).write_text(json.dumps(content))
+    for file, (content, _) in GIVEN.items():
+        if file != "pyproject.toml":
+            (tmp_path / file).write_text(json.dumps(content))
     document, command = GIVEN[name]
     for damage in tables.some(damages(document), 3, name):
         with tables.case(damage):

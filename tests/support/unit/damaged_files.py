@@ -45,9 +45,9 @@ def damages(document: Json) -> list[Damage]:
     for pointer, value in jsonpointer.walk(document):
         if not pointer:
             continue
-        others = [other for other in _OTHERS if type(other) is not type(value)]
-        every = [Damage(how, pointer) for how in ("without", "twice")]
-        every += [Damage("other", pointer, other) for other in others]
+        others = [replacement for replacement in _OTHERS if type(replacement) is not type(value)]
+        every = [Damage("without", pointer), Damage("twice", pointer)]
+        every += [Damage("other", pointer, replacement) for replacement in others]
         name = jsonpointer.split(pointer)[-1]
         for damage in every:
             found.setdefault(

@@ -121,7 +121,7 @@ def _lock(path: Path, data: Any) -> Lock:
 
 
 def _texts(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an entry of the lock; raise `TypeError` for a digest or name that is no string."""
+    """Return an entry of the lock; raise `TypeError` unless its digests and names are strings."""
     for name, value in entry.items():
         if not isinstance(value, str) and name != "revisions" and (name, value) != _NO_COMMIT:
             raise TypeError(f"{name} is not a string")
