@@ -98,7 +98,7 @@ def test_condition_that_cannot_hold_is_refused_at_its_place() -> None:
             assert found[0].hint
 
 
-def undecided(older: ir.RevisionIR, newer: ir.RevisionIR, *errors: Json) -> list[Problem]:
+def open_differences(older: ir.RevisionIR, newer: ir.RevisionIR, *errors: Json) -> list[Problem]:
     with pytest.raises(ProblemError) as caught:
         tables(older, newer, *errors)
     return [problem for problem in caught.value.problems if problem.code == "undecided-difference"]
@@ -106,7 +106,7 @@ def undecided(older: ir.RevisionIR, newer: ir.RevisionIR, *errors: Json) -> list
 
 def test_member_that_the_new_data_require_is_asked_about() -> None:
     newer = with_error(-9, DATA, ("progress", "ms"), NEXT)
-    found = undecided(newest(), newer, {"up": code(1, -9)})
+    found = open_differences(newest(), newer, {"up": code(1, -9)})
     assert {problem.message.partition(", ")[2] for problem in found} == {
         f"{DATA}.{member}: is required in {NEXT}" for member in ("progress", "progressToken")
     }

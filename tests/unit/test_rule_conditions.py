@@ -43,7 +43,7 @@ IS_SIGNED: Json = {"member": "signed", "one_of": [True]}
 HAS_LEVEL: Json = {"member": "level"}
 
 
-def translated(value: Json, *entries: Json) -> tuple[Json, list[tuple[str, bool]]]:
+def translate_down(value: Json, *entries: Json) -> tuple[Json, list[tuple[str, bool]]]:
     """Return a value of the newer revision in the older one, and its losses."""
     found = Translator(direction("down", NEWER, OLDER, *entries)).translate(value, "Params")
     return found.value, [(loss.pointer, loss.harmless) for loss in found.losses]
@@ -58,7 +58,7 @@ def test_action_counts_only_where_its_condition_holds() -> None:
         ({"text": "t"}, {}, ("/text", False)),
     ):
         with case(value):
-            assert translated(value, moved) == (got, [lost])
+            assert translate_down(value, moved) == (got, [lost])
 
 
 def test_conditions_of_several_actions_count_each_for_itself() -> None:
@@ -75,7 +75,7 @@ def test_conditions_of_several_actions_count_each_for_itself() -> None:
         ({"signed": True, "inner": inner}, None, [("/inner/text", False)]),
     ):
         with case(value):
-            found, losses = translated(value, *entries)
+            found, losses = translate_down(value, *entries)
             assert losses == lost
             assert got is None or found == got
 
@@ -85,9 +85,9 @@ def test_action_without_a_condition_is_for_the_other_cases() -> None:
         rule("Params.text", down={"drop": "harmless"}),
         rule("Params.text", **when(IS_SIGNED, drop="lossy")),
     )
-    assert translated({"text": "t"}, *entries) == ({}, [("/text", True)])
+    assert translate_down({"text": "t"}, *entries) == ({}, [("/text", True)])
     signed = {"signed": True}
-    assert translated({**signed, "text": "t"}, *entries) == (signed, [("/text", False)])
+    assert translate_down({**signed, "text": "t"}, *entries) == (signed, [("/text", False)])
 
 
 def test_member_is_added_by_condition() -> None:

@@ -21,7 +21,7 @@ VALUE: Mapping[str, Any] = {
 STRUCTURED = PathEntry({"kind": "structured"})
 
 
-def made_up(name: str, *members: tuple[str, Any]) -> ObjectIR:
+def scalars_object(name: str, *members: tuple[str, Any]) -> ObjectIR:
     """Return an object with optional scalars."""
     fields = (
         FieldIR(wire, FieldName(wire), Scalar(kind), False, None, False, (), (), "", False)
@@ -68,7 +68,7 @@ def test_constant_has_the_json_type_of_its_member(
     types: Mapping[str, TypeIR], entry: str, constants: Mapping[str, Any] | None
 ) -> None:
     members = (("isError", "boolean"), ("size", "integer"), ("name", "string"))
-    known = {**types, "Entry": made_up("Entry", *members)}
+    known = {**types, "Entry": scalars_object("Entry", *members)}
     if constants is None:
         with pytest.raises(UnknownPath):
             typed_path(f"[{entry}]", ListOf(Ref(ClassName("Entry"))), known)

@@ -383,13 +383,12 @@ class Connection:
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
-        return self.reject(request.id, error, request)
+        return self.reject(request.id, error, request.spec.method, request.params)
 
     def reject(
-        self, id: RequestId | None, error: ProtocolError, request: Request[Any] | None = None
+        self, id: RequestId | None, error: ProtocolError, method: str = "", params: Any = None
     ) -> bytes | None:
         """Return an error outside an open request; None if it cannot be expressed."""
-        method, params = (request.spec.method, request.params) if request else ("", None)
         code, data = self.table.error_to_send(method, (error.code, error.data), params)
         try:
             return self.table.serialise_error(id, code, error.message, data)
@@ -448,7 +447,8 @@ class Connection:
         id = self._only_pending() if error.id is None else error.id
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
-            self._note_stray(error.id, error.message if error.id is None else "")
+            text = error.message if error.id is None else ""
+            self.strays = self.strays.with_answer(error.id, text, self._asked)
             return Ignored(error)
         return Failure(id, in_answer(error, pending.spec.method))
 
@@ -459,7 +459,7 @@ class Connection:
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
-            self._note_stray(answer.id, text)
+            self.strays = self.strays.with_answer(answer.id, text, self._asked)
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
         self._notified_peer = False
         if isinstance(answer, Result):
@@ -480,9 +480,6 @@ class Connection:
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None
-
-    def _note_stray(self, id: RequestId | None, text: str) -> None:
-        self.strays = self.strays.with_answer(id, text, self._asked)
 
     def _take_request(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec

@@ -52,7 +52,7 @@ def error_changes(walk: Walk) -> tuple[Mapping[Key, tuple[ErrorChange, ...]], li
     found: dict[Key, list[ErrorChange]] = {}
     problems: list[Problem] = []
     changes = [change for change in walk.actions.step.errors if change.direction == walk.direction]
-    for change in (*changes, *_kept_codes(walk)):
+    for change in (*changes, *_codes_of_both(walk)):
         source = _end(walk.source, change.was, change.retry)
         destination = _end(walk.destination, change.becomes, change.retry)
         place, _, pointer = change.place.partition("#")
@@ -82,7 +82,7 @@ def _end(revision: RevisionIR, code: int, delay: tuple[str, str] | None) -> _End
     return _End(revision, error, types, (error.retry if error else None) or delay)
 
 
-def _kept_codes(walk: Walk) -> Iterator[CodeChange]:
+def _codes_of_both(walk: Walk) -> Iterator[CodeChange]:
     """Yield the codes that both revisions have, with data of a type in both."""
     there = {error.code for error in walk.destination.errors if error.data}
     for error in walk.source.errors:

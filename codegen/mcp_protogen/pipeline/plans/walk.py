@@ -212,14 +212,7 @@ class Walk:
         inside: dict[str, Step] = {}
         for name in (name for name in stays if name in destinations and name not in renamed):
             place = f"{at}.{name}"
-            functions = _functions(self.actions.at(place), "apply")
-            is_settled = place in settled or bool(functions)
-            step = self._member(sources[name], destinations[name], place, is_settled)
-            if functions:
-                self.applied.add(place)
-                pair = TypePair(place, "")
-                self.plans[pair] = Whole("", apply=functions, step=step)
-                step = To(key_of(pair))
+            step = self._member(sources[name], destinations[name], place, place in settled)
             if step is not None:
                 inside[name] = step
         going = [name for name in stays if not (name in destinations or f"{at}.{name}" in settled)]
@@ -265,7 +258,13 @@ class Walk:
         if not set(constraints) <= set(source.constraints):
             self._undecide(at, f"must satisfy {dict(constraints)} in {self.destination.id}")
         step = self.find_step(source.type, destination.type, at)
-        if settled:
+        functions = _functions(self.actions.at(at), "apply")
+        if functions:
+            self.applied.add(at)
+            pair = TypePair(at, "")
+            self.plans[pair] = Whole("", apply=functions, step=step)
+            step = To(key_of(pair))
+        if settled or functions:
             # Differences inside another type are decided there.
             self.undecided[count:] = [
                 difference

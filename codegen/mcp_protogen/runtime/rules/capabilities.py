@@ -69,14 +69,14 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
             if names.get(condition.member, condition.member) in keys:
                 members = params.to_wire()
                 break
-    return any(
-        (
-            (values is None or any(is_same(members[member], known) for known in values))
-            if member in members
-            else or_absent
-        )
-        for member, values, or_absent in conditions
-    )
+    for member, values, or_absent in conditions:
+        if member not in members:
+            met = or_absent
+        else:
+            met = values is None or any(is_same(members[member], value) for value in values)
+        if met:
+            return True
+    return False
 
 
 def required_capabilities(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

@@ -327,10 +327,10 @@ class TranslatingTable(MethodTable):
         return self._error(self._outward, self.own, method, error, lambda: _as_json(params))
 
     def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
-        def sent() -> JSONObject:
+        def read_params() -> JSONObject:
             return self.carry_out(method, "params", _as_json(params))
 
-        return self._error(self._inward, self._wire, self.wire_name(method), error, sent)
+        return self._error(self._inward, self._wire, self.wire_name(method), error, read_params)
 
     def _error(
         self, to: Translator, source: MethodTable, method: str, error: CodeAndData, params: Params

@@ -56,7 +56,7 @@ async def outcome_of(
             return Outcome(result=read_json(data)["result"])
         except LocalError as unsent:
             error = jobs.error_of_result(unsent, method)
-    data = wire.reject(request.id, error, request)
+    data = wire.reject(request.id, error, method, request.params)
     assert data is not None
     return Outcome(error=read_json(data)["error"])
 
