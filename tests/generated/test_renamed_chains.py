@@ -34,14 +34,16 @@ def chains(draw: st.DrawFn) -> Sequence[Names]:
     for number in range(draw(st.integers(1, 4))):
         kept = [method for method in chain[-1] if draw(st.integers(0, 4))]
         names = draw(st.permutations("abcde"))
+        stays = draw(st.sets(st.sampled_from(sorted(chain[-1]) or [0])))
         after = {
-            method: chain[-1][method] if draw(st.booleans()) else name
+            method: chain[-1][method] if method in stays else name
             for method, name in zip(kept, names, strict=False)
         }
         if len({*after.values()}) < len(after):
             after = dict(zip(kept, names, strict=False))
+        adds = draw(st.booleans())
         spare = [name for name in names if name not in after.values()]
-        chain.append(after | ({3 + number: spare[0]} if spare and draw(st.booleans()) else {}))
+        chain.append(after | ({3 + number: spare[0]} if adds and spare else {}))
     return chain
 
 

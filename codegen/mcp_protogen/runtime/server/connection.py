@@ -242,7 +242,6 @@ class ServerConnection:
         self.server.__mcp_runtime__.remove_connection(self)
 
     def answers(self, method: str) -> bool:
-        """Return whether requests with this method on the wire are answered."""
         table = self.endpoint.connection.table
         name = table.own_name(method)
         return name in self.handlers or (

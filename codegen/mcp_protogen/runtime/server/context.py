@@ -469,10 +469,9 @@ class RequestContext:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions = {
-            key: {**request.to_wire(), "method": self.wire_name(request.method)}
-            for key, request in requests.items()
-        }
+        questions: dict[str, Any] = {key: asked.to_wire() for key, asked in requests.items()}
+        for question in questions.values():
+            question["method"] = self.wire_name(question["method"])
         rounds = self.questions.rounds
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)
