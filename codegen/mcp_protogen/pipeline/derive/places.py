@@ -128,6 +128,9 @@ class _Reader:
         """Return the path of the entry in params that requests content."""
         name = "requested_outputs"
         path = self.entry(name, owners)
+        if path and len(path) > 2:
+            self._report(name, "it must be in a member of the params, without objects between")
+            return None
         if path and not any(isinstance(step, PathEntry) and not step.key for step in content):
             self._report(name, "tool_content leads through no array of outputs")
             return None

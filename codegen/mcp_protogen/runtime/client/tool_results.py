@@ -7,7 +7,6 @@ from typing import Any, Final, TypeGuard
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from ..core.copies import put
 from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.json import is_object, read_json
 from ..core.json_pointers import ABSENT, pointer_along
@@ -51,7 +50,7 @@ def request_data(spec: AnyRequest, params: Any, requested: ValuePath | None) -> 
     places = places_of(spec.results[0])
     steps = (*(places.content or ()), *(places.structured or ()))
     entries = [dict(step.constants) for step in steps if isinstance(step, PathEntry)]
-    return spec.params.from_wire(put(params.to_wire(), requested[:-1], entries))
+    return spec.params.from_wire({**params.to_wire(), str(requested[0]): entries})
 
 
 def has_data(result: ToolResult) -> bool:

@@ -98,7 +98,7 @@ class CallSpec(Generic[P]):
     """One request or notification, its senders and its types.
 
     `types` loads the type expression of `params`, and the classes of the results, at the first use.
-    A result has its `items` in the only list that must be there.
+    `items` is the only list that each result has.
     """
 
     method: str
@@ -181,10 +181,9 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
-    `content_variant`; calls choose variants at `requested_outputs`. Lists have `cursor` in their
-    params and `next_cursor` in their pages. Results depend on the keys `varying` of `_meta`. All
-    requests have `headers`, all answers `answer_headers`, and responses with the status of an error
-    `error_headers`, with values.
+    `content_variant`; calls name variants at `requested_outputs`. Params of lists have `cursor`,
+    pages `next_cursor`. Results depend on the keys `varying` of `_meta`. All requests have `headers`,
+    all answers `answer_headers`, and errors `error_headers`, with values.
     """
 
     era: EraName = "handshake"

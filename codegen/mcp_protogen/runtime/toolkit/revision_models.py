@@ -61,8 +61,7 @@ class RevisionModels:
         spec = self.list(field)
         if not spec.items:
             raise TypeError(f"nothing says where the result of {spec.method} has its items")
-        (model,) = _models_of(annotation_at(spec.results[0], (spec.items,)))
-        return model
+        return next(iter(_models_of(annotation_at(spec.results[0], (spec.items,)))))
 
     @cached_property
     def call_results(self) -> tuple[type[Any], ...]:
