@@ -67,8 +67,10 @@ def make(content: bytes, name: str = REVISION, *others: str) -> Package:
     return generate(GenerationOptions((name, *others), {name: GivenFile(FILE, content)}))
 
 
-def failed_steps(change: Change, parts: Sequence[str] = DEFAULT) -> list[Problem]:
-    file = GivenFile(FILE, content_of(change))
+def failed_steps(
+    change: Change, parts: Sequence[str] = DEFAULT, revision: str = STATELESS
+) -> list[Problem]:
+    file = GivenFile(FILE, content_of(change, revision))
     package = generate(GenerationOptions((REVISION,), {REVISION: file}, parts=tuple(parts)))
     try:
         return list(require_importable(package, [REVISION]))
@@ -181,6 +183,21 @@ def test_failing_part_is_a_warning() -> None:
             assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
             assert step.pointer == pointer
             assert step.message.startswith(f"{part} fails: ")
+
+
+def test_task_with_another_identifier_is_a_warning() -> None:
+    def change(definitions: Json) -> None:
+        for name in ("Task", "CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest"):
+            owner = definitions[name]["properties"]
+            owner = owner.get("params", definitions[name])
+            owner["properties"]["id"] = owner["properties"].pop("taskId")
+            owner["required"] = ["id", *(name for name in owner["required"] if name != "taskId")]
+
+    assert failed_steps(change, DEFAULT, OLD) == []
+    (step,) = failed_steps(change, (*DEFAULT, "tasks"), OLD)
+    assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
+    assert step.message.startswith("tools/call of the tasks fails: ")
+    assert "/result/task/id: Field required" in step.message
 
 
 def test_package_without_the_failing_part_has_no_warning() -> None:

@@ -1,6 +1,7 @@
 """A conversation between the generated client and server of a revision; `importing` runs it.
 
-They connect in memory; then the client lists a tool, calls it, and calls one that does not exist.
+They connect in memory; then the client lists a tool, calls it, calls one that does not exist, and
+calls one as a task.
 Where a package has only one of them, the other one is its base in the runtime.
 The interpreter has only the standard library, the package and its runtime.
 """
@@ -11,12 +12,13 @@ import logging
 import os
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 _PATIENCE = 10.0  # seconds
+_SLOW = "greet_later"
 
 
 def converse(package: ModuleType, runtime: str, revision: str) -> list[dict[str, str]]:
@@ -70,6 +72,7 @@ class _Conversation(logging.Handler):
         opening: str = self._module.methods.TABLE.era.opened_by
         with self.step(opening):
             self._require(opening)
+            settings: dict[str, Any] = {"revisions": [self._revision], "tap": self._read}
             client, server, has_tools = self._make("client"), self._make("server"), False
             if "App" in has and self._call in self._requests:
                 with self.step(self._list, "toolkit"):
@@ -77,13 +80,38 @@ class _Conversation(logging.Handler):
                     app = self._module.App("trial")
                     app.tool(_greet)
                     server, has_tools = app, True
+            bases = self._task_bases("Client") if has_tools else ()
+            if bases:
+                with self.step(self._call, "tasks"):
+                    server, client = self._make_for_tasks(bases)
+                    soon = self._package.TaskOptions(poll_interval=0.05)
+                    settings["options"] = self._package.Options(tasks=soon)
             testing = import_module(f"{self._runtime}.testing")
             connect = testing.ConnectInMemory(self._package.__name__)
-            settings = {"revisions": [self._revision], "tap": self._read}
             connecting = connect(server, client, **settings)
             async with asyncio.timeout(_PATIENCE), connecting as client:
                 if has_tools:
                     await self._use_tools(client)
+                if isinstance(client, bases):
+                    await self._use_task(client)
+
+    def _make_for_tasks(self, bases: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return a server with a tool that may be a task, and a client with these bases."""
+        apps = (*self._task_bases("Server"), self._module.App)
+        server = type("App", apps, {})("trial")
+        server.tool(_greet)
+        server.tool(_greet, name=_SLOW, task=True)
+        return server, type("Client", (*bases, self._module.Client), {})()
+
+    def _task_bases(self, role: str) -> tuple[Any, ...]:
+        """Return the bases of a client or server for tasks, as far as the package has them."""
+        extension = self._module.__mcp_part__("tasks")
+        if extension is not None:
+            return (getattr(extension, f"Tasks{role}"),)
+        if role == "Client" and hasattr(self._module.Client, "get_task"):
+            with suppress(ImportError):  # without the part tasks
+                return (self._package.TaskCalls,)
+        return ()
 
     def _make(self, role: str) -> Any:
         """Return a client or server: the generated one, or its base with the table alone."""
@@ -114,13 +142,16 @@ class _Conversation(logging.Handler):
                 if error.code == errors.INTERNAL_ERROR:
                     raise
 
+    async def _use_task(self, client: Any) -> None:
+        with self.step(self._call, "tasks"):
+            handle = await client.start_task(_SLOW, {"name": "Ada"})
+            _require_text("Hello, Ada", await handle.result())
+
     async def _expect(self, text: str, client: Any, method: str, **members: Any) -> None:
         """Send a request, whose result must have a text."""
         spec = self._requests[method]
         params = spec.params(**members) if members or spec.params_required else None
-        result = (await client.request(spec, params)).to_json().decode()
-        if text not in result:
-            raise _UnexpectedError(f"the answer lacks {text!r}: {result:.200}", "")
+        _require_text(text, await client.request(spec, params))
 
     @contextmanager
     def step(self, method: str, part: str = "") -> Generator[None, None, None]:
@@ -149,6 +180,12 @@ class _Conversation(logging.Handler):
         owner: str = self._requests[method].params.__name__
         pointer = _pointer(owner, *member) if problems else ""
         return "; ".join((self._answer["message"], *texts)), pointer
+
+
+def _require_text(text: str, result: Any) -> None:
+    content = result.to_json().decode()
+    if text not in content:
+        raise _UnexpectedError(f"the answer lacks {text!r}: {content:.200}", "")
 
 
 class _UnexpectedError(Exception):
