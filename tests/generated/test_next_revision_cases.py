@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support import missing
-from support.generated.moved_results import PAGE, RULES, facts_of_outputs
+from support.generated.moved_results import MOVES, PAGE, facts_of_outputs
 from support.generated.next_revision import NEXT, copy_checkout
 from support.rehearsals.__main__ import connect_sides, write_package
 from support.rehearsals.adopting import decide, pin
@@ -21,6 +21,7 @@ CASES = (
     "tasks-in-core",
     "ttl-bounded-in-CacheableResult",
     "rev-2027-09-01-variants",
+    "renamed-type-and-method",
 )
 
 
@@ -39,9 +40,9 @@ def changes(name: str, folder: Path) -> Json:
             facts = json.loads((folder / "rev-2027-09-01" / "facts.json").read_bytes())
             schemas = {"Tool.outputSchema": None, "ToolOutputVariant.schema": {"source": PAGE}}
             facts |= {"inherits": NEWEST, "types": {"json_schemas": schemas}}
-            facts["places"] = facts_of_outputs(NEWEST)["places"]
+            facts["places"] = {**facts_of_outputs(NEWEST)["places"], "requested_outputs": None}
             unwanted = rule("CallToolRequestParams.requestedOutputs", down={"drop": "harmless"})
-            return {"facts": facts, "rules": [*RULES["rules"], unwanted, approvals]}
+            return {"facts": facts, "rules": [*MOVES, unwanted, approvals]}
         case _:
             return {}
 

@@ -66,7 +66,7 @@ def options_with_outputs(*others: str) -> GenerationOptions:
     return GenerationOptions(
         (*(others or REVISIONS), NEXT),
         {NEXT: GivenFile("moved.json", schema.encode())},
-        rules={NEXT: GivenFile("moved-rules.json", json.dumps(RULES).encode())},
+        rules={NEXT: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
     )
 
 
@@ -93,20 +93,24 @@ _PARTS: Json = {
 }
 _VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
 _FIRST: Json = {"content": {"kind": "content"}}
-RULES: Final[Json] = {
+MOVES: Final = (
+    _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
+    _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),
+    _rule("CallToolResult.outputs", down={"move": _PARTS}),
+    _rule("CallToolResult.content", down={"add": []}),
+    _rule("CallToolResult", down={"finish": "structured_content_also_as_text"}),
+    _rule("Tool.outputSchema", up={"move": "outputVariants[kind=structured].schema"}),
+    _rule("Tool.outputVariants", up={"add": _FIRST}, down={"move": _VARIANTS}),
+)
+"""Where the parts of results and the declarations of tools go."""
+_RULES: Json = {
     "older": NEWEST,
     "became": NAMES,
     "rules": [
-        _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
-        _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),
-        _rule("CallToolResult.outputs", down={"move": _PARTS}),
-        _rule("CallToolResult.content", down={"add": []}),
-        _rule("CallToolResult", down={"finish": "structured_content_also_as_text"}),
-        _rule("Tool.outputSchema", up={"move": "outputVariants[kind=structured].schema"}),
+        *MOVES,
         _rule("CallToolRequestParams.requestedOutputs", down={"drop": "harmless"}),
         _rule("ListToolsResult.tools", up={"move": "items"}),
         _rule("ListToolsResult.items", down={"move": "tools"}),
-        _rule("Tool.outputVariants", up={"add": _FIRST}, down={"move": _VARIANTS}),
     ],
     "errors": [],
 }
@@ -297,7 +301,7 @@ def add_outputs(checkout: Checkout) -> None:
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
     (schema / NEXT / "facts.json").write_text(json.dumps(facts_of_outputs(NEWEST)))
-    (schema / NEXT / "translation.json").write_text(json.dumps(RULES))
+    (schema / NEXT / "translation.json").write_text(json.dumps(_RULES))
     arguments = ("--revision", NEXT, "--with", "all", "--runtime", "mcp_protogen.runtime")
     place = str(checkout.generated / PACKAGE.name)
     checkout.run("-m", "mcp_protogen", *arguments, "--out", place)
