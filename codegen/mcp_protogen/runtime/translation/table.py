@@ -290,27 +290,24 @@ class TranslatingTable(MethodTable):
         return self._run(translate, value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._outward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        return self._run(run, value, name, name)
-
-    def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
-        # The wire's extensions are used here, so their declarations must be kept.
-        plain, kept = _split_extensions(
-            value, {extension.identifier for extension in self.extensions}
-        )
-        out = self._run(run, plain, name, name)
-        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+        return self._translate(self._outward.of_type(name), name, value)
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._inward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        members = self._untranslated.kept.get(name)
+        run, members = self._inward.of_type(name), self._untranslated.kept.get(name)
         if members is not None and run is not None:
             run = _keeping(run, members)
-        return self._run(run, value, name, name)
+        return self._translate(run, name, value)
+
+    def _translate(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+        if name not in _CAPABILITIES or not self.extensions:
+            return self._run(run, value, name, name)
+        # The wire's extensions are used here, so their declarations must be kept.
+        declared: object = value.get(EXTENSIONS)
+        known = {extension.identifier for extension in self.extensions}
+        others, kept = _split(declared if is_object(declared) else {}, known)
+        plain, _ = _split(value, {EXTENSIONS})
+        out = self._run(run, {**plain, EXTENSIONS: others} if others else plain, name, name)
+        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def admit(self, spec: CallSpec[Any], sender: Role) -> None:
         native = self._native(spec)
@@ -357,21 +354,16 @@ def _as_json(value: Any) -> Any:
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        kept = {member: item for member, item in value.items() if member in members}
-        others = {member: item for member, item in value.items() if member not in members}
+        others, kept = _split(value, members)
         return {**translate(others, at, report), **kept}
 
     return run
 
 
-def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
-    """Split capabilities into those without the `known` extensions, and these."""
-    raw: object = value.get(EXTENSIONS)
-    declared: JSONObject = raw if is_object(raw) else {}
-    others = {id: settings for id, settings in declared.items() if id not in known}
-    plain = {name: item for name, item in value.items() if name != EXTENSIONS}
-    kept = {id: settings for id, settings in declared.items() if id in known}
-    return {**plain, EXTENSIONS: others} if others else plain, kept
+def _split(value: JSONObject, members: Collection[str]) -> tuple[JSONObject, JSONObject]:
+    """Return the other members of an object, and these."""
+    kept = {member: item for member, item in value.items() if member in members}
+    return {member: item for member, item in value.items() if member not in kept}, kept
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:
