@@ -26,7 +26,7 @@ from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
-from .translator import Params, Run, Translator, translator
+from .translator import Params, Run, Translator, chain, translator
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -113,12 +113,10 @@ class TranslatingTable(MethodTable):
 
     def _native(self, spec: SpecT) -> SpecT | None:
         """Return the wire's form of a message of either revision; None if it lacks it."""
-        is_request = isinstance(spec, RequestSpec)
-        specs: Any = self._wire.requests if is_request else self._wire.notifications
-        if specs.get(spec.method) is spec:
-            return spec
-        native: SpecT | None = specs.get(self._there.get(spec.method))
-        return native
+        wire, is_request = self._wire, isinstance(spec, RequestSpec)
+        specs: Any = wire.requests if is_request else wire.notifications
+        native: SpecT | None = specs.get(spec.method)
+        return native if native is spec else specs.get(self._there.get(spec.method))
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
@@ -128,9 +126,8 @@ class TranslatingTable(MethodTable):
         if report.losses:
             unlost = self._untranslated.unlost
             members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
-            self._losses.take(
-                name, [loss for loss, member in members if (name, member) not in unlost]
-            )
+            lost = [loss for loss, member in members if (name, member) not in unlost]
+            self._losses.take(name, lost)
         return out
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
@@ -207,7 +204,7 @@ class TranslatingTable(MethodTable):
         if spec is native:
             return params_text(spec, params, meta)
         if native is None:
-            # The extension's method of this name is something else.
+            # An extension may have another method of this name.
             raise self._no_method_error(f"{spec.method} of {self.own.revision}")
         wire_spec = specs[spec.method]
         translate = self._outward.message(spec.method, "params")
@@ -259,18 +256,11 @@ class TranslatingTable(MethodTable):
 
     def _result_translation(self, method: str) -> Run | None:
         """Return the translation of plain results, including additions of the runtime."""
-        translate, complete = (
-            self._outward.message(method, "result"),
-            self._untranslated.written.get(method),
-        )
+        translate = self._outward.message(method, "result")
+        complete = self._untranslated.written.get(method)
         if complete is None:
             return translate
-
-        def translate_complete(value: Any, at: Place, report: Report) -> Any:
-            out = value if translate is None else translate(value, at, report)
-            return complete(out)
-
-        return translate_complete
+        return chain(translate, lambda value, at, report: complete(value))
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         name, wire = self._there.get(spec.method, ""), self._wire
