@@ -50,7 +50,6 @@ class RevisionView(Generic[HandlersT]):
         return merge_objects(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
-        """Return the members of a result with the capabilities and the name."""
         members = {"capabilities": self.declared, "server_info": self.identity}
         result.model_rebuild()
         fields: Mapping[str, Any] = result.__pydantic_fields__

@@ -255,7 +255,6 @@ class TranslatingTable(MethodTable):
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
     def _result_translation(self, method: str) -> Run | None:
-        """Return the translation of plain results, including additions of the runtime."""
         translate = self._outward.message(method, "result")
         complete = self._untranslated.written.get(method)
         if complete is None:

@@ -52,9 +52,6 @@ _CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
-
-_GONE: Final = "the server is gone"
-
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and its client's info and declaration."""
 
@@ -314,25 +311,22 @@ class _SharedUpstream:
 
 
 class _BridgedStateless:
-    """The stateless revisions, whose server is behind a connection."""
-
     def __init__(self, state: _BridgeState) -> None:
         self._state = state
         self._none = StatelessHttp(state)
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        version, offer = exchange.version, self._state.offer
+        state, version = self._state, exchange.version
         if (
             not isinstance(message, Call)
             or message.id is None
-            or version not in offer.stateless
+            or version not in state.offer.stateless
             or message.method == server_negotiation.INITIALIZE
             or version != server_negotiation.read_revision(message)
         ):
             # It is invalid, or needs no server.
             await self._none.post(exchange, message)
             return
-        state = self._state
         state.requests.require(exchange.principal_id)
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
@@ -389,4 +383,4 @@ class _BridgedStateless:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:
-            alike.http.abort(Disconnected(_GONE))
+            alike.http.abort(Disconnected("the server is gone"))

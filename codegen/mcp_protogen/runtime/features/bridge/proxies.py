@@ -81,13 +81,9 @@ class TaskAdapter(Layer, Protocol):
         """Return the result of a tool, or the task that the call becomes."""
         ...
 
-    def add_task_support(self, result: Any, /) -> Any:
-        """Return a list of tools with their support of tasks."""
-        ...
+    def add_task_support(self, result: Any, /) -> Any: ...
 
-    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
-        """Return the client's answer to a question of a task."""
-        ...
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any: ...
 
     def on_task_change(self) -> None:
         """Note that the server has sent a task notification."""
@@ -97,9 +93,7 @@ class AdaptsTasks(Protocol):
     """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
-    def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """The caller of the half that speaks to the server."""
-        ...
+    def caller(self) -> Callable[[ClientRuntime], Caller]: ...
 
     def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
         """Return the adapter between the halves; None if the server has no tasks."""

@@ -56,7 +56,6 @@ class Outcome(NamedTuple):
 
 
 def beginning_of(result: JSONObject) -> str | None:
-    """Return the beginning of a tool result's text."""
     return text_of(result)[:_LONGEST] or None
 
 
