@@ -46,7 +46,7 @@ from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
-from .proxies import ProxyServerRuntime, runtime_of
+from .proxies import runtime_of
 
 _CONTENT_TYPE: Final = b"content-type"
 
@@ -256,7 +256,7 @@ class _Upstream:
                 way.bridge, self._caller, way.opener, way.servers, way.options
             ) as server:
                 self._server.set_result(server)
-                gone = create_task(runtime_of(server, ProxyServerRuntime).until_gone())
+                gone = create_task(runtime_of(server).until_gone())
                 over = create_task(self._over.wait())
                 try:
                     await wait((gone, over), return_when=FIRST_COMPLETED)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
@@ -31,7 +31,7 @@ from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
 from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
-from ...server.base import ServerRuntime, SessionBase
+from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .forwarded_request import ForwardedRequest, result_of
@@ -98,21 +98,6 @@ class AdaptsTasks(Protocol):
     def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
         """Return the adapter between the halves; None if the server has no tasks."""
         ...
-
-
-_RUNTIME: Final = "__mcp_runtime__"
-
-RuntimeT = TypeVar("RuntimeT")
-
-
-def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return the runtime of an object; create it at the first use."""
-    # A user's __init__ need not call super().
-    attributes: dict[str, Any] = owner.__dict__
-    runtime: RuntimeT | None = attributes.get(_RUNTIME)
-    if runtime is None:
-        runtime = attributes[_RUNTIME] = make(owner)
-    return runtime
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -446,6 +431,12 @@ class ProxyServerRuntime(ServerRuntime):
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+def runtime_of(server: ServerBase[Any]) -> ProxyServerRuntime:
+    runtime = server.__mcp_runtime__
+    assert isinstance(runtime, ProxyServerRuntime)
+    return runtime
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
