@@ -224,12 +224,13 @@ class TaskHandle:
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
+        unfit = LocalError("expected a value of TaskHandle.to_json")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if id is None and is_object(result):
             return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if value.get("form") != wire.kind:
             reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")
