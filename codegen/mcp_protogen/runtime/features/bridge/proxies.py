@@ -49,10 +49,6 @@ UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """The info of a peer that gives none."""
 
 
-def related_task() -> str | None:
-    return _related.get()
-
-
 @contextmanager
 def relating(id: str | None) -> Generator[None, None, None]:
     token = _related.set(id)
@@ -343,7 +339,7 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id = related_task()
+        id = _related.get()
         if id is None or self.adapter is None:
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.adapter.ask(id, spec, params)

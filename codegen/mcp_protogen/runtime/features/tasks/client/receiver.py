@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
 from ....client.base import ClientBase, ClientConnection, ClientRuntime
@@ -27,12 +26,10 @@ from ..task import Task
 
 P = TypeVar("P")
 
-_ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "elicitation/create": ("elicitation", "create"),
-        "sampling/createMessage": ("sampling", "createMessage"),
-    }
-)
+_ASKED: Final[Mapping[str, tuple[str, str]]] = {
+    "elicitation/create": ("elicitation", "create"),
+    "sampling/createMessage": ("sampling", "createMessage"),
+}
 """The methods that can become tasks, and their names in `tasks.requests`."""
 
 _GONE: Final = "The connection was closed"
