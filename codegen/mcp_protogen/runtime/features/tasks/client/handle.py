@@ -155,8 +155,8 @@ class TaskHandle:
         """
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
-        due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
-        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
+        seconds = inf if max_timeout is None else max_timeout
+        result = await self.outcome(self._wire.timing.now() + seconds, seconds)
         if isinstance(self._wire.client, CheckedResults):
             known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
