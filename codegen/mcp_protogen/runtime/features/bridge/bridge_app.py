@@ -16,7 +16,7 @@ from asyncio import (
     wait,
 )
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -134,8 +134,8 @@ def bridge_app(
 class _BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
-    clients: Sequence[Revision]
-    servers: Sequence[Revision]
+    clients: tuple[Revision, ...]
+    servers: tuple[Revision, ...]
     options: Options
 
 
@@ -145,7 +145,7 @@ class _BridgeApp(HttpApp):
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
         self._tap = tap
-        super().__init__((self._none,), tuple(way.clients), way.options, http)
+        super().__init__((self._none,), way.clients, way.options, http)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
@@ -159,7 +159,7 @@ class _BridgeApp(HttpApp):
 
 class _BridgeState(HttpState):
     def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
-        super().__init__((none,), tuple(way.clients), way.options, http)
+        super().__init__((none,), way.clients, way.options, http)
         self.way = way
         self.revisions: Final = {revision.id: revision for revision in way.clients}
         self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
