@@ -26,7 +26,7 @@ from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
-from .translator import Params, Run, Translator, translator
+from .translator import Params, Run, Translator, chain, translator
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -113,12 +113,10 @@ class TranslatingTable(MethodTable):
 
     def _native(self, spec: SpecT) -> SpecT | None:
         """Return the wire's form of a message of either revision; None if it lacks it."""
-        is_request = isinstance(spec, RequestSpec)
-        specs: Any = self._wire.requests if is_request else self._wire.notifications
-        if specs.get(spec.method) is spec:
-            return spec
-        native: SpecT | None = specs.get(self._there.get(spec.method))
-        return native
+        wire, is_request = self._wire, isinstance(spec, RequestSpec)
+        specs: Any = wire.requests if is_request else wire.notifications
+        native: SpecT | None = specs.get(spec.method)
+        return native if native is spec else specs.get(self._there.get(spec.method))
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
@@ -128,9 +126,8 @@ class TranslatingTable(MethodTable):
         if report.losses:
             unlost = self._untranslated.unlost
             members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
-            self._losses.take(
-                name, [loss for loss, member in members if (name, member) not in unlost]
-            )
+            lost = [loss for loss, member in members if (name, member) not in unlost]
+            self._losses.take(name, lost)
         return out
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
@@ -207,7 +204,7 @@ class TranslatingTable(MethodTable):
         if spec is native:
             return params_text(spec, params, meta)
         if native is None:
-            # The extension's method of this name is something else.
+            # An extension may have another method of this name.
             raise self._no_method_error(f"{spec.method} of {self.own.revision}")
         wire_spec = specs[spec.method]
         translate = self._outward.message(spec.method, "params")
@@ -258,19 +255,11 @@ class TranslatingTable(MethodTable):
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
     def _result_translation(self, method: str) -> Run | None:
-        """Return the translation of plain results, including additions of the runtime."""
-        translate, complete = (
-            self._outward.message(method, "result"),
-            self._untranslated.written.get(method),
-        )
+        translate = self._outward.message(method, "result")
+        complete = self._untranslated.written.get(method)
         if complete is None:
             return translate
-
-        def translate_complete(value: Any, at: Place, report: Report) -> Any:
-            out = value if translate is None else translate(value, at, report)
-            return complete(out)
-
-        return translate_complete
+        return chain(translate, lambda value, at, report: complete(value))
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         name, wire = self._there.get(spec.method, ""), self._wire
@@ -290,27 +279,24 @@ class TranslatingTable(MethodTable):
         return self._run(translate, value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._outward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        return self._run(run, value, name, name)
-
-    def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
-        # The wire's extensions are used here, so their declarations must be kept.
-        plain, kept = _split_extensions(
-            value, {extension.identifier for extension in self.extensions}
-        )
-        out = self._run(run, plain, name, name)
-        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+        return self._translate(self._outward.of_type(name), name, value)
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._inward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        members = self._untranslated.kept.get(name)
+        run, members = self._inward.of_type(name), self._untranslated.kept.get(name)
         if members is not None and run is not None:
             run = _keeping(run, members)
-        return self._run(run, value, name, name)
+        return self._translate(run, name, value)
+
+    def _translate(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+        if name not in _CAPABILITIES or not self.extensions:
+            return self._run(run, value, name, name)
+        # The wire's extensions are used here, so their declarations must be kept.
+        declared: object = value.get(EXTENSIONS)
+        known = {extension.identifier for extension in self.extensions}
+        others, kept = _split(declared if is_object(declared) else {}, known)
+        plain, _ = _split(value, {EXTENSIONS})
+        out = self._run(run, {**plain, EXTENSIONS: others} if others else plain, name, name)
+        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def admit(self, spec: CallSpec[Any], sender: Role) -> None:
         native = self._native(spec)
@@ -357,21 +343,16 @@ def _as_json(value: Any) -> Any:
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        kept = {member: item for member, item in value.items() if member in members}
-        others = {member: item for member, item in value.items() if member not in members}
+        others, kept = _split(value, members)
         return {**translate(others, at, report), **kept}
 
     return run
 
 
-def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
-    """Split capabilities into those without the `known` extensions, and these."""
-    raw: object = value.get(EXTENSIONS)
-    declared: JSONObject = raw if is_object(raw) else {}
-    others = {id: settings for id, settings in declared.items() if id not in known}
-    plain = {name: item for name, item in value.items() if name != EXTENSIONS}
-    kept = {id: settings for id, settings in declared.items() if id in known}
-    return {**plain, EXTENSIONS: others} if others else plain, kept
+def _split(value: JSONObject, members: Collection[str]) -> tuple[JSONObject, JSONObject]:
+    """Return the other members of an object, and these."""
+    kept = {member: item for member, item in value.items() if member in members}
+    return {member: item for member, item in value.items() if member not in kept}, kept
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:

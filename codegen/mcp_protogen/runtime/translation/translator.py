@@ -47,7 +47,7 @@ _IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
-    """Translates from one revision to another: by one step, and then by the `following` ones."""
+    """Translates from one revision to another: by one step, then by the `following` ones."""
 
     def __init__(self, direction: Direction, following: "Translator | None" = None) -> None:
         self._direction = direction
@@ -62,7 +62,7 @@ class Translator:
             step: Step | None = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
             rest = None if then is None else then.message(self._method(method), part)
-            self._messages[key] = _chain(run, rest)
+            self._messages[key] = chain(run, rest)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
@@ -72,7 +72,7 @@ class Translator:
         """
         there, then = self._type(name), self._following
         run = self._function_for(name) if name in self._direction.plans else None
-        return _chain(run, None if then is None else then.of_type(there))
+        return chain(run, None if then is None else then.of_type(there))
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
@@ -179,7 +179,7 @@ class Translator:
                 return _run_case(steps, self._step(otherwise))
 
 
-def _chain(first: Run | None, then: Run | None) -> Run | None:
+def chain(first: Run | None, then: Run | None) -> Run | None:
     if first is None or then is None:
         return first or then
 
@@ -308,12 +308,11 @@ def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
     conversions = {kind: (CONVERSIONS[call.function], call.why) for kind, call in apply.items()}
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        out = value
-        if out[tag] in conversions:
-            convert, why = conversions[out[tag]]
-            out = convert(out, Site(at, report, why))
-        translate = arms.get(out[tag])
-        return out if translate is None else translate(out, at, report)
+        if value[tag] in conversions:
+            convert, why = conversions[value[tag]]
+            value = convert(value, Site(at, report, why))
+        translate = arms.get(value[tag])
+        return value if translate is None else translate(value, at, report)
 
     return run
 
@@ -386,10 +385,10 @@ def translator(package: ModuleType, source: str, destination: str) -> Translator
             up.insert(0, tables.UP)
             end = tables.UP.source
     *earlier, last = *down, *up
-    chain = Translator(last)
+    found = Translator(last)
     for direction in reversed(earlier):
-        chain = Translator(direction, chain)
-    return chain
+        found = Translator(direction, found)
+    return found
 
 
 def module_name(revision: str) -> str:
@@ -423,10 +422,7 @@ def translate_value(
 
 
 def _id_of(revision: str | ModuleType) -> str:
-    if isinstance(revision, str):
-        return revision
-    named: str = revision.methods.REVISION
-    return named
+    return revision if isinstance(revision, str) else str(revision.methods.REVISION)
 
 
 def _name_in(value: WireModel, module: str) -> str:

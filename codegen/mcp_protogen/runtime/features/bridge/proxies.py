@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
@@ -31,7 +31,7 @@ from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
 from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
-from ...server.base import ServerRuntime, SessionBase
+from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .forwarded_request import ForwardedRequest, result_of
@@ -47,10 +47,6 @@ _NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """The info of a peer that gives none."""
-
-
-def related_task() -> str | None:
-    return _related.get()
 
 
 @contextmanager
@@ -81,13 +77,9 @@ class TaskAdapter(Layer, Protocol):
         """Return the result of a tool, or the task that the call becomes."""
         ...
 
-    def add_task_support(self, result: Any, /) -> Any:
-        """Return a list of tools with their support of tasks."""
-        ...
+    def add_task_support(self, result: Any, /) -> Any: ...
 
-    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
-        """Return the client's answer to a question of a task."""
-        ...
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any: ...
 
     def on_task_change(self) -> None:
         """Note that the server has sent a task notification."""
@@ -97,28 +89,11 @@ class AdaptsTasks(Protocol):
     """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
-    def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """The caller of the half that speaks to the server."""
-        ...
+    def caller(self) -> Callable[[ClientRuntime], Caller]: ...
 
     def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
         """Return the adapter between the halves; None if the server has no tasks."""
         ...
-
-
-_RUNTIME: Final = "__mcp_runtime__"
-
-RuntimeT = TypeVar("RuntimeT")
-
-
-def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return the runtime of an object; create it at the first use."""
-    # A user's __init__ need not call super().
-    attributes: dict[str, Any] = owner.__dict__
-    runtime: RuntimeT | None = attributes.get(_RUNTIME)
-    if runtime is None:
-        runtime = attributes[_RUNTIME] = make(owner)
-    return runtime
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -364,7 +339,7 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id = related_task()
+        id = _related.get()
         if id is None or self.adapter is None:
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.adapter.ask(id, spec, params)
@@ -452,6 +427,12 @@ class ProxyServerRuntime(ServerRuntime):
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+def runtime_of(server: ServerBase[Any]) -> ProxyServerRuntime:
+    runtime = server.__mcp_runtime__
+    assert isinstance(runtime, ProxyServerRuntime)
+    return runtime
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolError
@@ -98,7 +97,5 @@ async def _result(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | 
     return outcome(await registry.wait_for_end(task))
 
 
-ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
-    {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
-)
+ANSWERS: Final[Mapping[str, Answer]] = {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 """`tasks/result` waits for the end, without asking the client."""

@@ -44,10 +44,13 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
+Repair: TypeAlias = Literal["session", "headers", "legacy_sse"]
+"""What to change before the next attempt."""
+
+
 class RefusedPost(NamedTuple):
     received: Received
-    repair: Literal["session", "headers", "legacy_sse"] | None = None
-    """What to change before the next attempt."""
+    repair: Repair | None = None
 
 
 def refusal_of(
@@ -62,7 +65,7 @@ def refusal_of(
     failed = reply.status >= 500 and not is_modern
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
-    repair: Literal["session", "headers", "legacy_sse"] | None = None
+    repair: Repair | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
         repair = "session"
     elif code == facts.mismatch and message.method == CALL_TOOL and message.revision is not None:

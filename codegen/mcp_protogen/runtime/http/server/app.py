@@ -384,7 +384,6 @@ class OriginGuard:
         return is_port and name in self._hosts
 
     def may_call(self, field: bytes) -> bool:
-        """Return whether a page of this origin may call."""
         origin = field.decode("latin-1").strip(" \t").lower()
         if _ANY in self._origins or origin in self._origins:
             return True

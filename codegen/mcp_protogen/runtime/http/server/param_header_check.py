@@ -124,7 +124,6 @@ class ToolHeaders:
 
 
 def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None) -> HttpRefusal:
-    """Return the refusal of a request whose header fields differ from its message."""
     status, _ = facts.status_and_delay({"code": facts.mismatch})
     text = f"Header mismatch: {reason}"
     return HttpRefusal(max(status, 400), text, code=facts.mismatch, id=id, data=data)

@@ -4,7 +4,7 @@ They are checked before any work, so that the answer can be a challenge that nam
 calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope Errors").
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from logging import getLogger
 
 from ...core.errors import RequestId
@@ -25,9 +25,7 @@ class ScopeCheck:
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
-        self._by_method: Mapping[str, frozenset[str]] = {}
-        if authentication is not None:
-            self._by_method = authentication.needed_by
+        self._by_method = {} if authentication is None else authentication.needed_by
         self._has_methods = bool(self._by_method)
         self._log = Throttle(getLogger(__name__))
 
@@ -47,12 +45,9 @@ class ScopeCheck:
         Items hidden from the client need no scopes, so that answers do not reveal them.
         """
         calls, runtime = list(calls), connection.bound_server.runtime
-        needed, own_name = (
-            self._scopes_of_methods(calls),
-            connection.endpoint.connection.table.own_name,
-        )
+        needed, table = self._scopes_of_methods(calls), connection.endpoint.connection.table
         for call in calls:
-            name = own_name(call.method)
+            name = table.own_name(call.method)
             needed |= self._by_method.get(name, NO_SCOPES)
             if runtime.wants_scopes:
                 context = RequestContext(connection, None, reply, call.meta)

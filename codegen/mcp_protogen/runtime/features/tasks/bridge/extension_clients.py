@@ -109,7 +109,6 @@ class ExtensionClients(PlainClients):
         return tasks_declared(table, "server") if self._serves(server) else {}
 
     def _serves(self, declared: Mapping[str, Any]) -> bool:
-        """Return whether a server with these capabilities has tasks."""
         return CORE_CALLS.declared_in(declared)
 
     def _wants(self, meta: Mapping[str, Any]) -> bool:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Final, Unpack
 
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
 from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
-from ....core.json import JSONObject
-from ....core.models.base import declared_member, member_at
+from ....core.models.base import WireModel, declared_member, member_at
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
@@ -98,15 +97,12 @@ class TaskCaller:
         return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
-        wire = self.wire
-        task: JSONObject
-        if declared_member(result, "result_type") == "task":
-            task = result.to_wire()
-        elif (nested := declared_member(result, "task")) is not None:
-            task = nested.to_wire()
-        else:
+        is_task = declared_member(result, "result_type") == "task"
+        created: WireModel | None = result if is_task else declared_member(result, "task")
+        if created is None:
             return None
-        return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
+        task = created.to_wire()
+        return TaskHandle(self.wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
 
     @property
     def _supports_tasks(self) -> bool:

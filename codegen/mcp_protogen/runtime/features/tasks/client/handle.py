@@ -155,8 +155,8 @@ class TaskHandle:
         """
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
-        due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
-        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
+        seconds = inf if max_timeout is None else max_timeout
+        result = await self.outcome(self._wire.timing.now() + seconds, seconds)
         if isinstance(self._wire.client, CheckedResults):
             known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
@@ -224,12 +224,13 @@ class TaskHandle:
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
+        unfit = LocalError("expected a value of TaskHandle.to_json")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if id is None and is_object(result):
             return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if value.get("form") != wire.kind:
             reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")

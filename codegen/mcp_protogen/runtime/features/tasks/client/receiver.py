@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
 from ....client.base import ClientBase, ClientConnection, ClientRuntime
@@ -27,13 +26,8 @@ from ..task import Task
 
 P = TypeVar("P")
 
-_ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "elicitation/create": ("elicitation", "create"),
-        "sampling/createMessage": ("sampling", "createMessage"),
-    }
-)
-"""The methods that can become tasks, and their names in `tasks.requests`."""
+_ASKED: Final = frozenset({"elicitation/create", "sampling/createMessage"})
+"""The methods that can become tasks; `tasks.requests` has the parts of their names."""
 
 _GONE: Final = "The connection was closed"
 
@@ -74,14 +68,14 @@ class TaskReceiverRuntime(ClientRuntime):
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
-        has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
+        has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED
         return methods | core_wire.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
         requests: JSONObject = {}
-        for method in sorted(self.answered_methods() & _ASKED.keys()):
-            feature, request = _ASKED[method]
+        for method in sorted(self.answered_methods() & _ASKED):
+            feature, _, request = method.partition("/")
             requests[feature] = {request: {}}
         return merge_objects(declared, {"tasks": {"requests": requests}}) if requests else declared
 
@@ -91,7 +85,7 @@ class TaskReceiverRuntime(ClientRuntime):
             return {}
         tasks = _ConnectionTasks(connection, self._registry)
         return {
-            **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
+            **dict.fromkeys(_ASKED & methods, tasks.accept),
             **dict.fromkeys(core_wire.ANSWERS, tasks.answer),
             CANCEL: tasks.cancel,
         }

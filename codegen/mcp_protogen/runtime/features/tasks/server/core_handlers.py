@@ -5,7 +5,6 @@ from asyncio import Task as Running
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ....core.connection_errors import Disconnected
@@ -137,6 +136,7 @@ async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> N
                 await endpoint.notify(spec, params.from_wire(wire_task(task)))
 
 
-HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
-    {**{method: partial(_answer, method) for method in core_wire.ANSWERS}, RESULT: result}
-)
+HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
+    **{method: partial(_answer, method) for method in core_wire.ANSWERS},
+    RESULT: result,
+}
