@@ -53,7 +53,7 @@ def rows(rounds: int) -> Iterator[Row]:
         runs = {key: _generate(*key, Path(folder)) for key in sorted(sizes)}
         taken = [{key: run() for key, run in runs.items()} for _ in range(rounds)]
     costs = {
-        key: _Cost(*(median(column) for column in zip(*(one[key] for one in taken), strict=True)))
+        key: _Cost(*(median(column) for column in zip(*(row[key] for row in taken), strict=True)))
         for key in runs
     }
     alone = costs["mixed", 0]
@@ -96,7 +96,7 @@ def _base() -> dict[str, Any]:
     return schema
 
 
-def _plain(size: int, follow: Callable[[int], int | None]) -> dict[str, Any]:
+def _plain_schema(size: int, follow: Callable[[int], int | None]) -> dict[str, Any]:
     """Return the schema of the base revision with objects, of which each may lead to another."""
     schema = _base()
     for index in range(size):
@@ -106,7 +106,7 @@ def _plain(size: int, follow: Callable[[int], int | None]) -> dict[str, Any]:
     return schema
 
 
-def _mixed(size: int) -> dict[str, Any]:
+def _mixed_schema(size: int) -> dict[str, Any]:
     """Return the schema of the base revision with `size` more definitions."""
     schema = _base()
     definitions = schema["$defs"]
@@ -160,8 +160,10 @@ def _to(name: str) -> dict[str, Any]:
 
 
 _SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "mixed": _mixed,
-    "flat": lambda size: _plain(size, lambda _: None),
-    "in a ring": lambda size: _plain(size, lambda index: (index + 1) % size),
-    "in a chain": lambda size: _plain(size, lambda index: index + 1 if index + 1 < size else None),
+    "mixed": _mixed_schema,
+    "flat": lambda size: _plain_schema(size, lambda _: None),
+    "in a ring": lambda size: _plain_schema(size, lambda index: (index + 1) % size),
+    "in a chain": lambda size: _plain_schema(
+        size, lambda index: index + 1 if index + 1 < size else None
+    ),
 }

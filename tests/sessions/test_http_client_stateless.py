@@ -341,8 +341,11 @@ class TestCorrection:
 
         monkeypatch.setattr(http_request, "ask", ask)
         log = logging.getLogger("test")
-        facts = SimpleNamespace(rules=Rules())
-        protocol = SimpleNamespace(post_headers=str, facts_of=lambda _: facts)
+
+        def facts_of(_: object) -> SimpleNamespace:
+            return SimpleNamespace(rules=Rules())
+
+        protocol = SimpleNamespace(post_headers=str, facts_of=facts_of)
         state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))
         call = request_of("2", "tools/call", {"_meta": {}})
         assert not asyncio.run(http_request.relearn(state, call))

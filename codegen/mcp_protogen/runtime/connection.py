@@ -5,7 +5,7 @@ a monotonic clock. In the stateless era its requests carry an envelope, its stat
 a client's capabilities are looked up for each request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -26,6 +26,7 @@ from .core.errors import (
     RequestId,
 )
 from .core.json import read_json
+from .core.models.base import declared_member
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import AnyRequest, Capability, NotificationSpec, P, RequestSpec, Requirement, Role
 from .messages import jsonrpc
@@ -251,7 +252,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admit_params(spec.method, needs, params)
+            params = _admit_params(spec.method, needs, params)
         id, base = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -548,3 +549,18 @@ class Connection:
 
 def _too_early(method: str, id: RequestId | None = None) -> InvalidRequest:
     return InvalidRequest(f"{method} is not allowed before the handshake is complete", id=id)
+
+
+def _admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+    """Return `params` without a `task` that the receiver would ignore.
+
+    `needs` are those not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
+    Raise `MissingCapability`.
+    """
+    for need in needs:
+        if need.level != "MUST":
+            if declared_member(params, lifecycle.TASK) is not None:
+                params = params.model_copy(update={lifecycle.TASK: None})
+        elif not need.when or capabilities.applies(need.when, params):
+            raise capabilities.unmet_error(method, need)
+    return params

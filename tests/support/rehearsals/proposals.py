@@ -133,7 +133,7 @@ def rehearsals() -> Iterator[Rehearsal]:
     for name, part in parts.items():
         yield Rehearsal(name, (part,))
     for name, members in combinations.items():
-        # A member that is no name changes the others, where they exclude each other.
+        # A member that is an object changes the others, where they exclude each other.
         chosen = (parts[member] if isinstance(member, str) else member for member in members)
         yield Rehearsal(f"together: {name}", tuple(chosen))
 

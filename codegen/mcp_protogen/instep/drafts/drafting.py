@@ -166,16 +166,12 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     stated: Json = {}
     patches_file: Json = {}
     gone: list[str] = []
-    names = names_since(
-        files.folder, min(load_pins(files.folder)), revision, GenerationOptions((revision,))
-    )
+    names = _names_so_far(revision, files.folder)
+    own_patches = files.read_old(files.patches)
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
-        theirs = [*(load_patches(files.folder, origin) if origin else ())]
-        theirs += _patches_of_absorbed(file, files.folder)
-        patches_file = _patches_file(
-            files.read_old(files.patches), source.schema, theirs, source.patches_place
-        )
+        theirs = [*_earlier_patches(origin, file, files.folder)]
+        patches_file = _patches_file(own_patches, source.schema, theirs, source.patches_place)
         entries = tuple(patches_file["patches"])
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
         source = replace(corrected, facts=Facts(revision, stated, origin or ""))
@@ -200,7 +196,13 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     return replace(source, descriptions=texts)
 
 
-def _patches_of_absorbed(file: Json, folder: Path) -> Iterator[Json]:
+def _names_so_far(revision: str, folder: Path) -> Mapping[str, str]:
+    first = min(load_pins(folder))
+    return names_since(folder, first, revision, GenerationOptions((revision,)))
+
+
+def _earlier_patches(origin: str | None, file: Json, folder: Path) -> Iterator[Json]:
+    yield from load_patches(folder, origin) if origin else ()
     for name, fact in file.get("absorbs", {}).items():
         yield from load_patches(extensions_folder(folder), name) if fact else ()
 

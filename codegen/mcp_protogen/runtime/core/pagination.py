@@ -83,8 +83,9 @@ async def items(
                 yield item
         if is_last:
             if cursor is not None:
-                text = "a list was cut short: the cursor %.100r was empty or repeated"
-                _log.warning(text, cursor)
+                _log.warning(
+                    "a list was cut short: the cursor %.100r was empty or repeated", cursor
+                )
             return
         cursors.add(mark)
         pages.add(content)

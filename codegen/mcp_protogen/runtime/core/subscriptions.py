@@ -66,9 +66,6 @@ def passes(level: str, threshold: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
-_NONE: Final[frozenset[str]] = frozenset()
-
-
 class Filter(NamedTuple):
     """The content of a listen stream: changed lists, by method, changed resources, and others.
 
@@ -167,7 +164,8 @@ class Listeners:
 
 
 def _strings(value: object) -> frozenset[str]:
-    return frozenset(item for item in value if isinstance(item, str)) if is_array(value) else _NONE
+    items = value if is_array(value) else ()
+    return frozenset(item for item in items if isinstance(item, str))
 
 
 def _size(uri: str) -> int:

@@ -47,7 +47,8 @@ def key_of(value: Any, step: str | PathEntry) -> Any:
 def keys_at(value: Any, step: str | PathEntry) -> Iterator[Any]:
     """Yield the index or the name of each value that a step leads to."""
     if isinstance(step, str):
-        yield from (step,) if is_object(value) and step in value else ()
+        if is_object(value) and step in value:
+            yield step
         return
     entries = enumerate(value if is_array(value) else ())
     for key, entry in value.items() if is_object(value) else entries:

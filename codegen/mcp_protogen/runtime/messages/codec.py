@@ -1,7 +1,7 @@
 """The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -31,6 +31,7 @@ from ..core.spec import (
     Rules,
 )
 from .jsonrpc import (
+    NOTHING,
     Call,
     Malformed,
     Response,
@@ -44,8 +45,6 @@ from .jsonrpc import (
 from .results import UnknownResultType, result_reader
 from .writing import body_text, params_text
 
-_NOTHING: Final[Mapping[str, Any]] = {}
-
 
 @final
 class Request(NamedTuple, Generic[P]):
@@ -54,8 +53,8 @@ class Request(NamedTuple, Generic[P]):
     id: RequestId
     spec: AnyRequest
     params: P
-    raw: Mapping[str, Any] = _NOTHING
-    meta: Mapping[str, Any] = _NOTHING
+    raw: Mapping[str, Any] = NOTHING
+    meta: Mapping[str, Any] = NOTHING
 
 
 @final
@@ -64,7 +63,7 @@ class Notification(NamedTuple, Generic[P]):
 
     spec: NotificationSpec[P]
     params: P
-    meta: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = NOTHING
 
 
 @final
@@ -90,10 +89,6 @@ CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 _Key: TypeAlias = tuple[Role, bool, str]
 """A sender, whether it sends a request, and the method."""
-_ABSENT: Final = object()
-
-_NO_PARAMS: Final = Problem("/params", "Field required")
-_NO_RESULT_TYPE: Final = Problem("/result/resultType", "This method has no result of this type")
 
 
 class MessageCodec:
@@ -101,7 +96,7 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[Any, str] = _NOTHING
+    _names: Mapping[Any, str] = NOTHING
     """The names on the wire, by spec, of messages with another name here."""
 
     def __init__(
@@ -111,14 +106,14 @@ class MessageCodec:
         requests: Mapping[str, AnyRequest],
         notifications: Mapping[str, NotificationSpec[Any]],
         errors: Mapping[int, ErrorSpec],
-        input_requests: Mapping[str, AnyRequest] | None = None,
+        input_requests: Mapping[str, AnyRequest] = NOTHING,
         rules: Rules = Rules(),  # noqa: B008 (frozen)
     ) -> None:
         self.revision = revision
         self.requests = requests
         self.notifications = notifications
         self.errors = errors
-        self.input_requests = input_requests or {}
+        self.input_requests = input_requests
         self.rules = rules
         # Methods used so far: the models of other methods are never built.
         self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
@@ -148,10 +143,11 @@ class MessageCodec:
             return MethodNotFound(method, id=id)
         spec: Any
         spec, validate = entry
-        raw = params or message.get("params", _ABSENT)
-        if raw is _ABSENT:
+        raw: Any = params or message.get("params")
+        if raw is None and "params" not in message:
             if spec.params_required:
-                return InvalidParams(f"Invalid params of {method}", [_NO_PARAMS], id=id)
+                fault = Problem("/params", "Field required")
+                return InvalidParams(f"Invalid params of {method}", [fault], id=id)
             raw = {}
         try:
             value = validate(raw)
@@ -174,7 +170,7 @@ class MessageCodec:
             answered: Result[Any] = make_tuple(Result, (id, self.result_reader(spec)(result)))
             return answered
         except UnknownResultType:
-            faults = [_NO_RESULT_TYPE]
+            faults = [Problem("/result/resultType", "This method has no result of this type")]
         except (ValidationError, Untranslatable) as error:
             if self.mender is not None:
                 return self.mender(answer, spec)

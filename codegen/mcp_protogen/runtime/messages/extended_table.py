@@ -81,8 +81,7 @@ ValueT = TypeVar("ValueT")
 
 
 def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    merged = {key: spec for specs in more for key, spec in specs.items()}
-    return {**merged, **core}
+    return {key: spec for specs in (*more, core) for key, spec in specs.items()}
 
 
 @cache

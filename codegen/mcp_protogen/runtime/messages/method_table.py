@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
-from ..core.spec import (
-    AnyRequest,
-    CallSpec,
-    EraName,
-    NotificationSpec,
-    Part,
-    R,
-    RequestSpec,
-    Role,
-)
+from ..core.spec import AnyRequest, CallSpec, EraName, NotificationSpec, Part, R, RequestSpec, Role
 from .codec import MessageCodec, Result, spec_for_sender
 from .jsonrpc import Response
 

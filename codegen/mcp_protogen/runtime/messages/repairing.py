@@ -41,9 +41,10 @@ _NUMBER_WORD: Final = re.compile(
 
 # Names of members, and the beginnings and ends of containers.
 _TOKEN: Final = re.compile(_STRING + rb"?+(\s*+:\s*+)?+|[{}\[\]]", re.DOTALL)
-_ID: Final = re.compile(rb"(?:" + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)(?=\s*+[,}])", re.DOTALL)
+_ID_TEXT: Final = _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+"
+_ID: Final = re.compile(rb"(?:" + _ID_TEXT + rb")(?=\s*+[,}])", re.DOTALL)
 _LAST_ID: Final = re.compile(
-    rb'[,{]\s*+"id"\s*+:\s*+(' + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)"
+    rb'[,{]\s*+"id"\s*+:\s*+(' + _ID_TEXT + rb")"
     rb'\s*+(?:,\s*+"jsonrpc"\s*+:\s*+"2\.0"\s*+)?+\}\s*+\Z',
     re.DOTALL,
 )

@@ -1,16 +1,14 @@
 """Capability checks, both ways. Needs of level SHOULD are advice, and never enforced."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object, is_same
-from ..core.models.base import WireModel, declared_member, shape_of
+from ..core.models.base import WireModel, shape_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
-
-TASK: Final = "task"
 
 
 def require(
@@ -18,10 +16,10 @@ def require(
 ) -> None:
     """Raise `MissingCapability` unless `method` meets its `needs`."""
     if (need := unmet(needs, sender, params, declared)) is not None:
-        raise _unmet_error(method, need)
+        raise unmet_error(method, need)
 
 
-def _unmet_error(method: str, need: Requirement) -> MissingCapability:
+def unmet_error(method: str, need: Requirement) -> MissingCapability:
     return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
 
 
@@ -38,21 +36,6 @@ def unmet(
         ):
             return need
     return None
-
-
-def admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
-    """Return `params` without a `task` that the receiver would ignore.
-
-    `needs` are those not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
-    Raise `MissingCapability`.
-    """
-    for need in needs:
-        if need.level != "MUST":
-            if declared_member(params, TASK) is not None:
-                params = params.model_copy(update={TASK: None})
-        elif not need.when or applies(need.when, params):
-            raise _unmet_error(method, need)
-    return params
 
 
 def applies(conditions: Collection[Condition], params: object) -> bool:

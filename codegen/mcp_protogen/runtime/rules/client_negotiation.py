@@ -229,7 +229,7 @@ class Negotiation:
                 return self._ask(DISCOVER, revision)
         return self._common_handshake(supported)
 
-    def _common_handshake(self, supported: Sequence[str]) -> Step:
+    def _common_handshake(self, supported: Sequence[str]) -> Ask | NegotiationError:
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
@@ -276,10 +276,8 @@ class Negotiation:
             if revision in supported and not self._probed_again:
                 self._probed_again = True
                 return self._ask(DISCOVER, revision)
-        for revision in self._offer.handshake:
-            if revision in supported and Ask(INITIALIZE, revision) not in self._tried:
-                return Restart(self._ask(INITIALIZE, revision))
-        return self._no_agreement(supported)
+        step = self._common_handshake(supported)
+        return Restart(step) if isinstance(step, Ask) else step
 
 
 def _is_server_failure(error: HttpError) -> bool:

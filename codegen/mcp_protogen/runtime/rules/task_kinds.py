@@ -79,13 +79,10 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
 
     Tasks of a client stay: it works on them itself.
     """
-    result = {
-        name: capability
-        for name, capability in declared.items()
-        if role == "client" or name != _CORE
-    }
-    extensions = result.pop(EXTENSIONS, None)
-    if is_object(extensions):
+    result = dict(declared)
+    if role == "server":
+        result.pop(_CORE, None)
+    if is_object(extensions := result.pop(EXTENSIONS, None)):
         others = {
             name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
         }
