@@ -38,6 +38,8 @@ _SEVERAL: Final = "several"
 """More than one revision."""
 _EXTENDED: Final = "extensions"
 """Any extension."""
+_REQUESTED: Final = "requested outputs"
+"""A revision whose calls of tools choose outputs."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
@@ -285,7 +287,7 @@ CONTENTS: Final = (
                 *("failures", "functions", "injector", "items", "links", "lookup", "media"),
                 *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
                 *("results", "revision_models", "server", "switching", "task_options", "threads"),
-                *("requested_outputs", "toolkit_runtime", "uri_templates", "visibility"),
+                *("toolkit_runtime", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -300,6 +302,7 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
+    Contents(frozenset({"toolkit", _REQUESTED}), {"toolkit": ("requested_outputs",)}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
@@ -483,11 +486,12 @@ CONTENTS: Final = (
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and whether it has several revisions."""
+    """The parts and extensions of one package, and what its revisions need."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
+    requested_outputs: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -515,6 +519,7 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
+        has |= {_REQUESTED} if self.requested_outputs else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [contents for contents in CONTENTS if contents.when <= has]
 

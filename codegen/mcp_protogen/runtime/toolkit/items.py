@@ -199,10 +199,8 @@ class Tool(Item):
         if output is not None and place:
             members = put(members, place, output)
         self.listed = self.entry(**members)
-        if requested := models.rules.requested_outputs:
-            from .requested_outputs import with_requested
-
-            vars(self)["answer"] = with_requested(self, requested)
+        if models.rules.output_requests is not None:
+            vars(self)["answer"] = models.rules.output_requests().with_requested(self)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 
