@@ -200,7 +200,7 @@ CONTENTS: Final = (
             ),
             "core": (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
-                *("schema_validation", "subscriptions"),
+                "schema_validation",
             ),
             "messages": ("lenient_results",),
             "rules": ("client_negotiation",),
@@ -231,7 +231,10 @@ CONTENTS: Final = (
         modules=("translate.adapters",),
     ),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
-    Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
+    Contents(
+        frozenset({_SEVERAL, "client"}),
+        {"client": ("era_adapter", "listen_stream"), "core": ("subscriptions",)},
+    ),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
