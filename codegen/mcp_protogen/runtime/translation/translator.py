@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from ..core.copies import put
+from ..core.errors import CodeAndData
 from ..core.json import JSONObject, is_array, is_object, is_same, read_json
 from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
 from ..core.value_paths import PathEntry, ValuePath, keys_at
-from ..messages.method_table import CodeAndData
 from ..rules.capabilities import applies
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
