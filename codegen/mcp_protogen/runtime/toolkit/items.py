@@ -14,6 +14,7 @@ from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
+from ..core.options import string_set
 from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result
@@ -73,14 +74,10 @@ class Item(ABC):
         signature = signature_of(marked.function, method=marked.is_method)
         self.signature, filled = split_dependencies(signature)
         self.options, label = marked.mark.options, signature.label
-        tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
-        if isinstance(tags, str):
-            raise TypeError(
-                f"{label}: tags must be a collection, not a single string: write tags={{{tags!r}}}"
-            )
+        self.tags = string_set(self.options.get("tags", ()), f"{label}: tags")
+        self.enabled = self.options.get("enabled", True)
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{label}: enabled must be True, False or a function of the session")
-        self.tags = frozenset(tags)
         self.task: TaskMode | None = None
         if "task" in self.options:
             from .task_options import task_mode

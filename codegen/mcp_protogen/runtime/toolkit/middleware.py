@@ -1,6 +1,6 @@
 """Middleware for any server: timings in the log, a rate limit, cached results."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable
 from logging import INFO, Logger, getLogger
 from math import ceil
 from operator import attrgetter
@@ -11,6 +11,8 @@ from ..core.http_request import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared_member
+from ..core.options import string_set
+from .revision_models import LISTS
 
 _log: Final = getLogger(__name__)
 
@@ -47,19 +49,6 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _check_methods(methods: Collection[str], label: str) -> frozenset[str]:
-    if isinstance(methods, str):
-        # The parts of a string would match as well.
-        raise TypeError(
-            f"{label}: methods must be a collection, not a single string: write {{{methods!r}}}"
-        )
-    return frozenset(methods)
-
-
-def _oldest(entries: Mapping[Hashable, object]) -> Hashable:
-    return next(iter(entries))
-
-
 class RateLimit:
     """Refuses requests beyond `rate` per second, after a `burst` of them.
 
@@ -85,7 +74,7 @@ class RateLimit:
                 f"RateLimit({rate}, {burst}) allows no requests: rate must be positive, burst "
                 "at least 1"
             )
-        self._methods = None if methods is None else _check_methods(methods, "RateLimit")
+        self._methods = None if methods is None else string_set(methods, "RateLimit: methods")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
         """The remaining requests and the time of that count, by key."""
@@ -104,7 +93,7 @@ class RateLimit:
         tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
         self._buckets[key] = max(tokens - 1, 0) if tokens >= 1 else tokens, now
         if len(self._buckets) > _MOST:
-            del self._buckets[_oldest(self._buckets)]
+            del self._buckets[next(iter(self._buckets))]
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
@@ -133,21 +122,13 @@ class ResultCache:
     are not cached; `size` is the number of results.
     """
 
-    METHODS: Final = frozenset(
-        {
-            "prompts/list",
-            "resources/list",
-            "resources/read",
-            "resources/templates/list",
-            "tools/list",
-        }
-    )
+    METHODS: Final = frozenset({*LISTS.values(), "resources/read"})
 
     def __init__(
         self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
     ) -> None:
         self._seconds = seconds
-        self._methods = _check_methods(methods, "ResultCache")
+        self._methods = string_set(methods, "ResultCache: methods")
         self._size = size
         self._kept: dict[Hashable, _Entry] = {}
 
@@ -173,7 +154,7 @@ class ResultCache:
             self._kept.pop(key, None)
             self._kept[key] = entry
             if len(self._kept) > self._size:
-                del self._kept[_oldest(self._kept)]
+                del self._kept[next(iter(self._kept))]
         model = cast(type[WireModel], type(entry.result))
         if "ttl_ms" not in model.__pydantic_fields__:
             return entry.result
