@@ -3,7 +3,7 @@
 A class's items are built once for all instances, and copied for an instance that changes them.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import getattr_static, iscoroutinefunction, isroutine
 from threading import Lock
@@ -33,6 +33,11 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "resources": ("resources", "resource_templates"),
 }
 """The lists of each kind of items, which change together."""
+
+
+def kinds_with(has_items: Callable[[str], bool]) -> list[str]:
+    """Return the kinds of which some list has items."""
+    return [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
 
 
 Lists: TypeAlias = dict[str, dict[str, Any]]

@@ -83,7 +83,11 @@ class Item(ABC):
             from .task_options import task_mode
 
             self.task = task_mode(self.options, label)
-        self.scopes = _scopes(self.options, label)
+        self.scopes = frozenset[str]()
+        if "scopes" in self.options:
+            from ..core.oauth_scopes import checked_scopes
+
+            self.scopes = checked_scopes(self.options["scopes"], label)
         # If arguments have no descriptions, the whole docstring is kept.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
@@ -155,14 +159,6 @@ class Item(ABC):
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
-
-
-def _scopes(options: Mapping[str, Any], label: str) -> frozenset[str]:
-    if "scopes" not in options:
-        return frozenset()
-    from ..core.oauth_scopes import checked_scopes
-
-    return checked_scopes(options["scopes"], label)
 
 
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """Middleware for any server: timings in the log, a rate limit, cached results."""
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from logging import INFO, Logger, getLogger
 from math import ceil
 from operator import attrgetter
@@ -49,6 +49,10 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
+def _oldest(entries: Mapping[Hashable, object]) -> Hashable:
+    return next(iter(entries))
+
+
 class RateLimit:
     """Refuses requests beyond `rate` per second, after a `burst` of them.
 
@@ -93,7 +97,7 @@ class RateLimit:
         tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
         self._buckets[key] = max(tokens - 1, 0) if tokens >= 1 else tokens, now
         if len(self._buckets) > _MOST:
-            del self._buckets[next(iter(self._buckets))]
+            del self._buckets[_oldest(self._buckets)]
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
@@ -154,7 +158,7 @@ class ResultCache:
             self._kept.pop(key, None)
             self._kept[key] = entry
             if len(self._kept) > self._size:
-                del self._kept[next(iter(self._kept))]
+                del self._kept[_oldest(self._kept)]
         model = cast(type[WireModel], type(entry.result))
         if "ttl_ms" not in model.__pydantic_fields__:
             return entry.result

@@ -1,6 +1,6 @@
 """Mounting a server in another one; see `Toolkit.mount`."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Any, cast
 
@@ -9,10 +9,11 @@ from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
+from ..server.listen_streams import Handler
 from ..server.serve import has_lifespan
 from ..translation.revision_view import adapters_of
 from . import lookup
-from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of, kinds_with
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
 from .mounts import Mount, MountedItem, Prefix
@@ -32,7 +33,7 @@ class LocalMount(Mount):
         self.catalogue = catalogue_of(server)
         self._links: dict[OpenConnection, Link] = {}
         self._translating: MethodTable | None = None
-        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
+        self._handlers: dict[str, Mapping[str, Handler]] = {}
 
     def parts(self) -> Iterable[ServerBase[Any]]:
         return cast(Iterable[ServerBase[Any]], self.runtime.parts())
@@ -178,9 +179,7 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> N
             mounted.catalogue.mounted_in += (catalogue,)
     for connection in list(above.connections):
         mounted.add_connection(connection)
-    above.announce_changes(
-        kind for kind, fields in FIELDS.items() if any(map(mounted.has_items, fields))
-    )
+    above.announce_changes(kinds_with(mounted.has_items))
 
 
 def _build_mount(owner: Handlers, prefix: Prefix, server: Any, address: Any) -> Mount:
