@@ -41,7 +41,6 @@ def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, s
         listed: list[Any] = uris if is_array(uris) else []
         yield from (("resources", uri) for uri in listed if isinstance(uri, str))
     elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
+        for member, kind in _RAW_KINDS.get(method, {}).items():
             if isinstance(key := about.get(member), str):
                 yield kind, key
