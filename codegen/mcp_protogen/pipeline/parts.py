@@ -231,10 +231,8 @@ CONTENTS: Final = (
         modules=("translate.adapters",),
     ),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
-    Contents(
-        frozenset({_SEVERAL, "client"}),
-        {"client": ("era_adapter", "listen_stream"), "core": ("subscriptions",)},
-    ),
+    Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
+    Contents(frozenset({_SEVERAL, "client"}), {"core": ("subscriptions",)}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -406,10 +404,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.errors",
-                (
-                    *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
-                    "Unreachable",
-                ),
+                ("AuthorizationError", "InvalidMetadata", "OAuthError", "Unreachable", "UnsafeUrl"),
             ),
         ),
     ),
@@ -426,10 +421,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.client.grants",
-                (
-                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
-                    "WorkloadIdentity",
-                ),
+                ("AuthorizationCode", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity"),
             ),
             ("features.auth.client.user_agent", ("LoopbackReceiver",)),
             ("features.auth.client.oauth", ("OAuth",)),

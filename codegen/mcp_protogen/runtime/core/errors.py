@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 
-CodeAndData: TypeAlias = tuple[int, Any]
 RequestId: TypeAlias = str | int
 Meant: TypeAlias = Literal["answer", "call", "message", "text"]
 """The apparent purpose of an unreadable text: a kind of message, or a line for people."""

@@ -6,9 +6,9 @@ All differences that follow from the era of a revision are fields of `Era`.
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from ..core.errors import CodeAndData, LocalError
+from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
 from ..core.spec import (
@@ -26,6 +26,8 @@ from .jsonrpc import Response
 
 if TYPE_CHECKING:
     from ..core.extensions import ClaimedResult, Extension
+
+CodeAndData: TypeAlias = tuple[int, Any]
 
 EXTENSIONS: Final = "extensions"
 """The capability with the declared extensions, by identifier."""

@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from ..core.errors import METHOD_NOT_FOUND, CodeAndData, LocalError, RequestId, Untranslatable
+from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import AnyRequest, CallSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import EXTENSIONS, MethodTable
+from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated

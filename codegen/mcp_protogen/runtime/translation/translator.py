@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from ..core.copies import put
-from ..core.errors import CodeAndData
 from ..core.json import JSONObject, is_array, is_object, is_same, read_json
 from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
@@ -90,7 +89,9 @@ class Translator:
         rest = self._following.methods()
         return {name: rest[there] for name, there in names.items() if there in rest}
 
-    def error(self, method: str, error: CodeAndData, params: Params, report: Report) -> CodeAndData:
+    def error(
+        self, method: str, error: tuple[int, Any], params: Params, report: Report
+    ) -> tuple[int, Any]:
         """Return the code and data of an error; `params` are those of its request."""
         (code, data), changes = error, self._direction.errors
         for change in (*changes.get((method, code), ()), *changes.get(("", code), ())):
