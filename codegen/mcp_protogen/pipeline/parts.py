@@ -38,6 +38,8 @@ _SEVERAL: Final = "several"
 """More than one revision."""
 _EXTENDED: Final = "extensions"
 """Any extension."""
+_REQUESTED: Final = "requested outputs"
+"""A revision whose calls of tools choose outputs."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
@@ -198,7 +200,7 @@ CONTENTS: Final = (
             ),
             "core": (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
-                *("schema_validation", "subscriptions"),
+                "schema_validation",
             ),
             "messages": ("lenient_results",),
             "rules": ("client_negotiation",),
@@ -230,6 +232,7 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
     Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
+    Contents(frozenset({_SEVERAL, "client"}), {"core": ("subscriptions",)}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -285,7 +288,7 @@ CONTENTS: Final = (
                 *("failures", "functions", "injector", "items", "links", "lookup", "media"),
                 *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
                 *("results", "revision_models", "server", "switching", "task_options", "threads"),
-                *("requested_outputs", "toolkit_runtime", "uri_templates", "visibility"),
+                *("toolkit_runtime", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -300,6 +303,7 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
+    Contents(frozenset({"toolkit", _REQUESTED}), {"toolkit": ("requested_outputs",)}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
@@ -400,10 +404,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.errors",
-                (
-                    *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
-                    "Unreachable",
-                ),
+                ("AuthorizationError", "InvalidMetadata", "OAuthError", "Unreachable", "UnsafeUrl"),
             ),
         ),
     ),
@@ -420,10 +421,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.client.grants",
-                (
-                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
-                    "WorkloadIdentity",
-                ),
+                ("AuthorizationCode", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity"),
             ),
             ("features.auth.client.user_agent", ("LoopbackReceiver",)),
             ("features.auth.client.oauth", ("OAuth",)),
@@ -483,11 +481,12 @@ CONTENTS: Final = (
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and whether it has several revisions."""
+    """The parts and extensions of one package, and what its revisions need."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
+    requested_outputs: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -515,6 +514,7 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
+        has |= {_REQUESTED} if self.requested_outputs else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [contents for contents in CONTENTS if contents.when <= has]
 

@@ -1,6 +1,6 @@
 """Options of a connection and of a single call: limits and timeouts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
@@ -67,6 +67,13 @@ class TaskLimits(Protocol):
     def max_tasks(self) -> int: ...
     @property
     def lease(self) -> float: ...
+
+
+def string_set(strings: Collection[str], name: str) -> frozenset[str]:
+    """Return strings as a set; raise `TypeError` for a single one, whose parts would pass."""
+    if isinstance(strings, str):
+        raise TypeError(f"{name} must be a collection, not a single string: write {{{strings!r}}}")
+    return frozenset(strings)
 
 
 def count_values(value: object, most: int) -> int:

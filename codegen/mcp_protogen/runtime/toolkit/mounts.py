@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
@@ -71,6 +71,10 @@ class Prefix(NamedTuple):
         a, b = f"{self.text}{self.separator}", f"{other.text}{other.separator}"
         both = self.text and other.text
         return bool(both) and (self.text == other.text or a.startswith(b) or b.startswith(a))
+
+
+Entries: TypeAlias = list[tuple["MountedItem", Any]]
+"""Items with their entries in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +173,16 @@ class Mount(ABC):
         """Return its items for a session, as far as known without asking it."""
         return []
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> Entries:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             return await self._list_entries(link, field, outer)
 
-    async def _list_entries(
-        self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[MountedItem, Any]]:
+    async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
         rules, member = outer.table.rules, _MEMBERS.get(field, "name")
         method = outer.table.name_of(LISTS[field])
         spec = outer.table.requests[method]
-        result: list[tuple[MountedItem, Any]] = []
+        result: Entries = []
 
         async def page(cursor: str | None) -> Page[Any]:
             given = {} if cursor is None else {rules.cursor: cursor}

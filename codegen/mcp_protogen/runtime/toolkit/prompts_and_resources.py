@@ -36,7 +36,6 @@ class Texts:
     """Text arguments; JSON for types that text cannot express."""
 
     def __init__(self, label: str, parameters: Sequence[Parameter]) -> None:
-        self.where = label
         self.parameters = {parameter.wire: parameter for parameter in parameters}
         self._adapters = {
             parameter.wire: parameter_adapter(label, parameter) for parameter in parameters
@@ -96,9 +95,9 @@ class WithCompletions(Item):
     completers: Mapping[str, Completer]
 
     def take(self, parameters: Sequence[Parameter]) -> None:
-        self.texts = texts = Texts(self.signature.label, parameters)
-        given = self.options.get("completions")
-        self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
+        label, given = self.signature.label, self.options.get("completions")
+        self.texts = Texts(label, parameters)
+        self.completers = completers(label, self.texts.parameters, given, self._marked.cls)
 
     async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         try:

@@ -27,7 +27,6 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | MountedItem"]:
-    """Yield the items that a request refers to in its raw params."""
     for kind, key in _item_names(CALL_TOOL if method == catalogue.models.call else method, params):
         item = await item_of(catalogue, method, kind, key, session)
         if item is not None:
@@ -42,7 +41,6 @@ def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, s
         listed: list[Any] = uris if is_array(uris) else []
         yield from (("resources", uri) for uri in listed if isinstance(uri, str))
     elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
+        for member, kind in _RAW_KINDS.get(method, {}).items():
             if isinstance(key := about.get(member), str):
                 yield kind, key

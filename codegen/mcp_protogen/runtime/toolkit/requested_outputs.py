@@ -13,9 +13,10 @@ from ..core.value_paths import PathEntry, ValuePath, find, keys_at
 from ..server.context import failed_result
 
 
-def with_requested(tool: Any, requested: ValuePath) -> Callable[..., Awaitable[Any]]:
+def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
     """Return the tool's `answer` with the outputs that a call requests, or else with content."""
-    models, answer, path = tool.models, tool.answer, requested[:-1]
+    models, answer = tool.models, tool.answer
+    requested: ValuePath = models.rules.requested_outputs
     usual = [dict(step.constants) for step in requested[-1:] if isinstance(step, PathEntry)]
     variants = find(tool.listed.to_wire(), (models.rules.content_variant or ())[:-1])
     content: ValuePath = models.places.content or ()
@@ -26,11 +27,11 @@ def with_requested(tool: Any, requested: ValuePath) -> Callable[..., Awaitable[A
             # Translation leaves out what an older client does not know.
             return await answer(server, session, *given)
         wire = given[-1].to_wire()
-        wanted = member_at(wire, path) or usual
+        wanted = member_at(wire, requested[:-1]) or usual
         for number, entry in enumerate(wanted):
             known = any(True for _ in keys_at(variants, PathEntry(entry)))
             if not known or entry in wanted[:number]:
-                pointer = f"/params{pointer_along(wire, path)}/{number}"
+                pointer = f"/params{pointer_along(wire, requested[:-1])}/{number}"
                 wrong = "Requested twice" if known else f"{tool.key} has no such output"
                 raise InvalidParams("Invalid outputs", [(pointer, wrong)])
         result = await answer(server, session, *given)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from ..core.json import JSONObject
 from ..core.models.base import member_at
@@ -12,13 +12,10 @@ from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
-from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, kinds_with, register
 from .decorators import MarkedFunction, marks_of, new_mark
 from .items import COMPLETE
 from .threads import Threads
-
-if TYPE_CHECKING:
-    from .visibility import Switches
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
@@ -144,17 +141,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         visibility = self.catalogue.visibility
-        own: Switches | tuple[()] = ()
-        if visibility is not None:
-            own = visibility.sessions.get(connection, ())
-        return (
-            *(("", text, is_tag, on) for text, is_tag, on in own),
-            *(
-                switch
-                for mount in self.catalogue.mounts
-                for switch in mount.switches_of(connection)
-            ),
-        )
+        sessions = {} if visibility is None else visibility.sessions
+        found = [("", *switch) for switch in sessions.get(connection, ())]
+        for mount in self.catalogue.mounts:
+            found += mount.switches_of(connection)
+        return tuple(found)
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own = [switch[1:] for switch in switched if not switch[0]]
@@ -200,11 +191,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def unused_methods(self) -> frozenset[str]:
         catalogue = self.catalogue
+        used = kinds_with(catalogue.has_items)
         idle = [
             f"{kind}/"
-            for kind, fields in FIELDS.items()
-            if not any(map(catalogue.has_items, fields))
-            and _change_method(kind) not in self.owner.SENDS
+            for kind in FIELDS
+            if kind not in used and _change_method(kind) not in self.owner.SENDS
         ]
         if not catalogue.has_completions():
             idle.append(COMPLETE)
@@ -232,23 +223,16 @@ class ToolkitRuntime(ServerRuntime):
             return found
         from .lookup import subscribe
 
-        return {
-            **found,
-            **{
-                method: partial(subscribe, self.catalogue, method, found.get(method))
-                for method in SUBSCRIPTIONS
-            },
-        }
+        changed = dict(found)
+        for method in SUBSCRIPTIONS:
+            changed[method] = partial(subscribe, self.catalogue, method, found.get(method))
+        return changed
 
     def sends(self) -> frozenset[str]:
-        has_items = self.catalogue.has_items
-        kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
-        table = self.owner.TABLE
-        methods = {
-            _LOG,
-            *map(_change_method, kinds),
-            *([_UPDATED] if "resources" in kinds else ()),
-        }
+        kinds, table = kinds_with(self.catalogue.has_items), self.owner.TABLE
+        methods = {_LOG, *map(_change_method, kinds)}
+        if "resources" in kinds:
+            methods.add(_UPDATED)
         # Some revisions may lack such a notification.
         return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 

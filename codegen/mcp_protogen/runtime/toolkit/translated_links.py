@@ -1,6 +1,6 @@
 """A mounted server of another revision than the server above."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
@@ -14,6 +14,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase, package_of
 from ..server.context import OpenConnection, RequestContext
+from ..server.listen_streams import Handler
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
@@ -127,13 +128,7 @@ class TranslatedLink(Link):
 
     connection: TranslatedConnection
 
-    async def run(
-        self,
-        handler: Callable[..., Awaitable[Any]],
-        method: str,
-        context: MountedContext,
-        params: Any,
-    ) -> Any:
+    async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
         assert isinstance(context, TranslatedContext)
         own, table = context.table, self.connection.table
         strategy, spec = self.connection.strategies.get(method), own.requests[method]

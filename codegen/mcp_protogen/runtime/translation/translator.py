@@ -19,7 +19,6 @@ from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
 from ..core.value_paths import PathEntry, ValuePath, keys_at
-from ..messages.method_table import CodeAndData
 from ..rules.capabilities import applies
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
@@ -90,7 +89,9 @@ class Translator:
         rest = self._following.methods()
         return {name: rest[there] for name, there in names.items() if there in rest}
 
-    def error(self, method: str, error: CodeAndData, params: Params, report: Report) -> CodeAndData:
+    def error(
+        self, method: str, error: tuple[int, Any], params: Params, report: Report
+    ) -> tuple[int, Any]:
         """Return the code and data of an error; `params` are those of its request."""
         (code, data), changes = error, self._direction.errors
         for change in (*changes.get((method, code), ()), *changes.get(("", code), ())):
