@@ -36,7 +36,7 @@ class KnownTools:
         runtime = self._client.__mcp_runtime__
         if runtime.tool_list_changes != self._changes:
             self.checks, self._changes = RecentNames(), runtime.tool_list_changes
-        spec = self._client.TABLE.requests[self._client.TABLE.name_of(CALL_TOOL)]
+        spec = self._client.TABLE.spec_of(CALL_TOOL)
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_time())
         is_new = name not in self.checks

@@ -67,7 +67,7 @@ class _Calls:
         if how == "get_prompt":
             return cast(T, await client.get_prompt(name, wire, **self._options))
         table = client.TABLE
-        spec = table.requests[table.name_of(CALL_TOOL)]
+        spec = table.spec_of(CALL_TOOL)
         params = spec.params(name=name, arguments=wire)
         if returns is not None:
             params = request_data(spec, params, table.rules.requested_outputs)

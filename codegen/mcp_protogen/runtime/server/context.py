@@ -195,7 +195,7 @@ class Reports:
             threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = context.table.notifications[context.table.name_of(_MESSAGE)]
+        spec = context.table.spec_of(_MESSAGE)
         try:
             await context.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
