@@ -13,11 +13,19 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, fit_answer
+from ..core.forms import fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest
+from ..core.spec import (
+    ACKNOWLEDGED,
+    ELICIT,
+    LISTEN,
+    LOG,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    AnyRequest,
+)
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -25,9 +33,8 @@ from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
-from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from .listen_stream import ListenStream
 
-_LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
 
 # Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
@@ -138,7 +145,7 @@ class ToHandshake(ClientConnection):
         handler = self.handlers.get(method)
         if handler is None:
             return None
-        if not self.hears_all and notification.spec.known_as == _LOG:
+        if not self.hears_all and notification.spec.known_as == LOG:
             level = self._lowest_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
@@ -169,7 +176,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        if self._table.name_of(_LOG) in self.handlers:
+        if self._table.name_of(LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.follow_lists(self.handlers)
 

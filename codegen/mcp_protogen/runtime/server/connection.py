@@ -27,7 +27,7 @@ from ..core.middleware import (
     through,
 )
 from ..core.options import Options
-from ..core.spec import Role
+from ..core.spec import LISTEN, SUBSCRIBE, UNSUBSCRIBE, Role
 from ..core.tasks import Tasks
 from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -445,15 +445,13 @@ class _BuiltIn:
 _BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
     "logging/setLevel": _BuiltIn(keep=_keep_level),
     "ping": _BuiltIn(),
-    "resources/subscribe": _BuiltIn(
+    SUBSCRIBE: _BuiltIn(
         check=lambda connection, request: connection.listeners.check(request.params.uri),
         keep=lambda connection, request: connection.listeners.subscribe(request.params.uri),
     ),
-    "resources/unsubscribe": _BuiltIn(
+    UNSUBSCRIBE: _BuiltIn(
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    "subscriptions/listen": _BuiltIn(
-        lambda connection, request: connection.streams.serve(request), _check_stream
-    ),
+    LISTEN: _BuiltIn(lambda connection, request: connection.streams.serve(request), _check_stream),
 }

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.spec import ACKNOWLEDGED, LISTEN
 from ..core.tasks import Signal
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
@@ -23,8 +24,6 @@ from .recordings import Entry, Redaction, TrafficRecording, read_recording
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 """These are answered whatever the client declares."""
 
-_LISTEN: Final = "subscriptions/listen"
-_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _CANCELLED: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
 
@@ -140,12 +139,10 @@ class _Reader:
         A message on a listen stream, which stays open, belongs to the client's latest request.
         """
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
-        if method == _ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
+        if method == ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
         under_way = [
-            open_exchange
-            for open_exchange in self._open.values()
-            if open_exchange.method != _LISTEN
+            open_exchange for open_exchange in self._open.values() if open_exchange.method != LISTEN
         ]
         for exchange in under_way:
             if token is not None and exchange.token == token:
@@ -270,7 +267,7 @@ class Playback:
         given = self._given[key]
         self._given[key] += 1
         exchange = exchanges[min(given, len(exchanges) - 1)]
-        if method == _LISTEN:
+        if method == LISTEN:
             self._streams[exchange.connection, _id_key(exchange.id)] = id
         return self._play_steps(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
 
