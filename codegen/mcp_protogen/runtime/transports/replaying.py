@@ -8,6 +8,7 @@ sent again, in the order of the recording, without its pauses.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count
+from json import dumps
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
@@ -32,7 +33,7 @@ _OF_PROTOCOL: Final = "io.modelcontextprotocol/"
 
 _MOST_DIFFERENCES: Final = 3
 
-_Key: TypeAlias = tuple[str, bytes]
+_Key: TypeAlias = tuple[str, str]
 
 
 def replaying(recording: str | PathLike[str]) -> Opener:
@@ -89,10 +90,9 @@ class Script:
     def key(self, method: str, params: JSONObject) -> _Key:
         """Return a key that is equal for requests with the same answer."""
         if method in _OPENING:
-            return method, b""
-        return method, json_text(
-            _sort_members(self.redaction(_comparable_params(params), "/params"))
-        )
+            return method, ""
+        wanted = self.redaction(_comparable_params(params), "/params")
+        return method, dumps(wanted, sort_keys=True)
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
@@ -169,12 +169,6 @@ def _comparable_params(params: JSONObject) -> JSONObject:
     }
     others = {name: value for name, value in params.items() if name != "_meta"}
     return {**others, "_meta": own} if own else others
-
-
-def _sort_members(value: Any) -> Any:
-    if is_object(value):
-        return {name: _sort_members(value[name]) for name in sorted(value)}
-    return [_sort_members(item) for item in value] if is_array(value) else value
 
 
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
@@ -255,10 +249,9 @@ class Playback:
             return [] if play is None else self._play_steps(play)
         if method == _CANCELLED:
             cancelled = _id_key(params.get("requestId"))
-            waiting = self._waiting.items()
-            self._waiting = {
-                key: pending for key, pending in waiting if _id_key(pending.id) != cancelled
-            }
+            for question, play in list(self._waiting.items()):
+                if _id_key(play.id) == cancelled:
+                    del self._waiting[question]
             return []
         key = self._script.key(method, params)
         exchanges = self._script.exchanges.get(key)
