@@ -118,7 +118,6 @@ class CheckedResults:
     ) -> R:
         client = cast(ClientBase, super())
         tools = find_known_tools(self)
-        rules = client.TABLE.rules
         if spec.known_as != CALL_TOOL:
             result = await client.request(spec, params, **options)
             if spec.known_as == LIST_TOOLS:
@@ -131,7 +130,7 @@ class CheckedResults:
                 tools.checks.learn(name, None, None)
             options = {**options, **call.remaining_options(_time())}
         if tools.checks.get(name):
-            params = request_data(spec, params, rules.requested_outputs)
+            params = request_data(spec, params, client.TABLE.rules.requested_outputs)
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
             await tools.check_result(name, result, None if is_new else call)
