@@ -12,14 +12,13 @@ from json import dumps
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
-from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.spec import ACKNOWLEDGED, LISTEN
-from ..core.tasks import Signal
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
-from ..transports.base import Opener, Transport
+from .base import Opener, Transport
+from .memory import Pipe
 from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
@@ -300,23 +299,12 @@ class Playback:
 class _ReplayTransport:
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
-        self._said = playback.begin()
-        self._changed = Signal()
-        self._closed = False
+        self._said = Pipe("server", None, playback.begin())
+        self.receive = self._said.receive
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        if self._closed:
-            raise Disconnected("the connection was closed")
         for message in messages:
-            self._said += self._playback.take(message)
-        self._changed.notify_all()
-
-    async def receive(self) -> Sequence[bytes]:
-        while not self._said and not self._closed:
-            await self._changed.wait()
-        messages, self._said = self._said, []
-        return messages
+            await self._said.send(self._playback.take(message))
 
     async def close(self) -> None:
-        self._closed = True
-        self._changed.notify_all()
+        self._said.close()
