@@ -214,8 +214,9 @@ def _background() -> Generator[_Background, None, None]:
 
 def _refuse_in_loop() -> None:
     if is_running():
-        advice = "use the class whose methods are coroutines"
-        raise LocalError(f"this thread runs an event loop: {advice}")
+        raise LocalError(
+            "this thread runs an event loop: use the class whose methods are coroutines"
+        )
 
 
 def _as_wire(value: Any) -> Any:
