@@ -13,20 +13,22 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import fit_answer
+from ..core.forms import ELICIT, fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import (
+from ..core.spec import AnyRequest
+from ..core.subscriptions import (
     ACKNOWLEDGED,
-    ELICIT,
+    LEVELS,
     LISTEN,
     LOG,
     SUBSCRIBE,
     UNSUBSCRIBE,
-    AnyRequest,
+    Filter,
+    is_change,
+    passes,
 )
-from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..rules.lifecycle import check

@@ -18,8 +18,8 @@ from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS, McpError, ProtocolErro
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
-from ..core.spec import ACKNOWLEDGED, SUBSCRIBE, AnyRequest
-from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..core.spec import AnyRequest
+from ..core.subscriptions import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIBE, Filter
 from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..rpc.endpoint import Endpoint

@@ -20,14 +20,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 A = TypeVar("A")
 
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 CALL_TOOL: Final = "tools/call"
-ELICIT: Final = "elicitation/create"
-LISTEN: Final = "subscriptions/listen"
 LIST_TOOLS: Final = "tools/list"
-LOG: Final = "notifications/message"
-SUBSCRIBE: Final = "resources/subscribe"
-UNSUBSCRIBE: Final = "resources/unsubscribe"
 """First names of methods, which later revisions may call otherwise: see `known_as`."""
 
 

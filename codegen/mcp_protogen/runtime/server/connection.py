@@ -27,7 +27,6 @@ from ..core.middleware import (
     through,
 )
 from ..core.options import Options
-from ..core.spec import LISTEN, SUBSCRIBE, UNSUBSCRIBE
 from ..core.tasks import Tasks
 from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -445,13 +444,15 @@ class _BuiltIn:
 _BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
     "logging/setLevel": _BuiltIn(keep=_keep_level),
     "ping": _BuiltIn(),
-    SUBSCRIBE: _BuiltIn(
+    "resources/subscribe": _BuiltIn(
         check=lambda connection, request: connection.listeners.check(request.params.uri),
         keep=lambda connection, request: connection.listeners.subscribe(request.params.uri),
     ),
-    UNSUBSCRIBE: _BuiltIn(
+    "resources/unsubscribe": _BuiltIn(
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    LISTEN: _BuiltIn(lambda connection, request: connection.streams.serve(request), _check_stream),
+    "subscriptions/listen": _BuiltIn(
+        lambda connection, request: connection.streams.serve(request), _check_stream
+    ),
 }

@@ -35,7 +35,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
-from ..core.spec import ELICIT, LOG, AnyRequest, NotificationSpec, P, R, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
+_ELICIT: Final = "elicitation/create"
 
 
 class _Runtime(Protocol):
@@ -185,7 +186,7 @@ class Reports:
         await context.notify(context.table.notifications[PROGRESS], params)
 
     async def log(self, level: "Level", data: Any, logger: str | None) -> None:
-        from ..core.subscriptions import passes
+        from ..core.subscriptions import LOG, passes
 
         context = self._context
         threshold: object = context.connection.level
@@ -390,7 +391,7 @@ class RequestContext:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
         answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if spec.known_as != ELICIT or not isinstance(answer, plain):
+        if spec.known_as != _ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 

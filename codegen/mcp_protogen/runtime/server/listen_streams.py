@@ -7,8 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
-from ..core.spec import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE
-from ..core.subscriptions import Filter, Listeners
+from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, Listeners
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
 from .context import OpenConnection, RequestContext

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
-from ..core.spec import ACKNOWLEDGED, LISTEN
+from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
 from .base import Opener, Transport

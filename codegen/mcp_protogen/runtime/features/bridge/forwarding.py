@@ -31,8 +31,8 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
-from ...core.spec import LISTEN, LOG, AnyRequest, NotificationSpec, RequestSpec, Role
-from ...core.subscriptions import LIST_CHANGES
+from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
 from ...messages.codec import Notification, Request, SpecT, TypedCall
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result

@@ -21,18 +21,15 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import (
+from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
+from ...core.subscriptions import (
     ACKNOWLEDGED,
-    CALL_TOOL,
-    LIST_TOOLS,
     LISTEN,
     LOG,
     SUBSCRIBE,
     UNSUBSCRIBE,
-    AnyRequest,
-    NotificationSpec,
+    is_change,
 )
-from ...core.subscriptions import is_change
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
