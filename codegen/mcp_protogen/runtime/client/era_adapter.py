@@ -143,16 +143,14 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
-        handler = self.handlers.get(method)
-        if handler is None:
-            return None
         if not self.hears_all and notification.spec.known_as == LOG:
             level = self._lowest_level()
-            wanted = level is not None and passes(params.level, level)
-            return handler(params) if wanted else None
-        if self.hears_all or not is_change(method):
-            return handler(params)
+            if level is None or not passes(params.level, level):
+                return None
+        handler = self.handlers.get(method)
+        if handler is None or self.hears_all or not is_change(method):
+            return super().on_notification(notification)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
         return self._notify(handler, params, streams)
