@@ -10,7 +10,7 @@ from itertools import count
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -100,8 +100,7 @@ class Connector(Generic[Newest]):
 
     def newest(self) -> RevisionModule[Any]:
         *_, newest = self.package.REVISIONS
-        module: RevisionModule[Any] = newest.load()
-        return module
+        return cast(RevisionModule[Any], newest.load())
 
     def connection_through(
         self,
@@ -128,8 +127,7 @@ class Connector(Generic[Newest]):
         return open_client(views, open, options, negotiated)
 
     def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        opener: Opener = getattr(self.package, name)(*arguments, **options)
-        return opener
+        return cast(Opener, getattr(self.package, name)(*arguments, **options))
 
 
 @asynccontextmanager

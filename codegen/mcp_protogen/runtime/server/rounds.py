@@ -256,7 +256,7 @@ class Rounds:
             self.answers |= {key: answer.to_wire() for key, answer in inputs.given.items()}
 
     async def answer_to(self, question: JSONObject) -> JSONObject:
-        """Return the client's answer to a question; end the round if there is none yet."""
+        """Return the client's answer to a question; end the round without one."""
         key = self.keys.key(question)
         if key in self.answers:
             return self.answers[key]
