@@ -36,6 +36,7 @@ from .messages.jsonrpc import Call, Malformed, Parsed, Response
 from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
+from .rules.capabilities import Declared
 from .rules.lifecycle import MAY_PASS, State
 
 CANCELLED: Final = "notifications/cancelled"
@@ -151,7 +152,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
 
     __slots__ = ("client", "open_needs", "server")
 
-    def __init__(self, objects: Mapping[Role, Mapping[str, Any]]) -> None:
+    def __init__(self, objects: Declared) -> None:
         self.client: Mapping[str, Any] | bytes | None = objects.get("client")
         self.server: Mapping[str, Any] | bytes | None = objects.get("server")
         self.open_needs: dict[AnyRequest, tuple[Requirement, ...]] = {}
@@ -197,7 +198,7 @@ class Connection:
         self,
         table: MethodTable,
         role: Role,
-        declared: Mapping[Role, Mapping[str, Any]],
+        declared: Declared,
         *,
         state: State = State.OPEN,
     ) -> None:
@@ -247,7 +248,7 @@ class Connection:
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
-            self._check(spec, params)
+            self._check(spec, params, self.declared)
             self.table.admit(spec, self.role)
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
@@ -278,17 +279,14 @@ class Connection:
         `about` is the request of the peer to which it belongs; that may declare more capabilities.
         """
         self.table.admit(spec, self.role)
-        self._check(spec, params, None if about is None else self._capabilities_for(about))
+        self._check(spec, params, self.declared if about is None else self._capabilities_for(about))
         self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
     def _check(
-        self,
-        spec: RequestSpec[P, Any, Any] | NotificationSpec[P],
-        params: P | None,
-        declared: Mapping[Role, Mapping[str, Any]] | None = None,
+        self, spec: AnyRequest | NotificationSpec[Any], params: object, declared: Declared
     ) -> None:
-        lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
+        lifecycle.check(spec, self.role, params, declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             state = f"the connection is in state {self.state.name}"
             raise LocalError(f"{spec.method} cannot be sent yet: {state}")
@@ -372,7 +370,7 @@ class Connection:
                 answer, lacking = type(result).__name__, f"does not declare {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
-    def _capabilities_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+    def _capabilities_for(self, request: Request[Any]) -> Declared:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").

@@ -36,7 +36,7 @@ class KnownTools:
         runtime = self._client.__mcp_runtime__
         if runtime.tool_list_changes != self._changes:
             self.checks, self._changes = RecentNames(), runtime.tool_list_changes
-        spec = self._client.TABLE.requests[self._client.TABLE.name_of(CALL_TOOL)]
+        spec = self._client.TABLE.spec_of(CALL_TOOL)
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_time())
         is_new = name not in self.checks
@@ -118,7 +118,6 @@ class CheckedResults:
     ) -> R:
         client = cast(ClientBase, super())
         tools = find_known_tools(self)
-        rules = client.TABLE.rules
         if spec.known_as != CALL_TOOL:
             result = await client.request(spec, params, **options)
             if spec.known_as == LIST_TOOLS:
@@ -131,7 +130,7 @@ class CheckedResults:
                 tools.checks.learn(name, None, None)
             options = {**options, **call.remaining_options(_time())}
         if tools.checks.get(name):
-            params = request_data(spec, params, rules.requested_outputs)
+            params = request_data(spec, params, client.TABLE.rules.requested_outputs)
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
             await tools.check_result(name, result, None if is_new else call)

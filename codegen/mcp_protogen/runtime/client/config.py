@@ -150,7 +150,7 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
         for server, client in self._clients.items():
             prefix = server + self._separator
             if name.startswith(prefix):
-                spec = client.TABLE.requests[client.TABLE.name_of(CALL_TOOL)]
+                spec = client.TABLE.spec_of(CALL_TOOL)
                 members = {} if arguments is None else {"arguments": dict(arguments)}
                 params = spec.params(name=name.removeprefix(prefix), **members)
                 result: ResultT = await client.request(spec, params, **options)

@@ -10,7 +10,7 @@ from itertools import count
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -100,8 +100,7 @@ class Connector(Generic[Newest]):
 
     def newest(self) -> RevisionModule[Any]:
         *_, newest = self.package.REVISIONS
-        module: RevisionModule[Any] = newest.load()
-        return module
+        return cast(RevisionModule[Any], newest.load())
 
     def connection_through(
         self,
@@ -128,8 +127,7 @@ class Connector(Generic[Newest]):
         return open_client(views, open, options, negotiated)
 
     def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        opener: Opener = getattr(self.package, name)(*arguments, **options)
-        return opener
+        return cast(Opener, getattr(self.package, name)(*arguments, **options))
 
 
 @asynccontextmanager
@@ -293,14 +291,10 @@ class Negotiator:
             return explain_error(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Paused):
             if received.id == id:
-                self._set_paused(received.paused)
+                now = asyncio.get_running_loop().time()
+                self._limit.reschedule(None if received.paused else now + self._within)
             return None
-        messages = messages_in(received, self._log)
-        if self.repairs is not None and isinstance(received, bytes):
-            from ..messages.lenient_results import mend_messages
-
-            messages = mend_messages(messages, received, self.repairs)
-        for message in messages:
+        for message in messages_in(received, self._log, self.repairs):
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             if (outcome := self._outcome(message, id)) is not None:
@@ -353,10 +347,6 @@ class Negotiator:
             self._unanswered = max(self._unanswered - 1, 0)
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
-
-    def _set_paused(self, paused: bool) -> None:
-        now = asyncio.get_running_loop().time()
-        self._limit.reschedule(None if paused else now + self._within)
 
 
 def _loss_report(options: Options) -> "LossReport | None":

@@ -18,16 +18,25 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import LEVELS, Filter, is_change, passes
+from ..core.subscriptions import (
+    ACKNOWLEDGED,
+    LEVELS,
+    LISTEN,
+    LOG,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    Filter,
+    is_change,
+    passes,
+)
 from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
-from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from .listen_stream import ListenStream
 
-_LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
 
 # Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
@@ -134,16 +143,14 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
-        handler = self.handlers.get(method)
-        if handler is None:
-            return None
-        if not self.hears_all and notification.spec.known_as == _LOG:
+        if not self.hears_all and notification.spec.known_as == LOG:
             level = self._lowest_level()
-            wanted = level is not None and passes(params.level, level)
-            return handler(params) if wanted else None
-        if self.hears_all or not is_change(method):
-            return handler(params)
+            if level is None or not passes(params.level, level):
+                return None
+        handler = self.handlers.get(method)
+        if handler is None or self.hears_all or not is_change(method):
+            return super().on_notification(notification)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
         return self._notify(handler, params, streams)
@@ -169,7 +176,7 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        if self._table.name_of(_LOG) in self.handlers:
+        if self._table.name_of(LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.follow_lists(self.handlers)
 

@@ -19,7 +19,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..core.subscriptions import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIBE, Filter
 from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..rpc.endpoint import Endpoint
@@ -30,11 +30,6 @@ _log: Final = getLogger(__name__)
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _LASTING: Final = 10.0
-
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-LISTEN: Final = "subscriptions/listen"
-SUBSCRIBE: Final = "resources/subscribe"
-UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class ListenStream:

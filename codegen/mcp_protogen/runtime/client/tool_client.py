@@ -67,7 +67,7 @@ class _Calls:
         if how == "get_prompt":
             return cast(T, await client.get_prompt(name, wire, **self._options))
         table = client.TABLE
-        spec = table.requests[table.name_of(CALL_TOOL)]
+        spec = table.spec_of(CALL_TOOL)
         params = spec.params(name=name, arguments=wire)
         if returns is not None:
             params = request_data(spec, params, table.rules.requested_outputs)
@@ -214,8 +214,9 @@ def _background() -> Generator[_Background, None, None]:
 
 def _refuse_in_loop() -> None:
     if is_running():
-        advice = "use the class whose methods are coroutines"
-        raise LocalError(f"this thread runs an event loop: {advice}")
+        raise LocalError(
+            "this thread runs an event loop: use the class whose methods are coroutines"
+        )
 
 
 def _as_wire(value: Any) -> Any:

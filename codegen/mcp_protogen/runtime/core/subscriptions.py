@@ -21,7 +21,12 @@ Level: TypeAlias = Literal[
 LEVELS: Final[tuple[str, ...]] = get_args(Level)
 """The log levels, from least to most severe."""
 
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+LISTEN: Final = "subscriptions/listen"
+LOG: Final = "notifications/message"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 # Member of a filter → its notification, and the capability that the server needs.
 _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {

@@ -102,9 +102,9 @@ class ServerRuntime(HandlerSet):
         """Log once that a notification is not sent because it is not declared."""
         if method not in self._warned:
             self._warned.add(method)
-            cls = type(self.owner).__name__
+            name = type(self.owner).__name__
             advice = f'write SENDS = frozenset({{"{method}"}}) in the class'
-            _log.warning("%s does not declare %s, so it is not sent: %s", cls, method, advice)
+            _log.warning("%s does not declare %s, so it is not sent: %s", name, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Notify interested clients of a change; a relay may do so later."""

@@ -27,7 +27,6 @@ from ..core.middleware import (
     through,
 )
 from ..core.options import Options
-from ..core.spec import Role
 from ..core.tasks import Tasks
 from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -36,7 +35,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules.capabilities import unmet
+from ..rules.capabilities import Declared, unmet
 from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
@@ -73,7 +72,7 @@ class BoundServer:
         self.changes: Final = runtime.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
         self.class_id = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
+        self.declared: Declared = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
 

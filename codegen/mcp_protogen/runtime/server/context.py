@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
 _ELICIT: Final = "elicitation/create"
-_MESSAGE: Final = "notifications/message"
 
 
 class _Runtime(Protocol):
@@ -187,7 +186,7 @@ class Reports:
         await context.notify(context.table.notifications[PROGRESS], params)
 
     async def log(self, level: "Level", data: Any, logger: str | None) -> None:
-        from ..core.subscriptions import passes
+        from ..core.subscriptions import LOG, passes
 
         context = self._context
         threshold: object = context.connection.level
@@ -195,7 +194,7 @@ class Reports:
             threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = context.table.notifications[context.table.name_of(_MESSAGE)]
+        spec = context.table.spec_of(LOG)
         try:
             await context.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
@@ -343,9 +342,9 @@ class RequestContext:
 
     def peer_capabilities(self) -> Mapping[str, Any]:
         declared = self._wire_capabilities()
-        # A connection stores it in the server's revision.
-        remembers = self.spoken.era.remembers_client
-        return declared if remembers else self.spoken.inward("ClientCapabilities", dict(declared))
+        if self.spoken.era.remembers_client:
+            return declared  # stored in the server's revision
+        return self.spoken.inward("ClientCapabilities", dict(declared))
 
     def _wire_capabilities(self) -> Mapping[str, Any]:
         if self.spoken.era.remembers_client:
@@ -408,7 +407,6 @@ class RequestContext:
         return await self.request(spec, params, options)
 
     def wire_name(self, method: str) -> str:
-        """Return the name of one of the server's methods on the wire."""
         return self.spoken.wire_name(method)
 
     def own_questions(self) -> Mapping[str, AnyRequest]:
@@ -421,7 +419,6 @@ class RequestContext:
     async def request_unchecked(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> R:
-        """Ask the client without checking the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
             middleware, via = self.connection.middleware, self.beside
@@ -436,19 +433,14 @@ class RequestContext:
                     del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, meta, via)
 
-            result: R = await send_through(middleware, send, spec, params, self.method_call)
-            return result
+            return cast(R, await send_through(middleware, send, spec, params, self.method_call))
         if spec.method == "ping":
-            alive: R = spec.results[0]()
-            return alive
+            return cast(R, spec.results[0]())
         check(spec, "server", params, {"client": self.peer_capabilities(), "server": {}})
         rounds = self.questions.rounds
         if rounds is None:
-            reason = (
-                f"{spoken.revision} has no server requests, and no open request can carry "
-                "this question"
-            )
-            raise Untranslatable("", reason, code=METHOD_NOT_FOUND)
+            reason = "no server requests, and no open request can carry this question"
+            raise Untranslatable("", f"{spoken.revision} has {reason}", code=METHOD_NOT_FOUND)
         answer = await rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
 

@@ -33,8 +33,12 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
-    text = dumps(lasting, sort_keys=True, separators=(",", ":"))
-    return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
+    return to_json([method, digest(lasting), principal_id, server])
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    text = dumps(value, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
 
 
 # A client may return on another connection, but to the same process.

@@ -123,12 +123,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     ]
 
 
-def in_words(error: BaseException, request: Request[Any]) -> WireModel:
+def in_words(error: BaseException, request: Request[Any]) -> Any:
     """Return a result that lists URLs to visit first; raise any other error."""
     urls = _urls_first(error)
     if not urls or request.spec.known_as != CALL_TOOL:
         raise error
     text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
-    result: type[WireModel] = request.spec.results[0]
-    failed: WireModel = failed_result(result, text)
-    return failed
+    return failed_result(request.spec.results[0], text)

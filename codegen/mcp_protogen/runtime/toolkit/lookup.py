@@ -152,6 +152,6 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
         table = RevisionViews({native: owner}, package.REVISIONS)[revision].table
         page: Any = spec.results[0]
         result = page(**{spec.items: schemas}).to_wire()
-        listed = table.wire.requests[table.wire.name_of(spec.known_as)].items
+        listed = table.wire.spec_of(spec.known_as).items
         schemas = table.carry_out(spec.method, "result", result)[listed]
     return schemas

@@ -55,7 +55,8 @@ class RevisionModels:
         return self._table.requests[method].results
 
     def list(self, field: str) -> AnyRequest:
-        return self._table.requests[self._table.name_of(LISTS[field])]
+        spec: AnyRequest = self._table.spec_of(LISTS[field])
+        return spec
 
     def entry(self, field: str) -> type[Any]:
         spec = self.list(field)

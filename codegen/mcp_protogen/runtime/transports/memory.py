@@ -17,11 +17,13 @@ Tap: TypeAlias = Callable[[Role, bytes], object]
 _CAPACITY: Final = 1000
 
 
-class _Pipe:
-    def __init__(self, sender: Role, tap: Tap | None) -> None:
+class Pipe:
+    """One direction of such a connection."""
+
+    def __init__(self, sender: Role, tap: Tap | None, first: Sequence[bytes] = ()) -> None:
         self._sender: Role = sender
         self._tap = tap
-        self._messages: list[bytes] = []
+        self._messages = [*first]
         self._closed = False
         self._room, self._came = Signal(), Signal()
         self._take: Callable[[Received], bool] | None = None
@@ -69,7 +71,7 @@ class _Pipe:
 
 
 class MemoryTransport:
-    def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
+    def __init__(self, incoming: Pipe, outgoing: Pipe) -> None:
         self._pipes = incoming, outgoing
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
@@ -87,5 +89,5 @@ class MemoryTransport:
 
 
 def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
-    to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
+    to_server, to_client = Pipe("client", tap), Pipe("server", tap)
     return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)

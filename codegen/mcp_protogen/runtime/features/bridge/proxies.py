@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any, Final, Protocol, TypeAlias
 
 from ...client.base import Caller, ClientConnection, ClientRuntime, asks
-from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
@@ -22,7 +22,14 @@ from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
 from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
-from ...core.subscriptions import is_change
+from ...core.subscriptions import (
+    ACKNOWLEDGED,
+    LISTEN,
+    LOG,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    is_change,
+)
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
@@ -35,7 +42,7 @@ from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .forwarded_request import ForwardedRequest, result_of
-from .forwarding import LOCAL_METHODS, LOG, EveryMethod, Forwarding, error_for
+from .forwarding import LOCAL_METHODS, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 

@@ -59,7 +59,7 @@ async def follow(
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
-    spec, told = table.notifications[table.name_of(methods.CHANGED)], None
+    spec, told = table.spec_of(methods.CHANGED), None
     with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)

@@ -88,7 +88,7 @@ class PlainClients(Layer):
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         table = self.server.owner.TABLE
-        return table.read_result(table.requests[table.name_of(method)], members)
+        return table.read_result(table.spec_of(method), members)
 
 
 def _needs_tasks(error: McpError) -> bool:

@@ -135,8 +135,7 @@ class TaskCaller:
         return support in ("optional", "required")
 
     async def _find_support(self, name: str) -> str | None:
-        table = self._runtime.owner.TABLE
-        spec = table.requests[table.name_of(LIST_TOOLS)]
+        spec = self._runtime.owner.TABLE.spec_of(LIST_TOOLS)
         async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
@@ -189,7 +188,7 @@ class TaskCalls(ClientBase):
         tool that cannot be one. In the extension the server decides both; an immediate answer
         gives a handle with its result. Raise the errors of `request`.
         """
-        spec = self.TABLE.requests[self.TABLE.name_of(CALL_TOOL)]
+        spec = self.TABLE.spec_of(CALL_TOOL)
         given = {} if arguments is None else {"arguments": dict(arguments)}
         params = spec.params(name=name, **given)
         return await _caller(self).start(spec, params, ttl, options)

@@ -76,19 +76,18 @@ class TaskWire:
 
     @property
     def spec(self) -> AnyRequest:
-        table = self.client.TABLE
-        return table.requests[table.name_of(CALL_TOOL)]
+        spec: AnyRequest = self.client.TABLE.spec_of(CALL_TOOL)
+        return spec
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
-        wire = self.table.wire
-        spec = wire.requests.get(wire.name_of(method))
+        spec = self.table.wire.spec_of(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         return await self.client.request_once(spec, spec.params(**members), **options)
 
     def read(self, result: Any) -> Any:
         """Return a tool result, checked like an immediate one."""
-        found = self.table.read_result(self.table.requests[self.table.name_of(CALL_TOOL)], result)
+        found = self.table.read_result(self.table.spec_of(CALL_TOOL), result)
         if not isinstance(found, self.spec.results[0]):
             raise InvalidAnswer(
                 "the task's result is not a tool result", [("/result/result", "no result")]

@@ -101,8 +101,7 @@ async def result(session: SessionBase, params: WireModel) -> Any:
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
-    wire = context.spoken.wire
-    kind: type[WireModel] = wire.requests[wire.name_of(method)].results[0]
+    kind: type[WireModel] = context.spoken.wire.spec_of(method).results[0]
     return kind.from_wire(answer)
 
 

@@ -26,8 +26,7 @@ async def follow(
     connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
-    wire = endpoint.connection.table.wire
-    spec = wire.notifications[wire.name_of(CHANGED)]
+    spec = endpoint.connection.table.wire.spec_of(CHANGED)
     with suppress(UnknownTask):  # It has expired.
         while True:
             # Its class depends on its status.
@@ -97,8 +96,7 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
-    spec = wire.requests[wire.name_of(method)]
-    return wire.read_result(spec, {"resultType": "complete", **details})
+    return wire.read_result(wire.spec_of(method), {"resultType": "complete", **details})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
