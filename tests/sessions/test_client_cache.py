@@ -1,7 +1,6 @@
 """The cache of a client: results are not requested again while they are fresh."""
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -16,8 +15,7 @@ from support.tables import case
 
 m = mcp.models
 MINUTE = 60_000
-FAKE: Any = SimpleNamespace(owner=mcp.Client(), connection=SimpleNamespace(mark=None))
-"""What a cache takes of a client."""
+RULES = mcp.Client.TABLE.rules
 
 
 class Library(mcp.Server):
@@ -124,7 +122,7 @@ async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
             rest = size - len(reading(uri).to_json()) - len(read_result(uri, "").to_json())
             return read_result(uri, "x" * rest)
 
-        await cache.request(FAKE, send, spec, reading(uri), {})
+        await cache.request(None, RULES, send, spec, reading(uri), {})
 
     uris = [f"a://{number}" for number in range(8)]
     for uri in uris * 2:
@@ -210,9 +208,9 @@ async def test_a_changed_list_is_found_by_the_capability_of_its_method() -> None
         "made-up", requests={"tools/all": spec}, notifications=notifications, errors={}
     )
     for change, number in (("prompts", 1), ("tools", 2)):
-        await cache.request(FAKE, send, spec, None, {})
+        await cache.request(None, RULES, send, spec, None, {})
         cache.remove_stale(table, f"notifications/{change}/list_changed", None)
-        await cache.request(FAKE, send, spec, None, {})
+        await cache.request(None, RULES, send, spec, None, {})
         assert len(asked) == number
 
 

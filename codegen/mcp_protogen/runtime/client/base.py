@@ -313,7 +313,9 @@ class ClientRuntime(HandlerSet):
         return self._find(self._request, spec, params, options)
 
     def _find(self, send: SendRequest, *call: Any) -> Awaitable[Any]:
-        return send(*call) if self.cache is None else self.cache.request(self, send, *call)
+        if self.cache is None:
+            return send(*call)
+        return self.cache.request(self.connection.mark, self.owner.TABLE.rules, send, *call)
 
     def note_notification(self, method: str, params: Any) -> None:
         self.tool_list_changes += method == _TOOLS_CHANGED

@@ -2,17 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared_member
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, CallSpec
+from ..core.spec import AnyRequest, CallSpec, Rules
 from ..messages.codec import MessageCodec
-
-if TYPE_CHECKING:
-    from .base import ClientRuntime
 
 # Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
@@ -52,7 +49,8 @@ class Cache:
 
     async def request(
         self,
-        runtime: "ClientRuntime",
+        mark: object,
+        rules: Rules,
         send: Callable[..., Awaitable[Any]],
         spec: AnyRequest,
         params: Any,
@@ -64,12 +62,11 @@ class Cache:
         wire: JSONObject = {} if params is None else params.to_wire()
         if _ANSWERS & wire.keys():
             return await send(spec, params, options)
-        rules = runtime.owner.TABLE.rules
         if rules.varying:
             meta = wire.get("_meta", {})
             wire["_meta"] = {key: meta.get(key) for key in rules.varying}
         public = _Key(spec.method, result, json_text(wire), wire.get("uri"), None)
-        private = public._replace(owner=runtime.connection.mark)
+        private = public._replace(owner=mark)
         for key in (public, private):
             entry = self._kept.get(key)
             if entry is not None and monotonic() < entry.until:
