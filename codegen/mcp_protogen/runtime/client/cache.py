@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
@@ -10,9 +10,6 @@ from ..core.models.base import declared_member
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest, CallSpec
 from ..messages.codec import MessageCodec
-
-if TYPE_CHECKING:
-    from .base import ClientRuntime
 
 # Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
@@ -52,7 +49,7 @@ class Cache:
 
     async def request(
         self,
-        runtime: "ClientRuntime",
+        runtime: Any,
         send: Callable[..., Awaitable[Any]],
         spec: AnyRequest,
         params: Any,
