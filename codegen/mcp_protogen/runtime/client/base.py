@@ -102,7 +102,12 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
-        for message in messages_in(received, endpoint.log, self.repairs):
+        messages = messages_in(received, endpoint.log)
+        if self.repairs is not None and isinstance(received, bytes):
+            from ..messages.lenient_results import mend_messages
+
+            messages = mend_messages(messages, received, self.repairs)
+        for message in messages:
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)

@@ -291,10 +291,14 @@ class Negotiator:
             return explain_error(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Paused):
             if received.id == id:
-                now = asyncio.get_running_loop().time()
-                self._limit.reschedule(None if received.paused else now + self._within)
+                self._set_paused(received.paused)
             return None
-        for message in messages_in(received, self._log, self.repairs):
+        messages = messages_in(received, self._log)
+        if self.repairs is not None and isinstance(received, bytes):
+            from ..messages.lenient_results import mend_messages
+
+            messages = mend_messages(messages, received, self.repairs)
+        for message in messages:
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             if (outcome := self._outcome(message, id)) is not None:
@@ -347,6 +351,10 @@ class Negotiator:
             self._unanswered = max(self._unanswered - 1, 0)
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
+
+    def _set_paused(self, paused: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        self._limit.reschedule(None if paused else now + self._within)
 
 
 def _loss_report(options: Options) -> "LossReport | None":

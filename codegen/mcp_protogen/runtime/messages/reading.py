@@ -16,7 +16,6 @@ from ..core.throttle import Throttle
 from .jsonrpc import Malformed, Parsed, id_of, message_of, parse
 
 if TYPE_CHECKING:
-    from ..core.losses import LossReport
     from .repairing import Repair
 
 
@@ -68,20 +67,10 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
     return (Batch(value) if type(value) is ARRAY else message_of(value),)
 
 
-def messages_in(
-    received: object, log: Throttle, losses: "LossReport | None" = None
-) -> Sequence[Parsed | Batch]:
-    """Return the messages in received input; an error of the transport becomes `Malformed`.
-
-    With `losses`, null members that must be absent are left out, and reported there.
-    """
+def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
+    """Return the messages in received input; an error of the transport becomes `Malformed`."""
     if isinstance(received, bytes):
-        messages = read_messages(received, log)
-        if losses is None:
-            return messages
-        from .lenient_results import mend_messages
-
-        return mend_messages(messages, received, losses)
+        return read_messages(received, log)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
 
 
