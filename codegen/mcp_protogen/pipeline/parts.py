@@ -130,6 +130,8 @@ _LOSSES: Final = (
 # A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
+_ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
+
 CONTENTS: Final = (
     Contents(
         frozenset(),
@@ -148,13 +150,10 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "extensions", "forms", "http_request"),
-                *("json_pointers", "losses", "middleware", "models", "options", "pagination"),
+                *("json_pointers", "losses", "middleware", "options", "pagination"),
                 "tasks",
             ),
-            "messages": (
-                *("envelope", "extended_table", "lenient_params", "method_table", "reading"),
-                "repairing",
-            ),
+            "messages": ("envelope", "lenient_params", "method_table", "reading", "repairing"),
             "rpc": ("batches", "endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
@@ -216,6 +215,7 @@ CONTENTS: Final = (
         ("client",),
     ),
     Contents(frozenset({_EXTENDED}), {"core": ("extensions",)}),
+    Contents(frozenset({_EXTENDED, _ROLES}), _ADDED),
     Contents(
         frozenset({_SEVERAL}),
         {
@@ -227,7 +227,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL, _ROLES}),
-        {"translation": ("table", "translated_view")},
+        {"translation": ("table", "translated_view"), **_ADDED},
         modules=("translate.adapters",),
     ),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
@@ -311,6 +311,7 @@ CONTENTS: Final = (
         {
             "client": ("listen_stream",),
             "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
+            **_ADDED,
             "rules": ("task_kinds", "task_methods"),
         },
         modules=("bridge",),
