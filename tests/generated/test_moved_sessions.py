@@ -40,6 +40,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     sys.path.remove(str(folder))
 
 
+def items_of(revision: str) -> str:
+    return "items" if revision == NEXT else "tools"
+
+
 def make_server(package: Any, revision: str) -> Any:
     """Return a server with one tool, which has results with a text and a structured value."""
     module = package.load(revision)
@@ -60,7 +64,8 @@ def make_server(package: Any, revision: str) -> Any:
             tool["outputVariants"] = {"s": {"kind": "structured", "schema": OBJECTS}}
         elif revision >= MIDDLE:
             tool["outputSchema"] = OBJECTS
-        return m.ListToolsResult.from_wire({"tools": [tool], "resultType": "complete", **cached})
+        page = {items_of(revision): [tool], "resultType": "complete", **cached}
+        return m.ListToolsResult.from_wire(page)
 
     handlers = {"on_call_tool": on_call_tool, "on_list_tools": on_list_tools}
     made: Any = type("Echo", (module.Server,), handlers)()
@@ -102,7 +107,7 @@ def test_moved_results_reach_both_sides_under_both_names(
     async def talk() -> tuple[Json, Json]:
         client = package.load(wire).Client()
         async with connect(package, client, make_server(package, own)) as connected:
-            (tool,) = (await connected.list_tools()).tools
+            (tool,) = getattr(await connected.list_tools(), items_of(wire))
             return (await connected.call_tool("x")).to_wire(), tool.to_wire()
 
     result, tool = asyncio.run(talk())

@@ -4,7 +4,7 @@ They are checked before any work, so that the answer can be a challenge that nam
 calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope Errors").
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from logging import getLogger
 
 from ...core.errors import RequestId
@@ -25,7 +25,8 @@ class ScopeCheck:
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
-        self._by_method = {} if authentication is None else authentication.needed_by
+        needed = None if authentication is None else authentication.needed_by
+        self._by_method: Mapping[str, frozenset[str]] = needed or {}
         self._has_methods = bool(self._by_method)
         self._log = Throttle(getLogger(__name__))
 
