@@ -100,7 +100,7 @@ class RedisListener:
             await calls.connection.close()
         calls.connection.reopen()
         # Keeps an idle connection open and to the same server; the outcome does not matter.
-        calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
+        calls.run(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
