@@ -1,11 +1,12 @@
 """The stores of sessions and of event streams."""
 
 from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from ....storage.engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
 from . import statements
-from .database import Row, is_text
+from .calls import Calls
+from .database import is_text
 
 MAX_LIFETIME: Final = 1e9
 """The longest lifetime or lease, in seconds."""
@@ -16,15 +17,9 @@ _ATTEMPTS: Final = 10
 _CHANGING: Final = "other workers keep changing the stream, or its lifetime is too short"
 
 
-class Call(Protocol):
-    """Runs a statement; see `Calls.run`."""
-
-    async def __call__(self, statement: str, **values: object) -> list[Row]: ...
-
-
 class PostgresSessions:
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, calls: Calls) -> None:
+        self._call = calls.run
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
         rows = await self._call(statements.OPEN, key=key, worker=worker)
@@ -62,8 +57,8 @@ class PostgresSessions:
 
 
 class PostgresEvents:
-    def __init__(self, call: Call, max_events: int) -> None:
-        self._call = call
+    def __init__(self, calls: Calls, max_events: int) -> None:
+        self._call = calls.run
         self._max_events = max_events
 
     async def append(

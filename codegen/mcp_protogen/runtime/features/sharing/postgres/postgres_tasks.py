@@ -5,15 +5,16 @@ from typing import Final
 
 from ....storage.engine import StoredTask
 from . import statements
-from .postgres_stores import MAX_LIFETIME, Call
+from .calls import Calls
+from .postgres_stores import MAX_LIFETIME
 
 # Far in the future, but valid in a database.
 _MAX_TIME: Final = 1e12
 
 
 class PostgresTasks:
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, calls: Calls) -> None:
+        self._call = calls.run
 
     async def create(
         self,
