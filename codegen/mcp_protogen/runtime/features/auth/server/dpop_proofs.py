@@ -13,7 +13,7 @@ from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
 from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, check_installed, public_key, read_header
 from ..urls import origin, split_url
-from .claims import numeric_date
+from .claims import numeric_date, refuse
 from .replays import Replays
 
 _TYPE: Final = "dpop+jwt"
@@ -98,7 +98,7 @@ class DPoPProofs:
             key = public_key(jwk)
             # The signature comes last: a client's key can make it costly to check.
             if key.thumbprint != thumbprint:
-                raise TokenRefused("invalid_token", "The token is bound to another key")
+                refuse("The token is bound to another key")
             return key.verify(proofs[0], self.algorithms).claims
         except (InvalidJwt, InvalidKey):
             _refuse("The proof is malformed, or not signed with its key")
@@ -158,7 +158,7 @@ def _bound_to(claims: Mapping[str, Any]) -> str:
     confirmation = claims.get("cnf")
     thumbprint = confirmation.get("jkt") if is_object(confirmation) else None
     if not isinstance(thumbprint, str):
-        raise TokenRefused("invalid_token", "The token is not bound to a key")
+        refuse("The token is not bound to a key")
     return thumbprint
 
 
