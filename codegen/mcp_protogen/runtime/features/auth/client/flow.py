@@ -158,10 +158,8 @@ def refresh(
     if auth.tokens is None:
         raise AuthorizationError("There are no tokens to refresh")
     request = _token_request(settings, auth, refusal)
-    if auth.tokens.refresh_token is not None:
+    if auth.tokens.refresh_token is not None or isinstance(settings.grant, AuthorizationCode):
         tokens = yield from refresh_tokens(request, auth.tokens)
-    elif isinstance(settings.grant, AuthorizationCode):
-        raise AuthorizationError("There is no refresh token")
     else:
         tokens = yield from settings.grant.tokens(request)
     return replace(auth, tokens=_check_bound(settings, tokens))
