@@ -185,12 +185,7 @@ def _discover(
     if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
         # Tokens belong to their issuer. A client names its own issuer.
         auth = Authorization(url=auth.url, client=auth.client, step_ups=auth.step_ups)
-    return replace(
-        auth,
-        resource=None if resource is None else resource.resource,
-        resource_metadata=resource,
-        server=server,
-    )
+    return replace(auth, resource_metadata=resource, server=server)
 
 
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
