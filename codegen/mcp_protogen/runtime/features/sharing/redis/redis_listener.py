@@ -77,7 +77,7 @@ class RedisListener:
 
     async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
-        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_MESSAGES
+        limits = milliseconds(self._lease.seconds), BOX_LIFETIME, MOST_MESSAGES
         arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
         reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
         had, *newest = map(int, reply)
