@@ -6,10 +6,10 @@ from typing import Final
 from ....storage.engine import StoredTask
 from . import statements
 from .calls import Calls
-from .postgres_stores import MAX_LIFETIME
 
 # Far in the future, but valid in a database.
 _MAX_TIME: Final = 1e12
+_MAX_LEASE: Final = 1e9
 
 
 class PostgresTasks:
@@ -62,5 +62,5 @@ class PostgresTasks:
 def _times(ends_at: float | None, lease: float | None) -> dict[str, float | None]:
     return {
         "ends_at": None if ends_at is None else min(ends_at, _MAX_TIME),
-        "lease": None if lease is None else min(lease, MAX_LIFETIME),
+        "lease": None if lease is None else min(lease, _MAX_LEASE),
     }
