@@ -84,7 +84,7 @@ class Calls:
             if connection is None or not is_open(connection):
                 connection = await self._connect(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
-        except (ValueError, self._database.errors.DataError) as error:
+        except (ValueError, self._database.psycopg.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
         except asyncio.CancelledError:
             _set_error(call.rows, EngineUnavailable(_CLOSED))
