@@ -43,16 +43,13 @@ class DPoP:
         else:
             key = PrivateKey(private_key, algorithm)
         self._key: Final = key
+        self.algorithm: Final = key.algorithm
         self._clock: Final = clock
         self._new_id: Final = new_id
         self._nonces: Final = OrderedDict[object, str]()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(algorithm={self.algorithm!r})"
-
-    @property
-    def algorithm(self) -> str:
-        return self._key.algorithm
 
     @property
     def thumbprint(self) -> str:

@@ -105,7 +105,7 @@ class WebRedirect:
     ) -> None:
         """Wait `timeout` seconds for a user; raise `ValueError` for an unsafe redirect URI."""
         check_redirect_uri(redirect_uri)
-        self._redirect_uri = redirect_uri
+        self.redirect_uri: Final = redirect_uri
         self._show = show
         self._timeout = timeout
         self._waiting: dict[str, asyncio.Future[AuthorizationResponse]] = {}
@@ -113,10 +113,6 @@ class WebRedirect:
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
         yield self
-
-    @property
-    def redirect_uri(self) -> str:
-        return self._redirect_uri
 
     async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
         check_page(request.url)
