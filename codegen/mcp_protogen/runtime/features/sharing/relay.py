@@ -171,10 +171,8 @@ class ChangeRelay:
             runtimes = [] if runtime is None else [runtime]
         else:
             matches = [part for part in self._parts() if part.identity()["name"] == change.server]
-            revision = change.revision
-            runtimes = [
-                part for part in matches if part.owner.TABLE.revision == revision
-            ] or matches
+            exact = [part for part in matches if part.owner.TABLE.revision == change.revision]
+            runtimes = exact or matches
         return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:

@@ -9,7 +9,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from ....core.http_request import Principal
 from ....http.server.authentication import TokenRefused, Verify
-from .claims import LONGEST_LEEWAY, unverified_part
+from .claims import LONGEST_LEEWAY, refuse, unverified_part
 
 V = TypeVar("V")
 
@@ -105,7 +105,7 @@ class TokenCache:
         try:
             principal = await verify(token)
             if principal is None:
-                raise TokenRefused("invalid_token", "The token is not valid")
+                refuse("The token is not valid")
         except TokenRefused as refusal:
             self._refuse(key, refusal)
             raise
@@ -144,7 +144,7 @@ class TokenCache:
 
     def _check_revoked(self, token: str, now: float) -> None:
         if len(self._revoked) and self._revoked.get(_signed_digest(token), now):
-            raise TokenRefused("invalid_token", "The token was revoked")
+            refuse("The token was revoked")
 
 
 def _digest(token: str) -> bytes:

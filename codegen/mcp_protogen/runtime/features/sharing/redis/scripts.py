@@ -8,8 +8,8 @@ MOST_MESSAGES: Final = 10_000
 """The most entries of a box and of the bus; slower readers miss some."""
 MOST_AT_ONCE: Final = 200
 """The most entries per read."""
-BOX_LIFETIME: Final = 3600.0
-"""The least seconds that boxes and the bus stay without a renewed lease."""
+BOX_LIFETIME: Final = 3_600_000
+"""The least milliseconds that boxes and the bus stay without a renewed lease."""
 
 
 class RedisScript(NamedTuple):
