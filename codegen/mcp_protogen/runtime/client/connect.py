@@ -372,7 +372,7 @@ def _build_connection(
     sink: MessageSink,
     options: Options,
 ) -> ClientConnection:
-    table, client = view.table, view.handlers.__mcp_runtime__
+    table = view.table
     if problems := options.of_server.problems("", {"result": adopted.result}):
         raise InvalidAnswer(problems[0].message, problems)
     result = table.read_result(table.requests[table.era.opened_by], adopted.result)
@@ -399,7 +399,7 @@ def _build_connection(
     adapted: ClientConnection = connection_class(
         view, connection, sink, options, adopted.negotiated, result
     )
-    client.adopt(adapted)
+    view.handlers.__mcp_runtime__.adopt(adapted)
     return adapted
 
 

@@ -9,9 +9,8 @@ from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
 from ..core.errors import LocalError
-from ..core.json import is_array, is_object
-from ..core.models.base import WireModel
 from ..core.options import USUAL, CallOptions, Options
+from ..core.sendable import as_python
 from ..core.spec import CALL_TOOL
 from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
@@ -60,7 +59,7 @@ class _Calls:
     ) -> T:
         arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
-        wire = {argument: _as_wire(value) for argument, value in arguments.items()}
+        wire: dict[str, Any] = as_python(arguments, by_alias=True, exclude_unset=True)
         client: Any = self.client
         if how == "read_resource":
             return cast(T, await client.read_resource(expanded_uri(name, wire), **self._options))
@@ -217,11 +216,3 @@ def _refuse_in_loop() -> None:
         raise LocalError(
             "this thread runs an event loop: use the class whose methods are coroutines"
         )
-
-
-def _as_wire(value: Any) -> Any:
-    if isinstance(value, WireModel):
-        return value.to_wire()
-    if is_object(value):
-        return {name: _as_wire(member) for name, member in value.items()}
-    return [_as_wire(item) for item in value] if is_array(value) else value

@@ -121,8 +121,7 @@ class Telemetry:
                 outcome = error
                 raise
             finally:
-                failed = self._failure(call, outcome)
-                self._note(call, span, failed, outcome)
+                failed = self._note(call, span, outcome)
                 few = {**_metric_values(values, failed), **failed, **extra}
                 self._durations[call.is_sent].record(monotonic() - start, few)
 
@@ -166,25 +165,23 @@ class Telemetry:
         ambient = trace.get_current_span(around).get_span_context()
         return context, [trace.Link(ambient)] if ambient.is_valid else []
 
-    def _failure(self, call: MethodCall, outcome: Any) -> dict[str, str]:
-        failed = failure(outcome)
-        if failed is None:
-            return {}
-        if isinstance(outcome, CHOSEN):
-            return {ERROR_TYPE: failed, STATUS_CODE: failed}
-        if isinstance(outcome, Exception) and call.is_request and not call.is_sent:
-            return {ERROR_TYPE: failed, STATUS_CODE: str(INTERNAL_ERROR)}
-        return {ERROR_TYPE: failed}
-
-    def _note(self, call: MethodCall, span: Any, failed: dict[str, str], outcome: Any) -> None:
+    def _note(self, call: MethodCall, span: Any, outcome: Any) -> dict[str, str]:
+        """Complete a span with its outcome; return the attributes of a failure."""
         if call.sent_ids:
             # Known only now. One message may have become several requests.
             span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))
-        if failed:
+        failed, message = failure(outcome), None
+        if failed is None:
+            return {}
+        attributes = {ERROR_TYPE: failed}
+        if isinstance(outcome, CHOSEN):
             # Texts of other exceptions may be secret.
-            message = outcome.message if isinstance(outcome, CHOSEN) else None
-            span.set_status(self._trace.StatusCode.ERROR, message)
-            span.set_attributes(failed)
+            attributes[STATUS_CODE], message = failed, outcome.message
+        elif isinstance(outcome, Exception) and call.is_request and not call.is_sent:
+            attributes[STATUS_CODE] = str(INTERNAL_ERROR)
+        span.set_status(self._trace.StatusCode.ERROR, message)
+        span.set_attributes(attributes)
+        return attributes
 
 
 def _network(network: Network | None) -> dict[str, str | int]:

@@ -79,11 +79,6 @@ def message_of(body: bytes) -> Message:
     return Message(body, "request", call.method, call.params, call.id, revision)
 
 
-def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
-    value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-    return message_of(json_text(value))
-
-
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
     if is_array(value):
         return next((message for message in value if answered_id(message) == id), None)

@@ -21,7 +21,7 @@ from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import DISCOVER, INITIALIZE, Message, answer_in, request_of
+from .outgoing import DISCOVER, INITIALIZE, Message, answer_in, message_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 
@@ -288,7 +288,8 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
     # Other requests have integer ids.
-    message = request_of(f"transport-{next(state.own_requests)}", method, params)
+    id = f"transport-{next(state.own_requests)}"
+    message = message_of(jsonrpc.write_call(id, json_text(method), json_text(params)))
     answers: list[Response] = []
 
     def deliver(received: Received) -> None:

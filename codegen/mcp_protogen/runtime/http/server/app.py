@@ -208,8 +208,8 @@ class HttpApp:
         await _respond_to_probe(exchange, 200, "ok")
 
     async def _ready(self, exchange: HttpExchange) -> None:
-        running = self._running
-        if running is None or running.loop is not get_running_loop():
+        running = self._running_here
+        if running is None:
             # Start now: a load balancer may send no request before.
             status = "starting" if self._has_to_begin and not await self._has_begun() else "ready"
         elif running.state.closing:
@@ -242,13 +242,16 @@ class HttpApp:
                 self._running = None
             await running.held.aclose()
 
+    @property
+    def _running_here(self) -> "Running | None":
+        running = self._running
+        return None if running is None or running.loop is not get_running_loop() else running
+
     async def _begin(self) -> None:
         """Enter the servers' lifespans in this event loop; raise `LifespanError`."""
-        running = self._running
-        if running is not None and running.loop is get_running_loop():
-            return
-        # Other requests may wait for it, too.
-        await shield(self._beginning_task())
+        if self._running_here is None:
+            # Other requests may wait for it, too.
+            await shield(self._beginning_task())
 
     def _beginning_task(self) -> Task[None]:
         task = self._beginning
@@ -293,10 +296,8 @@ class HttpApp:
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
-        running = self._running
-        while running is None or running.loop is not get_running_loop():
+        while (running := self._running_here) is None:
             await self._begin_first()
-            running = self._running
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)

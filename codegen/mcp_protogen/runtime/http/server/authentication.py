@@ -134,14 +134,13 @@ class Authentication:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        needed = {
-            method: checked_scopes(some, f"{name}, {method}")
-            for method, some in self.method_scopes.items()
+        needed_by = {
+            method: needed
+            for method, scopes in self.method_scopes.items()
+            if (needed := checked_scopes(scopes, f"{name}, {method}"))
         }
         object.__setattr__(self, "needed", checked_scopes(self.scopes, name))
-        object.__setattr__(
-            self, "needed_by", {method: some for method, some in needed.items() if some}
-        )
+        object.__setattr__(self, "needed_by", needed_by)
         proofs, resource = self.proofs, self.resource
         bearer = () if self.require_proofs else (BEARER,)
         object.__setattr__(self, "schemes", bearer if proofs is None else (*bearer, DPOP))

@@ -7,6 +7,7 @@ for a time. Lists may differ by principal and by client capabilities.
 from asyncio import Lock, get_running_loop
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from logging import ERROR, WARNING, getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -97,16 +98,9 @@ class ToolHeaders:
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[HeaderParam, ...]] = {}
-        rules = connection.server.TABLE.rules
-
-        async def page(cursor: str | None) -> Page[Any]:
-            result = await _page(connection, cursor, call)
-            tools = result.get("tools")
-            return Page(tools if is_array(tools) else [], result.get(rules.next_cursor))
-
         most = connection.endpoint.options.max_pages
         try:
-            async for tool in items(page, lambda: most):
+            async for tool in items(partial(_page, connection, call), lambda: most):
                 if is_object(tool) and (params := _params_of(tool)):
                     tools[str(tool.get("name"))] = params
         except Exception as error:
@@ -138,14 +132,16 @@ def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
         return ()
 
 
-async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> Mapping[str, Any]:
+async def _page(connection: ServerConnection, call: Job, cursor: str | None) -> Page[Any]:
     table = connection.server.TABLE
     method = table.name_of(LIST_TOOLS)
     handler = connection.handlers.get(method)
     if handler is None:
-        return {}
+        return Page([], None)
     context = RequestContext(connection, None, call.reply, call.request.meta)
     given = {} if cursor is None else {table.rules.cursor: cursor}
     params = table.requests[method].params(**given)
-    page: WireModel = await handler(context.session(), params)
-    return page.to_wire()
+    result: WireModel = await handler(context.session(), params)
+    wire = result.to_wire()
+    tools = wire.get("tools")
+    return Page(tools if is_array(tools) else [], wire.get(table.rules.next_cursor))

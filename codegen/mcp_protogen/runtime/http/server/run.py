@@ -176,9 +176,7 @@ def _load_app(name: str, options: AppOptions) -> HttpApp:
 
 
 def _is_server(value: object) -> bool:
-    return isinstance(value, ServerBase) or (
-        isinstance(value, type) and issubclass(value, ServerBase)
-    )
+    return issubclass(value if isinstance(value, type) else type(value), ServerBase)
 
 
 def _check_number(workers: int) -> None:

@@ -102,10 +102,9 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     known: set[str] = set()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
-        tables = [revision.load().methods.TABLE for revision in package_of(cls).REVISIONS]
-        for table in (cls.REQUESTS, cls.NOTIFICATIONS):
-            known.update(table)
-        for table in tables:
+        known |= cls.REQUESTS.keys() | cls.NOTIFICATIONS.keys()
+        for revision in package_of(cls).REVISIONS:
+            table = revision.load().methods.TABLE
             known |= table.requests.keys() | table.notifications.keys()
     if unknown := sorted(set(methods) - known):
         raise ValueError(f"method_scopes: no revision has a method {unknown[0]!r}")

@@ -82,11 +82,10 @@ class StatelessHttp:
             data = endpoint.connection.reject(event.id, event.error)
             return response.answer(data or b"", event.error)
         job = Job(event, response)
-        check = None
         if self._state.scopes.asks(connection):
-            check = self._check_scopes(connection, call, job, response)
-        elif event.spec.known_as == CALL_TOOL and response.facts.marks_arguments:
-            check = self._state.tool_headers.check(connection, job, response.exchange)
+            check: Work | None = self._check_scopes(connection, call, job, response)
+        else:
+            check = self._check_arguments(connection, job, response)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     async def _check_scopes(
@@ -94,10 +93,15 @@ class StatelessHttp:
     ) -> None:
         """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
+        if (check := self._check_arguments(connection, job, response)) is not None:
+            await check
+
+    def _check_arguments(
+        self, connection: ServerConnection, job: Job, response: HttpResponse
+    ) -> Work | None:
         if job.request.spec.known_as == CALL_TOOL and response.facts.marks_arguments:
-            check = self._state.tool_headers.check(connection, job, response.exchange)
-            if check is not None:
-                await check
+            return self._state.tool_headers.check(connection, job, response.exchange)
+        return None
 
     def _check_call(self, exchange: HttpExchange, call: Call) -> tuple[ServerConnection, HttpFacts]:
         method, version, offer = call.method, exchange.version, self._state.offer
@@ -122,7 +126,12 @@ class StatelessHttp:
         opened = self._connections.get(version)
         if opened is None:
             server_negotiation.check_offered(version, self._state.offer, call.id)
-            opened = self._connections[version] = self._new_connection(version)
+            # One for all requests of a revision, since it keeps no state.
+            connection = self._new_connection(version)
+            shared = connection.endpoint.connection
+            shared.shared = True
+            self._state.connections[connection] = None
+            opened = self._connections[version] = connection, facts_of(shared.table.wire)
         connection, facts = opened
         if not connection.answers(call.method):
             for field in facts.common:
@@ -160,24 +169,16 @@ class StatelessHttp:
 
         2026-07-28, basic/transports/streamable-http, "Sending Messages".
         """
-        bound_server = self._shared.bound_server(revision)
-        extensions = bound_server.server.TABLE.extensions
+        extensions = self._shared.bound_server(revision).server.TABLE.extensions
         if any(call.method in extension.notifications for extension in extensions):
             # Its own connection, for its own principal.
-            connection = ServerConnection(
-                bound_server, bound_server.connection(), self._shared, NullSink()
-            )
-            connection.endpoint.principal = exchange.principal
-            connection.endpoint.receive(call)
+            endpoint = self._new_connection(revision).endpoint
+            endpoint.principal = exchange.principal
+            endpoint.receive(call)
 
-    def _new_connection(self, revision: str) -> tuple[ServerConnection, HttpFacts]:
-        """Return the connection for all requests of a revision, which keeps no state."""
+    def _new_connection(self, revision: str) -> ServerConnection:
         bound_server = self._shared.bound_server(revision)
-        connection = bound_server.connection()
-        connection.shared = True
-        server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())
-        self._state.connections[server_connection] = None
-        return server_connection, facts_of(connection.table.wire)
+        return ServerConnection(bound_server, bound_server.connection(), self._shared, NullSink())
 
     def _mismatch(self, reason: str, call: Call) -> HttpRefusal:
         facts, offer = self._facts_of(call.meta.get(PROTOCOL_VERSION)), self._state.offer
