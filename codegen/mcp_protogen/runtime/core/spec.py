@@ -182,8 +182,9 @@ class Rules(NamedTuple):
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
     `content_variant`; calls name variants at `requested_outputs`, by `output_requests`. Params of
-    lists have `cursor`, pages `next_cursor`. Results depend on the keys `varying` of `_meta`. All
-    requests have `headers`, all answers `answer_headers`, and errors `error_headers`, with values.
+    lists have `cursor`, pages `next_cursor`, and tasks `task_id`, as params that name one. Results
+    depend on the keys `varying` of `_meta`. All requests have `headers`, all answers
+    `answer_headers`, and errors `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -202,6 +203,7 @@ class Rules(NamedTuple):
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"
     next_cursor: str = "nextCursor"
+    task_id: str = "taskId"
     varying: tuple[str, ...] = ()
     headers: tuple[HeaderField, ...] = ()
     answer_headers: tuple[HeaderField, ...] = ()

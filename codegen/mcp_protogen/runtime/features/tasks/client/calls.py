@@ -102,7 +102,8 @@ class TaskCaller:
         if created is None:
             return None
         task = created.to_wire()
-        return TaskHandle(self.wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
+        id: str = task[self.wire.id_member]
+        return TaskHandle(self.wire, name, id=id, began=self.timing.epoch(), task=task)
 
     @property
     def _supports_tasks(self) -> bool:
