@@ -130,8 +130,7 @@ class CoreClients(PlainClients):
             return self.answer(methods.RESULT, core_wire.outcome(kept))
         handle = self.wire.handles.get(id)
         if handle is None:
-            began = self.caller.timing.epoch()
-            handle = _BridgedTask(self.wire, "", id=id, began=began, task=None)
+            handle = _BridgedTask(self.wire, "", id=id)
             handle.relating = self.server.relating
         result = None
         with suppress(TaskCancelled):

@@ -85,7 +85,7 @@ class PlainClients(Layer):
     async def ask_server(
         self, method: str, id: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        asking = self.wire.ask(method, id, options or {}, **members)
+        asking = self.wire.ask(method, id, options, **members)
         return (await self.client.awaited(asking)).to_wire()
 
     def id_in(self, session: SessionBase) -> Any:

@@ -102,8 +102,7 @@ class TaskCaller:
         if created is None:
             return None
         task = created.to_wire()
-        id: str = task[self.wire.id_member]
-        return TaskHandle(self.wire, name, id=id, began=self.timing.epoch(), task=task)
+        return TaskHandle(self.wire, name, id=task[self.wire.id_member], task=task)
 
     @property
     def _supports_tasks(self) -> bool:

@@ -32,8 +32,6 @@ from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
-_USUAL: Final = CallOptions()
-
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
@@ -73,7 +71,6 @@ class TaskWire:
         self.kind: Final = task_kind(self.table.wire)
         self.id_member: Final = self.table.rules.task_id
         self.handles: Final = WeakValueDictionary[str, Any]()
-        """The handles in use, by task id."""
 
     @property
     def spec(self) -> AnyRequest:
@@ -81,13 +78,13 @@ class TaskWire:
         return spec
 
     async def ask(
-        self, method: str, id: str | None, options: CallOptions = _USUAL, /, **members: Any
+        self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
         spec = self.table.wire.spec_of(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         params = spec.params(**{self.id_member: id}, **members)
-        return await self.client.request_once(spec, params, **options)
+        return await self.client.request_once(spec, params, **(options or {}))
 
     def read(self, result: Any) -> Any:
         """Return a tool result, checked like an immediate one."""
@@ -112,15 +109,22 @@ class TaskHandle:
     """
 
     def __init__(
-        self, wire: TaskWire, tool: str, *, id: str | None, began: float, task: JSONObject | None
+        self,
+        wire: TaskWire,
+        tool: str,
+        *,
+        id: str | None,
+        began: float | None = None,
+        task: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
-        self._began = began
+        now = wire.timing.epoch()
+        self._began = now if began is None else began
         # In monotonic time, because the wall clock may be set.
-        self._began_at = wire.timing.now() + began - wire.timing.epoch()
+        self._began_at = wire.timing.now() + self._began - now
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
@@ -219,7 +223,7 @@ class TaskHandle:
 
     @classmethod
     def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
+        handle = cls(wire, tool, id=None)
         handle._plain = result
         return handle
 
@@ -237,7 +241,7 @@ class TaskHandle:
         if value.get("form") != wire.kind:
             reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")
-        handle = cls(wire, tool, id=id, began=began, task=None)
+        handle = cls(wire, tool, id=id, began=began)
         handle._answered.update(map(str, answered))
         return handle
 

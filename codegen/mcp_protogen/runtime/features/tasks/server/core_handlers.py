@@ -22,7 +22,7 @@ from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
 from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
-from .hosting import tasks_request
+from .hosting import result_of, tasks_request
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
@@ -82,8 +82,7 @@ async def _ask_one(registry: TaskRegistry, task: Task, key: str, session: str, a
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
-    context = session.__mcp_runtime__
-    return _model(context, method, await core_wire.ANSWERS[method](tasks_request(session)))
+    return result_of(session, method, await core_wire.ANSWERS[method](tasks_request(session)))
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
@@ -94,12 +93,7 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
     task = await until_ended(asked.registry, task, session_id, partial(ask, context, task.id))
-    return _model(context, RESULT, core_wire.outcome(task))
-
-
-def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
-    kind: type[WireModel] = context.spoken.wire.spec_of(method).results[0]
-    return kind.from_wire(answer)
+    return result_of(session, RESULT, core_wire.outcome(task))
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:

@@ -19,7 +19,7 @@ from ..lifecycle import TaskEnded, has_ended
 from ..on_wire import wire_task
 from ..registry import TaskRegistry, UnknownTask
 from ..task import Status, Task
-from .hosting import tasks_request
+from .hosting import result_of, tasks_request
 
 
 async def follow(
@@ -98,8 +98,7 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 
 def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
-    wire = session.__mcp_runtime__.spoken.wire
-    return wire.read_result(wire.spec_of(method), {"resultType": "complete", **details})
+    return result_of(session, method, {"resultType": "complete", **details})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {

@@ -98,6 +98,11 @@ def tasks_request(session: SessionBase) -> TasksRequest:
     return TasksRequest(registry_of(session), context.raw, context.principal_id, id_member)
 
 
+def result_of(session: SessionBase, method: str, members: JSONObject) -> Any:
+    wire = session.__mcp_runtime__.spoken.wire
+    return wire.read_result(wire.spec_of(method), members)
+
+
 def check_tasks(server: Handlers) -> None:
     """Raise `TypeError` if the server lacks the extension that its revision needs for tasks."""
     made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])

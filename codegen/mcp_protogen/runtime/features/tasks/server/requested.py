@@ -13,8 +13,6 @@ from ..remote_tasks import TaskState, confirm_cancel, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
-_USUAL: Final = CallOptions()
-
 
 class RequestedTask(Generic[ResultT]):
     """A request that the client runs as a task, with a result of type `result`.
@@ -62,7 +60,7 @@ class RequestedTask(Generic[ResultT]):
         task: WireModel = await self._ask(GET)
         return task.to_wire()
 
-    async def _ask(self, method: str, options: CallOptions = _USUAL) -> Any:
+    async def _ask(self, method: str, options: CallOptions | None = None) -> Any:
         table = self._peer.TABLE
         spec, named = table.requests[method], {table.rules.task_id: self.id}
-        return await self._peer.request(spec, spec.params(**named), **options)
+        return await self._peer.request(spec, spec.params(**named), **(options or {}))
