@@ -27,7 +27,7 @@ from support.generated.moved_results import (
     publish_outputs,
     with_outputs,
 )
-from support.revisions import REVISIONS, STATELESS
+from support.revisions import OLD, REVISIONS, STATELESS
 from support.tables import case
 
 STRUCTURED_SINCE = "2025-06-18"
@@ -78,7 +78,7 @@ def test_results_are_structured_from_one_revision_on() -> None:
         (
             "next_cursor",
             "prompts[name=a].name",
-            "lists can only have their cursors in members of params and pages",
+            "it must be a member, without objects or entries around it",
         ),
     ],
 )
@@ -209,6 +209,19 @@ def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
     lost = ("tool_content", "tool_structured", "tool_output_schema")
     undecided = {"path": TODO, "source": TODO}
     assert places(stated, shown) == {**stated, **dict.fromkeys(lost, undecided)}
+
+
+def test_draft_asks_where_requests_name_a_task_if_one_lost_the_member() -> None:
+    source = sources.load(OLD, GenerationOptions((OLD,)))
+    stated = source.facts.document["places"]
+    schema = deepcopy(source.schema)
+    params = schema["$defs"]["GetTaskRequest"]["properties"]["params"]
+    params["properties"]["id"] = params["properties"].pop("taskId")
+    params["required"] = ["id"]
+    moved = replace(source, schema=schema, patches=())
+    for changed, expected in ((source, stated["task_id"]), (moved, {"path": TODO, "source": TODO})):
+        shown = SchemaFacts(OLD, normalise_revision(changed)[0], changed.schema)
+        assert places(stated, shown) == {**stated, "task_id": expected}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:

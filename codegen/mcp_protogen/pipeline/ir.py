@@ -375,6 +375,7 @@ class PlacesIR:
     requested_outputs: ValuePath | None = None
     cursor: str = ""
     next_cursor: str = ""
+    task_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -670,6 +670,7 @@ TABLE: Final = MethodTable(
         output_schema=("outputSchema",),
         cursor="cursor",
         next_cursor="nextCursor",
+        task_id="taskId",
     ),
 )
 """Reads and writes messages of this revision."""

@@ -9,6 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts, find_codes
 from mcp_protogen.pipeline.derive import fillings
+from mcp_protogen.pipeline.derive.places import ABOUT_TASKS
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
@@ -153,7 +154,8 @@ def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
     owners = _owners(place, shown)
     members = [shown.definitions.get(name, {}).get("properties", {}) for name in owners]
     # Without its method, a path cannot be wrong yet.
-    is_there = first == TODO or not owners or any(first in found for found in members)
+    has = all if place == "task_id" else any
+    is_there = first == TODO or not owners or has(first in found for found in members)
     return fact if is_there else {"path": TODO, "source": TODO}
 
 
@@ -173,6 +175,10 @@ def _owners(place: str, shown: SchemaFacts) -> list[str]:
                 for page in (listed.results[:1] if listed else ())
                 for name in _types_of_items(page, shown)
             ]
+        case "task_id":
+            named = (methods.get(shown.names.get(name, name)) for name in ABOUT_TASKS)
+            params = [method.params for method in named if method and method.params]
+            return [name for name in params if "properties" in shown.definitions[name]]
         case "requested_outputs":
             return [called.params] if called and called.params else []
         case _:

@@ -4,10 +4,11 @@ Facts of another revision may not fit. Then a result with a single required memb
 its structured value there (drafts of 2024: `toolResult`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import eq
+from typing import Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.pipeline.derive.crosscheck import Finding
@@ -29,8 +30,19 @@ from mcp_protogen.pipeline.ir import (
 )
 from mcp_protogen.runtime.core.spec import CALL_TOOL, LIST_TOOLS
 from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePath
+from mcp_protogen.runtime.rules.task_methods import (
+    CANCEL,
+    CHANGED,
+    CORE_CHANGED,
+    GET,
+    RESULT,
+    UPDATE,
+)
 
 Types = Mapping[str, TypeIR]
+
+ABOUT_TASKS: Final = (GET, CANCEL, RESULT, UPDATE, CHANGED, CORE_CHANGED)
+"""The messages whose params name a task."""
 
 _HINT = "write the path that the schema has, or null without one"
 _PLACES_IN = {
@@ -51,6 +63,7 @@ def find_places(
 ) -> tuple[PlacesIR, list[Finding]]:
     """Return the places of a revision, and a finding for each fact that does not fit."""
     reader = _Reader(facts, types)
+    methods = tuple(methods)
     by_name = {method.method: method for method in methods if method.kind == "request"}
     lists = [method for method in by_name.values() if "paginated" in method.traits]
     listed, called = (reader.method(name, by_name) for name in (LIST_TOOLS, CALL_TOOL))
@@ -69,8 +82,19 @@ def find_places(
         ),
         reader.member("cursor", [Ref(method.params) for method in lists]),
         reader.member("next_cursor", [Ref(method.results[0]) for method in lists]),
+        reader.common_member("task_id", list(_task_types(facts, methods))),
     )
     return places, reader.findings
+
+
+def _task_types(facts: Facts, methods: Iterable[MethodIR]) -> Iterator[TypeExpr]:
+    """Yield the types with the id of a task: states of tasks, and params that name one."""
+    named = set(map(facts.name_of, ABOUT_TASKS))
+    for method in methods:
+        if method.method in named and method.params:
+            yield Ref(method.params)
+        if method.method == facts.name_of(GET):
+            yield from map(Ref, method.results)
 
 
 def with_places(type_: TypeIR, places: PlacesIR) -> TypeIR:
@@ -113,8 +137,17 @@ class _Reader:
         path = self.path(name, owners, partial(eq, Scalar("string"))) or ("",)
         if len(path) == 1 and isinstance(path[0], str):
             return path[0]
-        self._report(name, "lists can only have their cursors in members of params and pages")
+        self._report(name, "it must be a member, without objects or entries around it")
         return ""
+
+    def common_member(self, name: str, owners: Iterable[TypeExpr]) -> str:
+        """Return the member that each of the types has; empty for a missing one."""
+        found = ""
+        for owner in owners:
+            found = self.member(name, [owner])
+            if not found:
+                break
+        return found
 
     def entry(self, name: str, owners: list[TypeExpr]) -> ValuePath | None:
         """Return the path of a fact that leads to an entry."""

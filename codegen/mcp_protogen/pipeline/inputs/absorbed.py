@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.inputs.pins import EXTENSION, extension_place, extens
 
 Json = dict[str, Any]
 
-SHARED_FACTS: Final = ("enums", "errors", "open_strings", "unions")
+SHARED_FACTS: Final = ("enums", "errors", "open_strings", "places", "unions")
 """Facts of an extension that mean the same as those of a revision."""
 _OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting"})
 """Members of the facts of a method that only extensions have."""

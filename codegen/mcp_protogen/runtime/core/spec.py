@@ -22,7 +22,7 @@ A = TypeVar("A")
 
 CALL_TOOL: Final = "tools/call"
 LIST_TOOLS: Final = "tools/list"
-"""First names of methods, which later revisions may call otherwise: see `known_as`."""
+"""First names of methods: see `known_as`."""
 
 
 class Capability(NamedTuple):
@@ -95,9 +95,9 @@ class HeaderField(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallSpec(Generic[P]):
-    """One request or notification, its senders and its types.
+    """One request or notification, its senders and types.
 
-    `types` loads the type expression of `params`, and the classes of the results, at the first use.
+    `types` loads the type of `params` and the classes of the results, at the first use.
     `items` is the only list that each result has.
     """
 
@@ -182,8 +182,9 @@ class Rules(NamedTuple):
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
     `content_variant`; calls name variants at `requested_outputs`, by `output_requests`. Params of
-    lists have `cursor`, pages `next_cursor`. Results depend on the keys `varying` of `_meta`. All
-    requests have `headers`, all answers `answer_headers`, and errors `error_headers`, with values.
+    lists have `cursor`, pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying`
+    of `_meta`. All requests have `headers`, all answers `answer_headers`, and errors
+    `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -202,6 +203,7 @@ class Rules(NamedTuple):
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"
     next_cursor: str = "nextCursor"
+    task_id: str = "taskId"
     varying: tuple[str, ...] = ()
     headers: tuple[HeaderField, ...] = ()
     answer_headers: tuple[HeaderField, ...] = ()

@@ -29,7 +29,9 @@ class ExtendedTable(MethodTable):
 
     def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
         self._members: dict[str, list[AddedMembers]] = {}
+        rules = core.rules
         for extension in extensions:
+            rules = rules._replace(**extension.rules)
             for members in extension.members:
                 self._members.setdefault(members.method, []).append(members)
             if extension.revision != core.revision:
@@ -42,7 +44,7 @@ class ExtendedTable(MethodTable):
             notifications=_merge(core.notifications, [added.notifications for added in extensions]),
             errors=_merge(core.errors, [added.errors for added in extensions]),
             input_requests=core.input_requests,
-            rules=core.rules,
+            rules=rules,
         )
         self.core = core
         self.extensions = extensions

@@ -22,7 +22,7 @@ _DURATIONS: Final[Mapping[TaskKind, tuple[str, str]]] = {
     "core": ("ttl", "pollInterval"),
     "extension": ("ttlMs", "pollIntervalMs"),
 }
-_SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
+_SAME: Final = ("status", "statusMessage", "createdAt", "lastUpdatedAt")
 
 
 class TasksOnWire:
@@ -75,12 +75,12 @@ class ClientsTasks(TasksOnWire):
         super().__init__("client", _OTHERWISE._replace(kept=kept, read={LIST_TOOLS: read}))
 
 
-def wire_task(task: Task) -> JSONObject:
+def wire_task(task: Task, id_member: str) -> JSONObject:
     """Return a task for messages: times in ISO 8601, durations in milliseconds."""
     ttl, poll_interval = _DURATIONS[task.form]
     message = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
-        "taskId": task.id,
+        id_member: task.id,
         "status": task.status.value,
         **message,
         "createdAt": _date(task.created_at),
@@ -91,7 +91,7 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension as one of 2025-11-25.
+    """Return a task of the extension, without its id, as one of 2025-11-25.
 
     There, a tool result with `isError` is a failure ("Task Execution Errors").
     """

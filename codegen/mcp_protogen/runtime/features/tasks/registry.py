@@ -66,8 +66,8 @@ _SHORTEST_WAIT: Final = 0.01
 class UnknownTask(InvalidParams):
     """The task is unknown, expired, or another principal's; the error does not tell which."""
 
-    def __init__(self) -> None:
-        super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
+    def __init__(self, pointer: str = "/params") -> None:
+        super().__init__("Unknown task", [(pointer, "no such task, or it has expired")])
 
 
 class TooManyTasks(McpError):

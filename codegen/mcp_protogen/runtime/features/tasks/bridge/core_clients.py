@@ -76,11 +76,13 @@ class CoreClients(PlainClients):
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
-            task = to_core(result.to_wire())
+            found = result.to_wire()
+            task = {self.id_member: found[self.wire.id_member], **to_core(found)}
         else:
             task = await self._keep_result(metadata, result)
         created: type[WireModel] = spec.results[1]
-        return created.from_wire({"task": task, "_meta": core_wire.related_meta(task["taskId"])})
+        meta = core_wire.related_meta(task[self.id_member])
+        return created.from_wire({"task": task, "_meta": meta})
 
     async def _keep_result(self, metadata: WireModel, result: WireModel) -> JSONObject:
         """Return a new task that has ended with a result, for a call that asked for a task.
@@ -92,7 +94,7 @@ class CoreClients(PlainClients):
         task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
-        return wire_task(task)
+        return wire_task(task, self.id_member)
 
     async def _find(self, id: str) -> Task | None:
         try:
@@ -101,19 +103,20 @@ class CoreClients(PlainClients):
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        task = to_core(await self.ask_server(methods.GET, taskId=id))
+        task = {self.id_member: id, **to_core(await self.ask_server(methods.GET, id))}
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        kept = await self._find(params.task_id)
-        task = await self._state(params.task_id) if kept is None else wire_task(kept)
+        id = self.id_in(session)
+        kept = await self._find(id)
+        task = await self._state(id) if kept is None else wire_task(kept, self.id_member)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        id = params.task_id
+        id = self.id_in(session)
         if await self._find(id) is not None or state_of(await self._state(id)).has_ended:
-            raise core_wire.already_ended()
-        await self.ask_server(methods.CANCEL, taskId=id)
+            raise core_wire.already_ended(self.id_member)
+        await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
@@ -121,14 +124,13 @@ class CoreClients(PlainClients):
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
-        id = params.task_id
+        id = self.id_in(session)
         kept = await self._find(id)
         if kept is not None:
             return self.answer(methods.RESULT, core_wire.outcome(kept))
         handle = self.wire.handles.get(id)
         if handle is None:
-            began = self.caller.timing.epoch()
-            handle = _BridgedTask(self.wire, "", id=id, began=began, task=None)
+            handle = _BridgedTask(self.wire, "", id=id)
             handle.relating = self.server.relating
         result = None
         with suppress(TaskCancelled):

@@ -26,10 +26,15 @@ class SameClients(ExtensionClients):
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, params, options, extensions)
         claims = self.wire.table.claims(CALL_TOOL)
-        return self.answer(CALL_TOOL, result.to_wire()) if isinstance(result, claims) else result
+        if not isinstance(result, claims):
+            return result
+        return self.answer(CALL_TOOL, self._own(result.to_wire()))
+
+    def _own(self, task: JSONObject) -> JSONObject:
+        return {self.id_member: task.pop(self.wire.id_member), **task}
 
     async def state(self, id: str) -> JSONObject:
-        task: JSONObject = await self.ask_server(methods.GET, taskId=id)
+        task = self._own(await self.ask_server(methods.GET, id))
         task.pop("_meta", None)
         table: Any = self.wire.table
         for question in task.get("inputRequests", {}).values():
@@ -46,7 +51,8 @@ class SameClients(ExtensionClients):
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         given: JSONObject = session.__mcp_runtime__.raw.get("inputResponses", {})
-        task = await self.ask_server(methods.GET, taskId=params.task_id)
+        id = self.id_in(session)
+        task = await self.ask_server(methods.GET, id)
         table: Any = self.wire.table
         questions = task.get("inputRequests", {})
         answers = {
@@ -54,9 +60,9 @@ class SameClients(ExtensionClients):
             for key, answer in given.items()
             if key in questions
         }
-        await self.ask_server(methods.UPDATE, taskId=params.task_id, inputResponses=answers)
+        await self.ask_server(methods.UPDATE, id, inputResponses=answers)
         return self.answer(methods.UPDATE, {})
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        await self.ask_server(methods.CANCEL, taskId=params.task_id)
+        await self.ask_server(methods.CANCEL, self.id_in(session))
         return self.answer(methods.CANCEL, {})

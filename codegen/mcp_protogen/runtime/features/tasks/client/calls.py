@@ -102,7 +102,7 @@ class TaskCaller:
         if created is None:
             return None
         task = created.to_wire()
-        return TaskHandle(self.wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
+        return TaskHandle(self.wire, name, id=task[self.wire.id_member], task=task)
 
     @property
     def _supports_tasks(self) -> bool:

@@ -32,8 +32,6 @@ from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
-_USUAL: Final = CallOptions()
-
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
@@ -71,19 +69,22 @@ class TaskWire:
         self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
+        self.id_member: Final = self.table.rules.task_id
         self.handles: Final = WeakValueDictionary[str, Any]()
-        """The handles in use, by task id."""
 
     @property
     def spec(self) -> AnyRequest:
         spec: AnyRequest = self.client.TABLE.spec_of(CALL_TOOL)
         return spec
 
-    async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
+    async def ask(
+        self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
+    ) -> Any:
         spec = self.table.wire.spec_of(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
-        return await self.client.request_once(spec, spec.params(**members), **options)
+        params = spec.params(**{self.id_member: id}, **members)
+        return await self.client.request_once(spec, params, **(options or {}))
 
     def read(self, result: Any) -> Any:
         """Return a tool result, checked like an immediate one."""
@@ -95,7 +96,7 @@ class TaskWire:
         return found
 
     def on_notification(self, task: JSONObject) -> None:
-        handle = self.handles.get(task["taskId"])
+        handle = self.handles.get(task[self.id_member])
         if handle is not None:
             handle.note_change(task)
 
@@ -108,15 +109,22 @@ class TaskHandle:
     """
 
     def __init__(
-        self, wire: TaskWire, tool: str, *, id: str | None, began: float, task: JSONObject | None
+        self,
+        wire: TaskWire,
+        tool: str,
+        *,
+        id: str | None,
+        began: float | None = None,
+        task: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
-        self._began = began
+        now = wire.timing.epoch()
+        self._began = now if began is None else began
         # In monotonic time, because the wall clock may be set.
-        self._began_at = wire.timing.now() + began - wire.timing.epoch()
+        self._began_at = wire.timing.now() + self._began - now
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
@@ -168,7 +176,7 @@ class TaskHandle:
         An ended task stays as it is. Raise `McpError` for an unknown one.
         """
         if self.id is not None:
-            await confirm_cancel(self._wire.ask(CANCEL, taskId=self.id), self._look)
+            await confirm_cancel(self._wire.ask(CANCEL, self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
         """Yield the task's state at each new status or message, until its end.
@@ -201,7 +209,7 @@ class TaskHandle:
 
     def _fetching(self) -> "Running[Any]":
         """Request the result, so that questions come (2025-11-25)."""
-        fetching: Running[Any] = create_task(self._wire.ask(RESULT, NO_END, taskId=self.id))
+        fetching: Running[Any] = create_task(self._wire.ask(RESULT, self.id, NO_END))
         # The state is polled, so the outcome does not matter.
         fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return fetching
@@ -215,7 +223,7 @@ class TaskHandle:
 
     @classmethod
     def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
+        handle = cls(wire, tool, id=None)
         handle._plain = result
         return handle
 
@@ -233,7 +241,7 @@ class TaskHandle:
         if value.get("form") != wire.kind:
             reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")
-        handle = cls(wire, tool, id=id, began=began, task=None)
+        handle = cls(wire, tool, id=id, began=began)
         handle._answered.update(map(str, answered))
         return handle
 
@@ -260,7 +268,7 @@ class TaskHandle:
 
     async def cancel_quietly(self) -> None:
         try:
-            await self._wire.ask(CANCEL, taskId=self.id)
+            await self._wire.ask(CANCEL, self.id)
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
@@ -269,7 +277,7 @@ class TaskHandle:
             left = min(due, self._lapses()) - self._wire.timing.now()
             options = CallOptions(timeout=left, max_timeout=left)
             try:
-                asking = self._wire.ask(RESULT, options, taskId=id)
+                asking = self._wire.ask(RESULT, id, options)
                 return await payload(asking, self._wire.read, id, self._look)
             except RequestTimeout:
                 raise RequestTimeout(
@@ -329,7 +337,7 @@ class TaskHandle:
 
     async def _look(self) -> JSONObject:
         # Tasks are not cancelled by notification, so let the request finish.
-        asked = create_task(self._wire.ask(GET, taskId=self.id))
+        asked = create_task(self._wire.ask(GET, self.id))
         result: WireModel = await shield(asked)
         self._task, self.has_news = result.to_wire(), False
         return self._task
@@ -360,7 +368,7 @@ class TaskHandle:
             answers = {key: self._answers[key] for key in new}
             if answers:
                 try:
-                    await self._wire.ask(UPDATE, taskId=self.id, inputResponses=answers)
+                    await self._wire.ask(UPDATE, self.id, inputResponses=answers)
                 except McpError as error:
                     if not self._may_come_later(error):
                         raise

@@ -105,6 +105,7 @@ class _ConnectionTasks:
         self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
         self._owner: Final = new_task_id()
+        self._id_member: Final = connection.endpoint.connection.table.rules.task_id
         self._running: dict[str, Running[None]] = {}
 
     async def accept(self, job: Job) -> Any:
@@ -125,7 +126,7 @@ class _ConnectionTasks:
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_wire.creation_result(task))
+        return accepted.from_wire(core_wire.creation_result(task, self._id_member))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
@@ -161,17 +162,17 @@ class _ConnectionTasks:
         spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Servers must not rely on it.
         with suppress(Disconnected):
-            await endpoint.notify(spec, spec.params.from_wire(wire_task(task)))
+            await endpoint.notify(spec, spec.params.from_wire(wire_task(task, self._id_member)))
 
     async def answer(self, job: Job) -> Any:
-        request = job.request
-        answer = core_wire.ANSWERS[request.spec.method]
-        result: type[WireModel] = request.spec.results[0]
-        return result.from_wire(await answer(self._registry, request.raw, self._owner))
+        raw, spec = job.request.raw, job.request.spec
+        asked = core_wire.TasksRequest(self._registry, raw, self._owner, self._id_member)
+        result: type[WireModel] = spec.results[0]
+        return result.from_wire(await core_wire.ANSWERS[spec.method](asked))
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)
-        running = self._running.get(job.request.raw["taskId"])
+        running = self._running.get(job.request.raw[self._id_member])
         if running is not None:
             running.cancel()
         return result

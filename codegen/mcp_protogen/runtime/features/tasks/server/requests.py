@@ -106,7 +106,7 @@ class TaskRequests(Layer):
         with _report_unavailable(request):
             if mode.choice == "deferred" and form == "extension":
                 return await call.begin()
-            return write_task(await call.start(), mode)
+            return await call.start()
 
     async def find_following(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
@@ -152,14 +152,6 @@ def _report_unavailable(request: Request[Any]) -> Generator[None, None, None]:
         raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
 
-def write_task(task: Task, mode: TaskMode) -> ResultText:
-    if task.form == "core":
-        result = creation_result(task, mode.immediate_response)
-    else:
-        result = {"resultType": "task", **wire_task(task)}
-    return ResultText(json_text(result)[1:-1])
-
-
 class TaskCall:
     def __init__(
         self,
@@ -180,13 +172,21 @@ class TaskCall:
         self._context.origin = context
         self._job = Job(request, reply)
 
-    async def start(self) -> Task:
+    async def start(self) -> ResultText:
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._kind == "core":
             tell = core_handlers.tell(self._origin, self._runner.registry, task)
             self._origin.endpoint.tasks.start(tell)
-        return task
+        return self._write(task)
+
+    def _write(self, task: Task) -> ResultText:
+        id_member = self._origin.spoken.rules.task_id
+        if self._kind == "core":
+            result = creation_result(task, id_member, self._mode.immediate_response)
+        else:
+            result = {"resultType": "task", **wire_task(task, id_member)}
+        return ResultText(json_text(result)[1:-1])
 
     def _new_task(self) -> Task:
         registry, request, origin = self._runner.registry, self._request, self._origin
@@ -241,7 +241,7 @@ class TaskCall:
                 handling.cancel()
                 await wait([handling])
             raise
-        return write_task(became.result(), self._mode) if became.done() else handling.result()
+        return self._write(became.result()) if became.done() else handling.result()
 
 
 class ToolTasks(ServersTasks):

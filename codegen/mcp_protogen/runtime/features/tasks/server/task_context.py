@@ -224,8 +224,6 @@ class TaskContext(RequestContext):
             await self._change(lambda task: lifecycle.note_result(task, key, result))
 
     async def _change(self, step: Step) -> Task:
-        """Change the task; raise `Disconnected` if another worker runs it."""
-
         def ours(task: Task) -> Task:
             if not has_ended(task) and self.worker not in (None, task.worker):
                 raise Disconnected("another worker runs the task")
