@@ -434,7 +434,9 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
         try:
             return pair_tables(derive_ir(older), derive_ir(newer), step)
         except ProblemError as error:
-            assert {problem.code for problem in error.problems} == {"undecided-difference"}
+            # Without an error's change, rules for its data have no effect.
+            found = {problem.code for problem in error.problems}
+            assert found <= {"undecided-difference", "bad-rule"}
             return None
 
     (step,) = own_steps(older, newer)

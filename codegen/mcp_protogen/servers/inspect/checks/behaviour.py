@@ -17,7 +17,7 @@ from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
 from mcp_protogen.servers.inspect.messages import list_member
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
-from mcp_protogen.servers.inspect.revision_facts import HTTP, value_in
+from mcp_protogen.servers.inspect.revision_facts import HTTP, codes_in, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
@@ -89,7 +89,8 @@ def errors(transcript: Transcript) -> Iterator[Fault]:
     )
     for probe, code, wanted, item in rows:
         for exchange in transcript.all(probe):
-            yield from _check_error(exchange, code, wanted, item)
+            if code_of(exchange) not in codes_in(transcript.revision, wanted):
+                yield from _check_error(exchange, code, wanted, item)
 
 
 def _check_error(
