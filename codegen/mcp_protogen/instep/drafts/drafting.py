@@ -93,6 +93,7 @@ def draft(revision: str, folder: Path) -> Draft:
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = translation["older"] if translation else before_it
     wrong: list[Problem] = []
+    is_open = False
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
         document = translation_file(
@@ -101,6 +102,7 @@ def draft(revision: str, folder: Path) -> Draft:
         files.after[files.translation] = document
         names = translation_of(document, revision, f"schema/{files.translation}")
         wrong += find_wrong_names(step.older.ir, newer.ir, names)
+        is_open = bool(names.open_names)
     missing = tuple(_find_undescribed(newer.ir))
     texts = files.read_old(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
@@ -108,7 +110,13 @@ def draft(revision: str, folder: Path) -> Draft:
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
     contradictions = (
-        *(warning for warning in newer.warnings if warning.place == source.facts_place),
+        *(
+            warning
+            for warning in newer.warnings
+            # A name that is not decided yet may tell where a place is.
+            if warning.place == source.facts_place
+            and not (is_open and warning.pointer.startswith("/places/"))
+        ),
         *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
