@@ -163,7 +163,7 @@ def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: P
 
 def test_client_that_cannot_connect_to_its_server_is_refused() -> None:
     for (method, pointer), change in BROKEN.items():
-        for parts in (DEFAULT, ("http-client",), ("http-server",)):
+        for parts in (DEFAULT, ("http-client",), ("http-server",), ("http-server", "toolkit")):
             with tables.case((method, pointer, parts)):
                 (step,) = failed_steps(change, parts)
                 assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)
@@ -193,7 +193,8 @@ def test_task_with_another_identifier_is_a_warning() -> None:
             owner["properties"]["id"] = owner["properties"].pop("taskId")
             owner["required"] = ["id", *(name for name in owner["required"] if name != "taskId")]
 
-    assert failed_steps(change, DEFAULT, OLD) == []
+    for parts in (DEFAULT, ("toolkit",), ("toolkit", "tasks")):
+        assert failed_steps(change, parts, OLD) == []
     (step,) = failed_steps(change, (*DEFAULT, "tasks"), OLD)
     assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
     assert step.message.startswith("tools/call of the tasks fails: ")

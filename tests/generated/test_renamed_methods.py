@@ -44,7 +44,7 @@ def revisions_of(pkg: Any, id: str) -> list[Any]:
     return [revision for revision in pkg.REVISIONS if revision.id == id]
 
 
-def noting(met: list[str]) -> Any:
+def note(met: list[str]) -> Any:
     """Return middleware that notes the methods it meets."""
 
     async def note(call: Any, following: Any) -> Any:
@@ -81,7 +81,7 @@ def make_server(pkg: Any, revision: str, met: list[str]) -> Any:
         tool.__annotations__["session"] = mcp.Session
     tools = {tool.__name__: pkg.tool(tool) for tool in (ask, sample, log)}
     tools["work"] = pkg.tool(task=True)(work)
-    members = {**tools, "middleware": (noting(met),)}
+    members = {**tools, "middleware": (note(met),)}
     type_name = name_in(revision, "Implementation")
     members["info"] = getattr(m, type_name)(name="server", version="1")
     bases = (import_module(f"{mcp.__name__}.ext.tasks").TasksServer,) if revision == NEWEST else ()
@@ -113,7 +113,9 @@ def make_client(pkg: Any, revision: str, met: list[str], logged: list[object]) -
         "on_logging_message": on_logging_message,
     }
     return type(
-        "Patient", (*bases, mcp.Client), {**handlers, "info": info, "middleware": (noting(met),)}
+        "Patient",
+        (*bases, mcp.Client),
+        {**handlers, "info": info, "middleware": (note(met),)},
     )()
 
 

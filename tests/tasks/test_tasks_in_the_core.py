@@ -261,7 +261,7 @@ async def test_a_bridge_waits_for_tasks_of_the_core_where_the_client_has_none(pk
 
 
 @pytest.fixture(scope="module")
-def moved(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def other_ids(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A package in which tasks of the core have another member for their id."""
     place = tmp_path_factory.mktemp("moved")
     folder = Path(shutil.copytree(schema_folder(), place / "schema"))
@@ -311,34 +311,40 @@ async def use_handles(pkg: Any, client: Any, served: str) -> None:
     assert f"/params/{member}" in str(refused.value.data)
 
 
-async def test_id_of_task_is_where_facts_have_it(moved: Any) -> None:
+async def test_id_of_task_is_where_facts_have_it(other_ids: Any) -> None:
     sent: list[bytes] = []
-    opener = moved.in_memory(
-        make_server(moved, OLD), revisions=moved.REVISIONS, tap=partial(note_sent, sent)
+    opener = other_ids.in_memory(
+        make_server(other_ids, OLD),
+        revisions=other_ids.REVISIONS,
+        tap=partial(note_sent, sent),
     )
-    client = make_client(moved, OLD)
-    async with moved.connect(opener, client, revisions=revisions_of(moved, OLD)) as connected:
-        await use_handles(moved, connected, OLD)
+    client = make_client(other_ids, OLD)
+    async with other_ids.connect(
+        opener, client, revisions=revisions_of(other_ids, OLD)
+    ) as connected:
+        await use_handles(other_ids, connected, OLD)
         listed = await connected.list_tasks()
         assert all(task.id for task in listed.tasks) and listed.tasks
     text = b"".join(sent)
     assert b'"method":"tasks/get","params":{"id":' in text
 
 
-async def test_id_of_task_passes_bridges(moved: Any) -> None:
+async def test_id_of_task_passes_bridges(other_ids: Any) -> None:
     for ours, theirs in product((OLD, STATELESS), repeat=2):
         with case(f"a client of {ours} and a server of {theirs}"):
             async with (
-                open_bridge(moved, theirs, []) as opener,
-                moved.connect(
-                    opener, make_client(moved, ours), revisions=revisions_of(moved, ours)
+                open_bridge(other_ids, theirs, []) as opener,
+                other_ids.connect(
+                    opener,
+                    make_client(other_ids, ours),
+                    revisions=revisions_of(other_ids, ours),
                 ) as client,
             ):
-                await use_handles(moved, client, theirs)
+                await use_handles(other_ids, client, theirs)
 
 
-async def test_task_of_client_has_its_id_there_too(moved: Any) -> None:
-    mcp = moved.load(OLD)
+async def test_task_of_client_has_its_id_there_too(other_ids: Any) -> None:
+    mcp = other_ids.load(OLD)
     m, elicit = mcp.models, mcp.Client.TABLE.requests["elicitation/create"]
     asked = m.ElicitRequestFormParams(
         message="Sure?", requested_schema={"type": "object", "properties": {}}, task={}
@@ -346,7 +352,7 @@ async def test_task_of_client_has_its_id_there_too(moved: Any) -> None:
 
     async def ask(self: Any, session: Any) -> str:
         created = await session.request_once(elicit, asked)
-        task = moved.RequestedTask(session, created, m.ElicitResult)
+        task = other_ids.RequestedTask(session, created, m.ElicitResult)
         result = await task.result()
         await task.cancel()
         return f"{result.action} {(await task.status()).status}"
@@ -355,9 +361,9 @@ async def test_task_of_client_has_its_id_there_too(moved: Any) -> None:
         return m.ElicitResult(action="accept", content={})
 
     ask.__annotations__["session"] = mcp.Session
-    server = type("Asking", (moved.Toolkit, mcp.Server), {"ask": moved.tool(ask)})()
-    client = type("Host", (moved.TaskReceiver, mcp.Client), {"on_elicit": on_elicit})()
-    async with moved.client_of(server, client) as connected:
+    server = type("Asking", (other_ids.Toolkit, mcp.Server), {"ask": other_ids.tool(ask)})()
+    client = type("Host", (other_ids.TaskReceiver, mcp.Client), {"on_elicit": on_elicit})()
+    async with other_ids.client_of(server, client) as connected:
         assert (await connected.call_tool("ask")).text == "accept completed"
 
 

@@ -11,13 +11,18 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.absorbed import translation_rules, with_absorbed
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
+from mcp_protogen.pipeline.derive.revision import (
+    DerivedRevision,
+    derive_revision,
+    normalise_revision,
+)
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts, texts_of_absorbed
 from mcp_protogen.pipeline.inputs.descriptions import load as load_texts
@@ -28,7 +33,7 @@ from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, extensions_folder, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
-from mcp_protogen.pipeline.inputs.translations import names_since, translation_of
+from mcp_protogen.pipeline.inputs.translations import first_names, names_since, translation_of
 from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 from mcp_protogen.pipeline.plans.renamed_names import find_wrong_names
 
@@ -110,13 +115,7 @@ def draft(revision: str, folder: Path) -> Draft:
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
     contradictions = (
-        *(
-            warning
-            for warning in newer.warnings
-            # A name that is not decided yet may tell where a place is.
-            if warning.place == source.facts_place
-            and not (is_open and warning.pointer.startswith("/places/"))
-        ),
+        *_contradictions(newer, source.facts_place, is_open),
         *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
@@ -127,6 +126,14 @@ def draft(revision: str, folder: Path) -> Draft:
         for problem in check_format(content, Path(path).stem, f"schema/{path}")
     )
     return made
+
+
+def _contradictions(newer: DerivedRevision, place: str, is_open: bool) -> Iterator[Problem]:
+    for warning in newer.warnings:
+        # A name that is not decided yet may tell where a place is.
+        may_fit = is_open and warning.pointer.startswith("/places/")
+        if warning.place == place and not may_fit:
+            yield warning
 
 
 def _to_decide(path: str, pointer: str) -> Problem:
@@ -175,6 +182,8 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     patches_file: Json = {}
     gone: list[str] = []
     names = _names_so_far(revision, files.folder)
+    translation = files.read_old(files.translation)
+    is_open = translation is None or any(map(is_object, translation["became"].values()))
     own_patches = files.read_old(files.patches)
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
@@ -182,10 +191,13 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
         patches_file = _patches_file(own_patches, source.schema, theirs, source.patches_place)
         entries = tuple(patches_file["patches"])
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
-        source = replace(corrected, facts=Facts(revision, stated, origin or ""))
+        merged = Facts(revision, stated, origin or "", first_names=first_names(names, revision))
+        source = replace(corrected, facts=merged)
         next_cursor = source.facts.path_of("next_cursor")
         skeleton, _ = normalise_revision(source)
-        shown = SchemaFacts(revision, skeleton, source.schema, next_cursor, names)
+        shown = SchemaFacts(
+            revision, skeleton, source.schema, next_cursor, names, has_open_names=is_open
+        )
         fuller = with_absorbed(file, stated, shown, files.folder)
         if fuller == file:
             fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))

@@ -28,7 +28,7 @@ class SchemaFacts:
     """A normalised schema, and its snapshot.
 
     `next_cursor` is the member of pages for cursors, by the facts. `names` are those of methods
-    that were renamed, by their first ones.
+    that were renamed, by their first ones; some may be undecided.
     """
 
     revision: str
@@ -36,6 +36,7 @@ class SchemaFacts:
     snapshot: Json
     next_cursor: str = "nextCursor"
     names: Mapping[str, str] = field(default_factory=dict[str, str])
+    has_open_names: bool = False
 
     @property
     def definitions(self) -> Json:

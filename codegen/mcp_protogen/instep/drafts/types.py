@@ -153,9 +153,12 @@ def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
     first = re.split(r"[.\[]", fact["path"])[0]
     owners = _owners(place, shown)
     members = [shown.definitions.get(name, {}).get("properties", {}) for name in owners]
-    # Without its method, a path cannot be wrong yet.
+    # A name that is not decided yet may tell where a place is, and revisions may lack tasks.
+    may_come = not owners and (shown.has_open_names or place == "task_id")
     has = all if place == "task_id" else any
-    is_there = first == TODO or not owners or has(first in found for found in members)
+    is_there = (
+        first == TODO or may_come or (bool(owners) and has(first in found for found in members))
+    )
     return fact if is_there else {"path": TODO, "source": TODO}
 
 

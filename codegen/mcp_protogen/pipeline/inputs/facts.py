@@ -8,6 +8,7 @@ the methods of a schema show, the one that differs in the fewest types and metho
 revision decides only between equals, because a draft may have any name, and if no era fits.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -138,8 +139,8 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
         return [_rename(entry, names) for entry in value]
     if not isinstance(value, str):
         return value
-    name, dot, member = value.partition(".")
-    return names.get(name, name) + dot + member
+    name = re.split(r"[.\[{]", value, maxsplit=1)[0]
+    return names.get(name, name) + value[len(name) :]
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

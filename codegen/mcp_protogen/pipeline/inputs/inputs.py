@@ -160,6 +160,11 @@ class _SchemaFolder:
                 snapshot = self._pinned_schema(name)[-1]
                 sources = self._facts_and_patches(name, snapshot)
                 between.append([sha256(snapshot), *sources, self._translation(name, options)])
+        # Methods have the first of all their names.
+        earlier = (
+            self._translation(name, options) for name in sorted(self._pins) if name < revision
+        )
+        between += (step["became"] for step in earlier if step and step.get("became"))
         if between:
             return digest([rules, *between])
         return "" if rules is None else digest(rules)

@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import is_edited, load_pins, pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
-from mcp_protogen.pipeline.inputs.translations import names_since
+from mcp_protogen.pipeline.inputs.translations import first_names, names_since
 
 Json = dict[str, Any]
 
@@ -63,10 +63,7 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
     names = names_since(schema_folder(), min(load_pins(schema_folder())), revision, options)
-    # What has an old name of another thing is unknown to earlier revisions.
-    others = {old: f"{old} of {revision}" for old in names}
-    first_names = others | {new: old for old, new in names.items()}
-    merged = replace(source.facts, first_names=first_names)
+    merged = replace(source.facts, first_names=first_names(names, revision))
     return replace(
         source, facts=merged, descriptions=texts, own_patches=options.patches_of(revision)
     )

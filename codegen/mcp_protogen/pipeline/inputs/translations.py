@@ -241,6 +241,13 @@ def names_since(
     return names
 
 
+def first_names(names: Mapping[str, str], revision: str) -> Mapping[str, str]:
+    """Return the first names of what has another one in a revision; see `names_since`."""
+    # What has an old name of another thing is unknown to earlier revisions.
+    others = {old: f"{old} of {revision}" for old in names}
+    return others | {new: old for old, new in names.items()}
+
+
 def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:
     """Return the revision that a schema without translation rules resembles, if any."""
     file = options.schemas.get(revision)

@@ -80,7 +80,7 @@ class _Conversation(logging.Handler):
                     app = self._module.App("trial")
                     app.tool(_greet)
                     server, has_tools = app, True
-            bases = self._task_bases("Client") if has_tools else ()
+            bases = self._task_bases("Client") if has_tools and "Client" in has else ()
             if bases:
                 with self.step(self._call, "tasks"):
                     server, client = self._make_for_tasks(bases)
