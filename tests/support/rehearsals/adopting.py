@@ -68,6 +68,7 @@ def decide(checkout: Checkout, rehearsal: Rehearsal) -> Decisions:
     found = _count(undecided, checkout)
     for _ in range(_ROUNDS):
         if not undecided:
+            assert not draft(NEXT, checkout.schema).contradictions
             return found
         for problem in undecided:
             _fill_in(checkout.folder / problem.place, problem.pointer, rehearsal.page)
