@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Delay, Members, Move
 from support.revisions import NEWEST
 from support.tables import case
+from support.unit.revision_pairs import NUMBER, STRING, a, array, member, ref
 
 Json = dict[str, Any]
 
@@ -142,6 +143,39 @@ def test_rules_for_the_type_of_the_data_count_where_the_other_end_has_none() -> 
             made = tables(newest(), newer, {"down": code(-9, 2)}, rules=[{**rule, "down": action}])
             (plan,) = (plan for name, plan in made.down.plans.items() if "-9" in name)
             assert list(getattr(plan, part)) == ["total"]
+
+
+VALUES: dict[str, tuple[ir.FieldIR, list[Any], list[Any]]] = {
+    "list": (member("x", array(STRING)), [[], ["a"]], ["a", [1], None]),
+    "map": (member("x", ir.MapOf(NUMBER)), [{}, {"a": 1}], [[], {"a": "b"}]),
+    "object": (member("x", ref("Owner")), [{"name": "a"}, {"name": "a", "b": 1}], [{}, [], "a"]),
+    "null": (member("x", nullable=True), [None, "a"], [1]),
+}
+
+
+def test_new_member_of_the_data_has_a_value_of_its_type() -> None:
+    for name, (field, values, others) in VALUES.items():
+        newer = with_error(-9, DATA, None, NEXT)
+        data, owner = a(DATA, field), a("Owner", member("name", required=True))
+        types = (*(type_ for type_ in newer.types if type_.name != DATA), data, owner)
+        newer = replace(newer, types=types)
+        for value in values:
+            with case((name, value)):
+                made = tables(newest(), newer, {"up": code(1, -9, add={"x": value})})
+                (plan,) = (plan for key, plan in made.up.plans.items() if key.startswith("1 as"))
+                assert isinstance(plan, Members) and plan.add == {"x": value}
+        for value in others:
+            with case((name, value)):
+                (problem,) = refusals(newest(), newer, {"up": code(1, -9, add={"x": value})})
+                assert "x is never" in problem.message
+
+
+def refusals(
+    older: ir.RevisionIR, newer: ir.RevisionIR, *errors: Json, **more: Any
+) -> list[Problem]:
+    with pytest.raises(ProblemError) as caught:
+        tables(older, newer, *errors, **more)
+    return [problem for problem in caught.value.problems if problem.code == "bad-rule"]
 
 
 def test_change_without_a_condition_comes_last() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.derive.expressions import by_name, flat, object_fields, plain
 from mcp_protogen.pipeline.ir import (
     Anything,
@@ -145,15 +146,29 @@ def _readings(text: str) -> tuple[Any, ...]:
 
 
 def may_be(expression: TypeExpr, value: Any, types: Mapping[str, TypeIR]) -> bool:
-    """Return whether a scalar is a value of a type."""
-    for arm in _arms(expression, types):
-        match arm:
-            case Anything():
-                return True
-            case Scalar(kind) if type(value) in _CLASSES.get(kind, ()):
-                return True
-            case LiteralOf(values) if any(is_same(value, constant) for constant in values):
-                return True
-            case _:
-                pass
-    return False
+    """Return whether a JSON value may be one of a type."""
+    return any(_is_of(arm, value, types) for arm in _arms(expression, types))
+
+
+def may_hold(member: FieldIR, value: Any, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a member may have a JSON value."""
+    return (value is None and member.nullable) or may_be(member.type, value, types)
+
+
+def _is_of(arm: TypeExpr, value: Any, types: Mapping[str, TypeIR]) -> bool:
+    match arm:
+        case Anything():
+            return True
+        case Scalar(kind):
+            return type(value) in _CLASSES.get(kind, ())
+        case LiteralOf(values):
+            return any(is_same(value, constant) for constant in values)
+        case ListOf(item):
+            return is_array(value) and all(may_be(item, entry, types) for entry in value)
+        case MapOf(item):
+            return is_object(value) and all(may_be(item, entry, types) for entry in value.values())
+        case _:
+            return is_object(value) and all(
+                may_hold(member, value[name], types) if name in value else not member.required
+                for name, member in _members(arm, types).items()
+            )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
 
 from mcp_protogen.pipeline.derive.expressions import by_name
-from mcp_protogen.pipeline.derive.value_paths import may_be
+from mcp_protogen.pipeline.derive.value_paths import may_hold
 from mcp_protogen.pipeline.ir import ConditionIR, FieldIR, TypeIR
 
 Conditions = tuple[ConditionIR, ...]
@@ -25,6 +25,6 @@ def find_impossible(
             yield message, "name a member of the object there"
             continue
         for value in condition.one_of or ():
-            if not any(may_be(member.type, value, types) for member in members):
+            if not any(may_hold(member, value, types) for member in members):
                 message = f"{condition.member} is never {dumps(value):.80} in {revision}"
                 yield message, "write a value of its type"
