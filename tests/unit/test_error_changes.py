@@ -178,6 +178,14 @@ def refusals(
     return [problem for problem in caught.value.problems if problem.code == "bad-rule"]
 
 
+def test_change_of_a_method_that_an_edited_schema_lacks_is_left_out() -> None:
+    document: Json = {"older": NEWEST, "became": {}, "rules": [], "errors": []}
+    said = {"method": "tools/gone", "reason": "It is so.", "source": "basic/index"}
+    step = translation_of({**document, "errors": [{**said, "up": code(1, 2)}]}, NEXT, FILE)
+    edited = pair_tables(newest(), replace(newest(), id=NEXT), replace(step, edited=True))
+    assert ("tools/gone", 1) not in edited.up.errors
+
+
 def test_change_without_a_condition_comes_last() -> None:
     condition = {"params": [{"member": "cursor"}]}
     made = tables(

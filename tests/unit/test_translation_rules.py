@@ -408,6 +408,25 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     assert translator.methods()[old] == new
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_rules_about_what_an_edited_schema_lacks_are_left_out(edited: bool) -> None:
+    text, link = (
+        a(name, member("type", ir.LiteralOf((tag,)), required=True))
+        for name, tag in (("Text", "text"), ("Link", "link"))
+    )
+    few = (a("Params", member("block", ref("Block"))), union("Block", "Text"), text)
+    entry = rule("Block[link]", down={"apply": "link_as_text"})
+    step = replace(read_step(rules_file(entry)), edited=edited)
+    ends = revision(OLDEST, *few), revision(MIDDLE, *few)
+    if edited:
+        assert pair_tables(*ends, step).down.plans == {}
+        many = (few[0], union("Block", "Text", "Link"), text, link)
+        assert "Block" in pair_tables(ends[0], revision(MIDDLE, *many), step).down.plans
+    else:
+        with pytest.raises(ProblemError, match=r"no effect: .* Block"):
+            pair_tables(*ends, step)
+
+
 # Our own translation rules, and those of a user.
 
 

@@ -56,10 +56,14 @@ def error_changes(walk: Walk) -> tuple[Mapping[Key, tuple[ErrorChange, ...]], li
         source = _end(walk.source, change.was, change.retry)
         destination = _end(walk.destination, change.becomes, change.retry)
         place, _, pointer = change.place.partition("#")
-        problems += (
+        refused = [
             Problem("bad-rule", message, place, pointer, hint)
             for message, hint in _findings(change, source, destination)
-        )
+        ]
+        if refused and walk.actions.step.edited:
+            # Our rules are about the pinned schema, which has what this one lacks.
+            continue
+        problems += refused
         name, number = f"{change.was} as {change.becomes}", len(walk.plans)
         pair = TypePair(f"{name} ({number})", "")
         walk.plans[pair] = _plan_data(walk, change, source, destination)

@@ -194,11 +194,13 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
 def _unfit(walk: Walk) -> Iterator[UnfitAction]:
     """Yield the actions that cannot be done, or have no effect.
 
-    The latter are harmless where a schema was edited: what they are about is gone.
+    They are harmless where a schema was edited: what they are about is gone.
     """
+    if walk.actions.step.edited:
+        return
     yield from walk.unfit
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    for action in () if walk.actions.step.edited else walk.actions.idle():
+    for action in walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
     for action in walk.actions.all():
         inner = "." in action.at or "[" in action.at
