@@ -120,6 +120,13 @@ def test_condition_that_cannot_hold_is_refused_at_its_rule() -> None:
             assert why in problem.message
 
 
+def test_action_with_a_condition_settles_no_other_member() -> None:
+    entry = rule("Params.text", **when(IS_SIGNED, drop="harmless", settles=["level"]))
+    with pytest.raises(ProblemError) as caught:
+        read_step(rules_file(entry))
+    assert {problem.pointer for problem in caught.value.problems} == {"/rules/0/down/settles"}
+
+
 @pytest.mark.parametrize("action", [{"keep": True}, {"apply": "one_block"}])
 def test_condition_is_for_members_that_go_move_or_come(action: Json) -> None:
     with pytest.raises(ProblemError) as caught:
