@@ -408,6 +408,25 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     assert translator.methods()[old] == new
 
 
+def test_alternatives_pair_by_the_names_of_both_revisions() -> None:
+    either = a("Params", member("x", ir.OneOf((ref("A"), ref("B")))))
+
+    def arm(name: str, kind: str, *members: str) -> ir.ObjectIR:
+        named = member("kind", ir.LiteralOf((kind,)), required=True)
+        return a(name, named, *map(member, members))
+
+    older = revision(OLDEST, either, arm("A", "a", "one"), arm("B", "b", "two"))
+    newer = revision(MIDDLE, either, arm("B", "a", "one", "more"), arm("A", "b", "two"))
+    made = pair_tables(older, newer, read_step(rules_file(became={"A": "B", "B": "A"})))
+    for value in ({"kind": "a", "one": "1"}, {"kind": "b", "two": "2"}):
+        for table in (made.up, made.down):
+            assert Translator(table).translate({"x": value}, "Params").value == {"x": value}
+    # A type that went has no counterpart of its name.
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(older, newer, read_step(rules_file(became={"A": None})))
+    assert "A is not allowed here" in str(caught.value)
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_rules_about_what_an_edited_schema_lacks_are_left_out(edited: bool) -> None:
     text, link = (

@@ -423,7 +423,7 @@ class Walk:
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         if not isinstance(arm, Ref):
             return arm if arm in theirs else None
-        names = {arm.name, *self.actions.other_names(arm.name)}
+        names = self.actions.other_names(str(arm.name))
         refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
         return next((ref for ref in refs if ref.name in names), None)
 
