@@ -120,6 +120,25 @@ def test_condition_that_cannot_hold_is_refused_at_its_rule() -> None:
             assert why in problem.message
 
 
+def test_impossible_condition_is_reported_once_beside_others() -> None:
+    entries = (
+        rule("Params.text", **when(HAS_LEVEL, drop="harmless")),
+        rule("Params.text", "Params.note", **when({"member": "signd"}, drop="harmless")),
+    )
+    assert len(problems_of(OLDER, NEWER, *entries)) == 1
+
+
+def test_type_has_at_most_six_conditions() -> None:
+    def make_rules(count: int) -> list[Json]:
+        levels = ({"member": "level", "one_of": [level]} for level in range(count))
+        return [rule("Params.text", **when(level, drop="harmless")) for level in levels]
+
+    assert translate_down({"level": 5, "text": "t"}, *make_rules(6))[1] == [("/text", True)]
+    (problem,) = problems_of(OLDER, NEWER, *make_rules(7))
+    assert (problem.code, problem.where) == ("bad-rule", "mine.json#/rules/6")
+    assert "Params has 7 different conditions" in problem.message
+
+
 def test_action_with_a_condition_settles_no_other_member() -> None:
     entry = rule("Params.text", **when(IS_SIGNED, drop="harmless", settles=["level"]))
     with pytest.raises(ProblemError) as caught:

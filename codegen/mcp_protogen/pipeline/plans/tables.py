@@ -169,7 +169,7 @@ def _direction(
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    problems += (*map(_bad_rule, _unfit(walk)), *walked.problems)
+    problems += (*dict.fromkeys(map(_bad_rule, _unfit(walk))), *walked.problems)
     return table, problems
 
 

@@ -60,6 +60,9 @@ from mcp_protogen.runtime.translation.plans import (
     Whole,
 )
 
+_MOST_CASES = 6
+"""How many conditions a type may have: each doubles its plans."""
+
 
 @dataclass(frozen=True, slots=True)
 class UndecidedDifference:
@@ -143,7 +146,11 @@ class Walk:
                 required = destination.any_of_required
                 if required and required != source.any_of_required:
                     self._undecide(newer, f"requires one of {', '.join(required)}")
-                return self._cases(source, destination, newer, self.actions.cases(newer))
+                cases = self.actions.cases(newer)
+                for case in cases[_MOST_CASES:]:
+                    why = f"{newer} has {len(cases)} different conditions"
+                    self.refuse(case, why, f"write at most {_MOST_CASES} for one type")
+                return self._cases(source, destination, newer, cases[:_MOST_CASES])
             case UnionIR(), UnionIR():
                 return self._union(source, destination, newer)
             case _:
@@ -181,8 +188,13 @@ class Walk:
     def _refuse_impossible(self, case: Case, source: ObjectIR) -> None:
         found = find_impossible(case[1], [source.fields], self._sources, self.source.id)
         for why, hint in found:
-            actions = (action for action in self.actions.all() if case_of(action) == case)
-            self.unfit += (UnfitAction(action, why, hint) for action in actions)
+            self.refuse(case, why, hint)
+
+    def refuse(self, case: Case, why: str, hint: str) -> None:
+        """Report the actions with a condition."""
+        actions = (action for action in self.actions.all() if case_of(action) == case)
+        self.unfit += (UnfitAction(action, why, hint) for action in actions)
+        self.cases.add(case)
 
     def _free(self, source: TypeExpr, destination: TypeExpr) -> Step | None:
         """Return the step between an object with free keys and one with declared members."""
