@@ -178,6 +178,16 @@ def refusals(
     return [problem for problem in caught.value.problems if problem.code == "bad-rule"]
 
 
+def test_condition_on_the_data_of_an_error_is_refused_at_its_rule() -> None:
+    drop = {"drop": "harmless", "when": [{"member": "progress"}]}
+    rule = {"at": [f"{DATA}.total"], "down": drop, "reason": "No.", "source": "basic/index"}
+    newer = with_error(-9, DATA, None, NEXT)
+    (problem,) = refusals(newest(), newer, {"down": code(-9, 2)}, rules=[rule])
+    assert problem.where == f"{FILE}#/rules/0"
+    assert f"{DATA} is the data of the error -9" in problem.message
+    assert problem.hint == "write the condition at the entry in errors, under when"
+
+
 def test_change_of_a_method_that_an_edited_schema_lacks_is_left_out() -> None:
     document: Json = {"older": NEWEST, "became": {}, "rules": [], "errors": []}
     said = {"method": "tools/gone", "reason": "It is so.", "source": "basic/index"}

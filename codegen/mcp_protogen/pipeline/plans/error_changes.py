@@ -124,6 +124,9 @@ def _findings(change: CodeChange, source: _End, destination: _End) -> Iterator[_
 def _plan_data(walk: Walk, change: CodeChange, source: _End, destination: _End) -> Members:
     newer, older = (destination, source) if walk.direction == "up" else (source, destination)
     at = newer.data or older.data
+    for case in walk.actions.cases(at):
+        why = f"{at} is the data of the error {change.was}"
+        walk.refuse(case, why, "write the condition at the entry in errors, under when")
     step, (start, end) = _delay(source, destination)
     # Data without a type may have anything, so that only rules say what goes.
     sources = [
