@@ -83,6 +83,10 @@ REFUSED: dict[str, tuple[Json, str]] = {
         {"up": code(1, -9, add={"progress": "1", "progressToken": 1})},
         f'progress is never "1" in {NEXT}',
     ),
+    "a delay that no revision has": (
+        {"up": code(1, 2, retry={"member": "wait", "unit": "s"})},
+        "retry has no effect: neither revision says where the delay is",
+    ),
 }
 
 
@@ -118,13 +122,14 @@ def test_member_that_the_new_data_require_is_asked_about() -> None:
 
 
 RETRY = {"member": "wait", "unit": "s"}
+LISTED = {"method": "tools/list", "down": code(-9, 7, retry=RETRY)}
 TOKEN = {"progressToken": 1}
 
 
 def test_delay_moves_by_the_facts_of_both_revisions() -> None:
     older = with_error(-8, None, ("progress", "s"))
     newer = with_error(-9, DATA, ("progress", "ms"), NEXT)
-    changed = tables(older, newer, {"down": code(-9, -8)}, {"down": code(-9, 7, retry=RETRY)})
+    changed = tables(older, newer, {"down": code(-9, -8)}, LISTED)
     first, second = (plan for name, plan in changed.down.plans.items() if name.startswith("-9 as"))
     plans = {"same": first, "other": second}
     if isinstance(first, Members) and first.move:
@@ -186,6 +191,35 @@ def test_condition_on_the_data_of_an_error_is_refused_at_its_rule() -> None:
     assert problem.where == f"{FILE}#/rules/0"
     assert f"{DATA} is the data of the error -9" in problem.message
     assert problem.hint == "write the condition at the entry in errors, under when"
+
+
+def test_rule_for_all_methods_decides_about_a_code_of_both_revisions() -> None:
+    older, newer = with_error(-9, "OldData"), with_error(-9, DATA, None, NEXT)
+    kept = tuple(type_ for type_ in newer.types if type_.name != DATA)
+    newer = replace(newer, types=(*kept, a(DATA, member("kind", required=True))))
+    assert [problem.message for problem in open_differences(older, newer, {"down": code(-9, -9)})]
+    made = tables(
+        older,
+        newer,
+        {"up": code(-9, -9, add={"kind": "gone"})},
+        {"down": code(-9, -9, add={"progress": 1, "progressToken": 1})},
+    )
+    assert len(made.up.errors["", -9]) == len(made.down.errors["", -9]) == 1
+
+
+def test_second_change_without_a_condition_is_refused() -> None:
+    (problem,) = refusals(
+        newest(), replace(newest(), id=NEXT), {"up": code(1, 2)}, {"up": code(1, 3)}
+    )
+    assert problem.where == f"{FILE}#/errors/1/up"
+    assert problem.message == "another entry without a condition has the code 1"
+
+
+def test_delay_that_both_revisions_name_is_not_named_again() -> None:
+    both = with_error(-9, DATA, ("progress", "ms"))
+    changed = {"up": code(-9, -9, retry=RETRY)}
+    (problem,) = refusals(both, replace(both, id=NEXT), changed)
+    assert "both revisions say where the delay is" in problem.message
 
 
 def test_change_of_a_method_that_an_edited_schema_lacks_is_left_out() -> None:

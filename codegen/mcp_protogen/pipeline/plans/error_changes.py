@@ -3,7 +3,7 @@
 Rules for the type of the data count here, too. A delay moves by the facts of both revisions.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_protogen.base.names import ClassName
@@ -40,6 +40,11 @@ class _End:
     def fields(self) -> tuple[FieldIR, ...]:
         return self.members_of(self.data) if self.data else ()
 
+    @property
+    def has_retry(self) -> bool:
+        """Return whether its own fact says where the delay is."""
+        return bool(self.error and self.error.retry)
+
     def members_of(self, name: str) -> tuple[FieldIR, ...]:
         return object_fields(Ref(ClassName(name)), self.types)
 
@@ -55,10 +60,12 @@ def error_changes(walk: Walk) -> tuple[Mapping[Key, tuple[ErrorChange, ...]], li
     for change in (*changes, *_codes_of_both(walk)):
         source = _end(walk.source, change.was, change.retry)
         destination = _end(walk.destination, change.becomes, change.retry)
+        method = next(iter(_names(change, source)), change.method)
+        others = found.setdefault((method, change.was), [])
         place, _, pointer = change.place.partition("#")
         refused = [
             Problem("bad-rule", message, place, pointer, hint)
-            for message, hint in _findings(change, source, destination)
+            for message, hint in _findings(change, source, destination, others)
         ]
         if refused and walk.actions.step.edited:
             # Our rules are about the pinned schema, which has what this one lacks.
@@ -72,11 +79,11 @@ def error_changes(walk: Walk) -> tuple[Mapping[Key, tuple[ErrorChange, ...]], li
             for conditions in (change.params, change.data)
         )
         made = ErrorChange(change.becomes, change.reason, params, data, To(key_of(pair)))
-        method = next(iter(_names(change, source)), change.method)
-        found.setdefault((method, change.was), []).append(made)
+        others.append(made)
     return {
         key: tuple(sorted(made, key=lambda change: not (change.params or change.data)))
         for key, made in sorted(found.items())
+        if made
     }, problems
 
 
@@ -89,6 +96,12 @@ def _end(revision: RevisionIR, code: int, delay: tuple[str, str] | None) -> _End
 def _codes_of_both(walk: Walk) -> Iterator[CodeChange]:
     """Yield the codes that both revisions have, with data of a type in both."""
     there = {error.code for error in walk.destination.errors if error.data}
+    there -= {
+        change.was
+        for change in walk.actions.step.errors
+        if change.direction == walk.direction
+        and not (change.method or change.params or change.data)
+    }
     for error in walk.source.errors:
         if error.data and error.code in there:
             yield CodeChange(("",), walk.direction, error.code, error.code, "", "")
@@ -100,7 +113,9 @@ def _names(change: CodeChange, source: _End) -> list[str]:
     return [name for name in change.names if name in known]
 
 
-def _findings(change: CodeChange, source: _End, destination: _End) -> Iterator[_Finding]:
+def _findings(
+    change: CodeChange, source: _End, destination: _End, others: Sequence[ErrorChange]
+) -> Iterator[_Finding]:
     revision = source.revision
     if change.method and not _names(change, source):
         hint = did_you_mean(change.method, [method.method for method in revision.methods])
@@ -112,6 +127,13 @@ def _findings(change: CodeChange, source: _End, destination: _End) -> Iterator[_
         if not change.method or method.method in change.names
     ]
     yield from find_impossible(change.params, kinds, source.types, revision.id)
+    if not (change.params or change.data or all(other.params or other.data for other in others)):
+        hint = "give one of them a condition, or leave it out"
+        yield f"another entry without a condition has the code {change.was}", hint
+    if change.retry and source.has_retry == destination.has_retry:
+        both = "both revisions say" if source.has_retry else "neither revision says"
+        hint = "write it for a delay that the facts of one revision have"
+        yield f"retry has no effect: {both} where the delay is", hint
     if source.data:
         yield from find_impossible(change.data, [source.fields], source.types, revision.id)
     if destination.data:
