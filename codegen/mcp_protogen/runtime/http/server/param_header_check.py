@@ -140,8 +140,9 @@ async def _page(connection: ServerConnection, call: Job, cursor: str | None) -> 
         return Page([], None)
     context = RequestContext(connection, None, call.reply, call.request.meta)
     given = {} if cursor is None else {table.rules.cursor: cursor}
-    params = table.requests[method].params(**given)
+    spec = table.requests[method]
+    params = spec.params(**given)
     result: WireModel = await handler(context.session(), params)
     wire = result.to_wire()
-    tools = wire.get("tools")
+    tools = wire.get(spec.items)
     return Page(tools if is_array(tools) else [], wire.get(table.rules.next_cursor))
