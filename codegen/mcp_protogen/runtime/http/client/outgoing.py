@@ -117,8 +117,7 @@ class ProtocolState:
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:
             # The handshake has no revision and no session yet.
-            base = {} if message.method == INITIALIZE else self.session_headers()
-            return {**POSTED, **base}
+            return {**POSTED, **({} if message.method == INITIALIZE else self.session_headers())}
         facts = self.facts_of(message)
         whole = {"method": message.method, "params": message.params}
         headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
@@ -141,8 +140,9 @@ class ProtocolState:
                 self._begin(agreed, session_id)
             return data
         tools = self.facts_of(request).tool_list
-        learns = tools is not None and request.method == tools.method
-        removed = learns and self._learn(_result_in(value, request.id), tools.items)
+        if tools is None or request.method != tools.method:
+            return data
+        removed = self._learn(_result_in(value, request.id), tools.items)
         return json_text(value) if removed else data
 
     def _begin(self, agreed: str, session_id: str | None) -> None:
