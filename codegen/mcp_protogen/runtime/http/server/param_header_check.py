@@ -91,9 +91,8 @@ class ToolHeaders:
     def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
         entry = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        if entry is None or entry.change != change:
-            return None
-        return entry if self._time() < entry.until else None
+        is_valid = entry and entry.change == change and self._time() < entry.until
+        return entry if is_valid else None
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
