@@ -6,11 +6,16 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, Final
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import pytest
+from mcp_protogen.runtime.http.client.connect import open_http
+from pydantic import Field
 from support.generated.other_facts import package_with
-from support.http.serving import run_app
+from support.generated.renamed_revisions import RENAMED, write_package
+from support.http.serving import run_app, serving
 from support.revisions import NEWEST, OLD
 from support.tables import case
 
@@ -22,6 +27,7 @@ ACCEPT: Final = "io.modelcontextprotocol/acceptLanguage"
 CONTENT: Final = "io.modelcontextprotocol/contentLanguage"
 TENANT: Final = "com.example/tenant"
 PAGE_ORIGIN: Final = "https://app.example.com"
+MARK: Final[Json] = {"x-mcp-header": "Zone"}
 PAGE: Final = {"source": "basic/index"}
 FACTS: Final[Json] = {
     "errors": {
@@ -299,6 +305,40 @@ def test_a_malformed_header_field_that_would_win_is_refused(package: Any) -> Non
             refusal = await site.again("tools/call", mcp_tenant="=?base64?!?=")
             assert (refusal.status_code, body_of(refusal)["error"]["code"]) == (409, MISMATCH)
             assert len(site.heard) == heard
+
+    asyncio.run(main())
+
+
+def test_header_fields_repeat_arguments_whatever_calls_of_tools_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {RENAMED: {"tools/call": "tools/run", "tools/list": "tools/enumerate"}}
+    write_package(tmp_path / "renamed_tools", names)
+    monkeypatch.syspath_prepend(tmp_path)
+    pkg: Any = import_module("renamed_tools")
+
+    def move(self: Any, zone: Annotated[str, Field(json_schema_extra=MARK)]) -> str:
+        return zone
+
+    async def call(site: Any, ours: str, spoken: str, listed: bool) -> str:
+        revisions = [known for known in pkg.REVISIONS if known.id == spoken]
+        opener, client = open_http(f"http://127.0.0.1:{site.port}/mcp"), pkg.load(ours).Client()
+        async with pkg.connect(opener, client, revisions=revisions) as connected:
+            # Without a list, the refused call makes the client ask for one.
+            if listed:
+                await connected.list_tools()
+            text: str = (await connected.call_tool("move", {"zone": "x"})).text
+            return text
+
+    async def main() -> None:
+        members = {"move": pkg.tool(move)}
+        for theirs in (NEWEST, RENAMED):
+            bases = (pkg.Toolkit, pkg.load(theirs).Server)
+            server = type("Moving", bases, members)()
+            async with serving(server, pkg.REVISIONS) as site:
+                for asked in product((NEWEST, RENAMED), (NEWEST, RENAMED), (True, False)):
+                    with case((theirs, *asked)):
+                        assert await call(site, *asked) == "x"
 
     asyncio.run(main())
 

@@ -113,6 +113,56 @@ asyncio.run(main())
     ]
 
 
+def test_header_fields_repeat_arguments_of_tools_in_a_list_of_another_name(
+    checkout: Checkout,
+) -> None:
+    program = """
+import asyncio
+from typing import Annotated
+import httpx2
+from mcp_revisions import McpError, connect_http, http_app
+from pydantic import Field
+from server import app, mcp
+
+@app.tool
+def move(zone: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Zone"})]) -> str:
+    return zone
+
+async def main():
+    bent = {}
+
+    async def bend(post):
+        print(post.headers["mcp-method"], post.headers.get("mcp-param-zone"))
+        post.headers.update(bent)
+
+    transport = httpx2.ASGITransport(http_app(app))
+    async with (
+        httpx2.AsyncClient(transport=transport, event_hooks={"request": [bend]}) as http,
+        connect_http("http://localhost/mcp", mcp.Client(), http=http) as client,
+    ):
+        await client.list_tools()
+        print((await client.call_tool("move", {"zone": "x"})).text)
+        bent["mcp-param-zone"] = "other"
+        try:
+            await client.call_tool("move", {"zone": "x"})
+        except McpError as error:
+            print(error)
+
+asyncio.run(main())
+"""
+    (checkout.folder / "marking.py").write_text(program)
+    assert checkout.run("marking.py").splitlines() == [
+        "server/discover None",
+        "tools/catalog None",
+        "tools/invoke x",
+        "x",
+        "tools/invoke x",
+        # A refused call makes the client list the tools again.
+        "tools/catalog None",
+        "Header mismatch: mcp-param-zone differs from the argument zone",
+    ]
+
+
 def test_result_without_a_promised_output_is_refused(checkout: Checkout) -> None:
     program = """
 import asyncio

@@ -69,8 +69,8 @@ def with_revisions(
     return options._replace(revisions=(*options.revisions, *names), schemas=schemas, rules=rules)
 
 
-def write_package(place: Path) -> None:
-    """Write a package of these revisions, with tasks."""
+def write_package(place: Path, names: Mapping[str, Mapping[str, str]] = NAMES) -> None:
+    """Write a package of revisions with these names, with tasks."""
     options = GenerationOptions(
         (OLD, NEWEST),
         parts=("bridge", "stdio", "tasks", "testing", "toolkit"),
@@ -78,7 +78,7 @@ def write_package(place: Path) -> None:
         runtime="mcp_protogen.runtime",
     )
     schema = (schema_folder() / NEWEST / "schema.json").read_text()
-    options = with_revisions(options, schema, NAMES)
+    options = with_revisions(options, schema, names)
     for file in generated_once(options).files:
         path = place / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

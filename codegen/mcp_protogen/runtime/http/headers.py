@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..core.errors import HEADER_MISMATCH
 from ..core.json import is_object
-from ..core.spec import HeaderField
+from ..core.spec import CALL_TOOL, LIST_TOOLS, HeaderField
 from ..messages.codec import MessageCodec
 from ..rules.param_headers import HeaderParam
 
@@ -138,8 +138,10 @@ class HttpFacts:
         added = {"vary": vary} if vary else dict[str, str]()
         self.added: Final = added, added | dict(self.rules.error_headers)
         """Further header fields of responses, without and with an error."""
-        self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
-        """Whether schemas of tools mark arguments for header fields."""
+        marks = len(self.common) < len(self.rules.headers)
+        self.tool_list: Final[Any] = table.spec_of(LIST_TOOLS) if marks else None
+        """The request for tools, if their schemas mark arguments for header fields."""
+        self.call_tool: Final = self.tool_list and table.name_of(CALL_TOOL)
         codes = {error.name: code for code, error in table.errors.items()}
         self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
         """The code of a header field that differs from the message."""

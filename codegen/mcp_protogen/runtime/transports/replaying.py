@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count
 from json import dumps
+from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
@@ -299,7 +300,7 @@ class Playback:
 class _ReplayTransport:
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
-        self._said = Pipe("server", None, playback.begin())
+        self._said = Pipe("server", None, playback.begin(), inf)
         self.receive = self._said.receive
 
     async def send(self, messages: Sequence[bytes]) -> None:

@@ -11,7 +11,6 @@ from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import USUAL
 from ...core.pagination import Page, items
-from ...core.spec import CALL_TOOL, LIST_TOOLS
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
@@ -68,7 +67,7 @@ def refusal_of(
     repair: Repair | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
         repair = "session"
-    elif code == facts.mismatch and message.method == CALL_TOOL and message.revision is not None:
+    elif message.revision and code == facts.mismatch and message.method == facts.call_tool:
         repair = "headers"
     elif (
         message.method == INITIALIZE
@@ -319,11 +318,12 @@ async def relearn(state: ClientState, call: Message) -> bool:
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
-    rules = state.protocol.facts_of(call).rules
+    facts = state.protocol.facts_of(call)
+    rules = facts.rules
 
     async def page(cursor: str | None) -> Page[Any]:
         params = {} if cursor is None else {rules.cursor: cursor}
-        result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
+        result = await ask(state, facts.tool_list.method, {"_meta": meta, **params})
         following = result.get(rules.next_cursor) if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)

@@ -91,9 +91,8 @@ class ToolHeaders:
     def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
         entry = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        if entry is None or entry.change != change:
-            return None
-        return entry if self._time() < entry.until else None
+        is_valid = entry and entry.change == change and self._time() < entry.until
+        return entry if is_valid else None
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
@@ -140,8 +139,9 @@ async def _page(connection: ServerConnection, call: Job, cursor: str | None) -> 
         return Page([], None)
     context = RequestContext(connection, None, call.reply, call.request.meta)
     given = {} if cursor is None else {table.rules.cursor: cursor}
-    params = table.requests[method].params(**given)
+    spec = table.requests[method]
+    params = spec.params(**given)
     result: WireModel = await handler(context.session(), params)
     wire = result.to_wire()
-    tools = wire.get("tools")
+    tools = wire.get(spec.items)
     return Page(tools if is_array(tools) else [], wire.get(table.rules.next_cursor))

@@ -99,7 +99,7 @@ class StatelessHttp:
     def _check_arguments(
         self, connection: ServerConnection, job: Job, response: HttpResponse
     ) -> Work | None:
-        if job.request.spec.known_as == CALL_TOOL and response.facts.marks_arguments:
+        if job.request.spec.known_as == CALL_TOOL and response.facts.tool_list:
             return self._state.tool_headers.check(connection, job, response.exchange)
         return None
 
