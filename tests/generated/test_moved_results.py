@@ -15,7 +15,7 @@ from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.generated.moved_results import add_outputs, with_tool_result, write_programs
 from support.generated.next_revision import NEXT, Checkout, copy_checkout
-from support.revisions import HANDSHAKE
+from support.revisions import HANDSHAKE, NEWEST
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("moved results")]
 
@@ -258,6 +258,38 @@ asyncio.run(main())
 """
     (checkout.folder / "mounting.py").write_text(program)
     assert checkout.run("mounting.py") == "notes://shop/1 milk\n"
+
+
+def test_mounted_tool_gives_all_outputs_to_a_server_that_cannot_request_them(
+    checkout: Checkout,
+) -> None:
+    program = """
+import asyncio
+from both import REVISIONS, connect, in_memory, load
+
+inner, front = load("NEXT").App("inner"), load("NEWEST").App("front")
+
+@inner.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+front.mount("shop", inner)
+
+async def main():
+    opener = in_memory(front, revisions=REVISIONS)
+    async with connect(opener, load("NEWEST").Client(), revisions=REVISIONS[-1:]) as client:
+        assert client.revision == "NEXT"
+        print((await client.call_tool("shop_add", {"a": 1, "b": 2})).data)
+
+asyncio.run(main())
+"""
+    program = program.replace("NEWEST", NEWEST).replace("NEXT", NEXT)
+    revisions = ("--revision", NEWEST, "--revision", NEXT)
+    parts = ("--with", "toolkit", "--with", "testing")
+    arguments = (*revisions, *parts, "--runtime", "mcp_protogen.runtime")
+    checkout.run("-m", "mcp_protogen", *arguments, "--out", str(checkout.folder / "both"))
+    (checkout.folder / "requesting.py").write_text(program)
+    assert checkout.run("requesting.py") == "3\n"
 
 
 @pytest.fixture(scope="module")

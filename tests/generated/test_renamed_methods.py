@@ -278,3 +278,94 @@ def test_first_names_tell_the_usual_timeouts(pkg: Any) -> None:
             methods = pkg.load(revision).methods
             assert methods.ELICIT.known_as == "elicitation/create"
             assert pkg.Options().patience(methods.ELICIT, {}).timeout == 300
+
+
+def make_toolkit(pkg: Any, revision: str, **more: Any) -> Any:
+    """Return a toolkit server with a tool, a prompt and a resource."""
+
+    async def add(self: Any, a: int, b: int) -> int:
+        return a + b
+
+    async def greet(self: Any, name: str) -> str:
+        return f"Greet {name}."
+
+    async def motto(self: Any) -> str:
+        return "Onward"
+
+    members = {"add": pkg.tool(add), "greet": pkg.prompt(greet)}
+    members["motto"] = pkg.resource("res://motto")(motto)
+    return type("Offering", (pkg.Toolkit, pkg.load(revision).Server), {**members, **more})()
+
+
+async def test_mounted_servers_answer_under_other_names_of_methods(pkg: Any) -> None:
+    for ours, theirs in product(REVISIONS, repeat=2):
+        with case(f"a server of {theirs} in one of {ours}"):
+            server = type("Above", (pkg.Toolkit, pkg.load(ours).Server), {})()
+            server.mount("x", make_toolkit(pkg, theirs))
+            for revision in (None, *REVISIONS):
+                assert [tool["name"] for tool in server.tool_schemas(revision)] == ["x_add"]
+            async with connect(pkg, server, pkg.load(ours).Client(), ours) as connected:
+                assert [prompt.name async for prompt in connected.iter_prompts()] == ["x_greet"]
+                filled = await connected.get_prompt("x_greet", {"name": "Ada"})
+                assert filled.messages[0].content.text == "Greet Ada."
+                read = await connected.read_resource("res://x/motto")
+                assert read.contents[0].text == "Onward"
+                assert await connected.call_tool("x_add", {"a": 1, "b": 2}, as_=int) == 3
+
+
+def make_listener(pkg: Any, revision: str) -> tuple[Any, asyncio.Event]:
+    """Return a client, and an event that is set when it hears of changed prompts."""
+    heard, client = asyncio.Event(), pkg.load(revision).Client
+
+    async def note(self: Any, params: Any) -> None:
+        heard.set()
+
+    name = client.NOTIFICATIONS[name_in(revision, "notifications/prompts/list_changed")][1]
+    return type("Listening", (client,), {name: note})(), heard
+
+
+def later() -> str:
+    return "later"
+
+
+async def test_changes_of_lists_arrive_whatever_their_notification_is_called(pkg: Any) -> None:
+    for theirs, spoken in product(REVISIONS, repeat=2):
+        with case(f"a server of {theirs} in {spoken}"):
+            server, (client, heard) = make_toolkit(pkg, theirs), make_listener(pkg, OLD)
+            async with connect(pkg, server, client, spoken) as connected:
+                # By its answer, the server has begun to send.
+                await connected.list_prompts()
+                server.add_prompt(later)
+                await asyncio.wait_for(heard.wait(), 5)
+
+
+async def test_changes_of_lists_pass_through_bridges_between_other_names(pkg: Any) -> None:
+    for ours, theirs in permutations(REVISIONS, 2):
+        with case(f"a bridge between a client of {ours} and a server of {theirs}"):
+            server, (client, heard) = make_toolkit(pkg, theirs), make_listener(pkg, ours)
+            async with connect_by_bridge(pkg, server, client) as connected:
+                spec = pkg.load(ours).Client.TABLE.requests.get("subscriptions/listen")
+                listening = None
+                if spec is not None:
+                    params = spec.params(notifications={"promptsListChanged": True})
+                    listening = asyncio.create_task(connected.request(spec, params))
+                    await asyncio.sleep(0.05)
+                server.add_prompt(later)
+                await asyncio.wait_for(heard.wait(), 5)
+                if listening is not None:
+                    listening.cancel()
+
+
+async def test_result_caches_know_first_names_and_own_names(pkg: Any) -> None:
+    read, filled = "resources/read", name_in(RENAMED, "prompts/get")
+    for methods, calls in (((read,), 1), ((filled,), 2)):
+        met = list[str]()
+        layers = (pkg.ResultCache(60, methods=methods), noting(met))
+        server = make_toolkit(pkg, RENAMED, middleware=layers)
+        with case(str(methods)):
+            async with connect(pkg, server, pkg.load(NEWEST).Client(), NEWEST) as connected:
+                for _ in range(2):
+                    await connected.read_resource("res://motto")
+                    await connected.get_prompt("greet", {"name": "Ada"})
+            assert met.count(name_in(RENAMED, read)) == calls
+            assert met.count(filled) == 3 - calls

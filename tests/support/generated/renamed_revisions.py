@@ -26,12 +26,17 @@ NAMES: Final = {
         "sampling/createMessage": "sampling/generate",
         "notifications/message": "notifications/log",
         "completion/complete": "completion/suggest",
+        "prompts/list": "prompts/enumerate",
+        "prompts/get": "prompts/fill",
+        "resources/read": "resources/fetch",
+        "notifications/prompts/list_changed": "notifications/prompts/changed",
         "Implementation": "PeerInfo",
     },
     AGAIN: {
         "elicitation/ask": "forms/fill",
         "sampling/generate": "elicitation/create",
         "notifications/log": "notifications/entry",
+        "notifications/prompts/changed": "notifications/prompts/moved",
         "PeerInfo": "Party",
     },
 }

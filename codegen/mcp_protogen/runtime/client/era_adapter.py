@@ -142,17 +142,17 @@ class ToHandshake(ClientConnection):
             await handler(spec.params.from_wire(params))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
-        method, params = notification.spec.method, notification.params
-        if not self.hears_all and notification.spec.known_as == LOG:
+        spec, params = notification.spec, notification.params
+        if not self.hears_all and spec.known_as == LOG:
             level = self._lowest_level()
             if level is None or not passes(params.level, level):
                 return None
-        handler = self.handlers.get(method)
-        if handler is None or self.hears_all or not is_change(method):
+        handler = self.handlers.get(spec.method)
+        if handler is None or self.hears_all or not is_change(spec.known_as):
             return super().on_notification(notification)
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
+        self.view.handlers.__mcp_runtime__.note_notification(spec.method, params)
         uri = declared_member(params, "uri")
-        streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
+        streams = [id for id, wanted in self._streams.items() if wanted.wants(spec.known_as, uri)]
         return self._notify(handler, params, streams)
 
     @staticmethod

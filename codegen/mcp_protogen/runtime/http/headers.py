@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..core.errors import HEADER_MISMATCH
 from ..core.json import is_object
 from ..core.spec import CALL_TOOL, LIST_TOOLS, HeaderField
-from ..messages.codec import MessageCodec
+from ..messages.method_table import MethodTable
 from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
@@ -128,7 +128,7 @@ def text_of(value: object) -> str | None:
 class HttpFacts:
     """What a revision says of HTTP: header fields that repeat parts of messages, and statuses."""
 
-    def __init__(self, table: MessageCodec) -> None:
+    def __init__(self, table: MethodTable) -> None:
         self.rules: Final = table.rules
         self.table: Final = table
         self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
@@ -183,7 +183,7 @@ def _repeat(fields: Iterable[HeaderField], message: object) -> Iterable[tuple[st
             yield field.header, encode_value(value) if is_ours(field) else value
 
 
-facts_of: Final[Callable[[MessageCodec], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)
+facts_of: Final[Callable[[MethodTable], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)
 
 
 def agrees(param: HeaderParam, header_value: str | None, arguments: object) -> bool:

@@ -127,15 +127,6 @@ class MessageCodec:
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
 
-    def spec_of(self, known_as: str) -> Any:
-        """Return the spec of a method by the name that the runtime knows; None without one."""
-        specs = {**self.notifications, **self.input_requests, **self.requests}.values()
-        return next((spec for spec in specs if spec.known_as == known_as), None)
-
-    def name_of(self, known_as: str) -> str:
-        spec = self.spec_of(known_as)
-        return known_as if spec is None else spec.method
-
     def own_name(self, method: str) -> str:
         """Return a method's name here, given that on the wire; empty if it is unknown here."""
         return method

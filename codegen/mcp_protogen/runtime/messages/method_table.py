@@ -90,6 +90,19 @@ class MethodTable(MessageCodec):
     def wire(self) -> "MethodTable":
         return self
 
+    @cached_property
+    def _by_first_name(self) -> Mapping[str, Any]:
+        specs = (self.notifications, self.input_requests, self.requests)
+        return {spec.known_as: spec for named in specs for spec in named.values()}
+
+    def spec_of(self, known_as: str) -> Any:
+        """Return the spec with this first name, if there is one."""
+        return self._by_first_name.get(known_as)
+
+    def name_of(self, known_as: str) -> str:
+        spec = self.spec_of(known_as)
+        return known_as if spec is None else spec.method
+
     def wire_name(self, method: str) -> str:
         """Return a method's name on the wire, given that here."""
         return method

@@ -368,11 +368,11 @@ class ServerConnection:
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
-        spec = connection.table.notification(method, "server")
+        spec = connection.table.spec_of(method)
         if spec is None:
             return
         if unmet(self.bound_server.needs[spec], "server", None, connection.declared):
-            self.server.__mcp_runtime__.warn_undeclared(method)
+            self.server.__mcp_runtime__.warn_undeclared(spec.method)
             return
         if self.endpoint.sink.full:
             # Publishing reaches many clients; one that does not read must not delay it.

@@ -249,7 +249,8 @@ class Router:
     def _take_notification(self, call: Call) -> None:
         # It names no revision; only extensions have such.
         for connection in self._stateless.values():
-            if connection.endpoint.connection.table.notification(call.method, "client") is not None:
+            table = connection.endpoint.connection.table
+            if table.notification(table.own_name(call.method), "client") is not None:
                 connection.endpoint.receive(call)
                 return
         self._log.info("ignored a notification unknown to all revisions in use")

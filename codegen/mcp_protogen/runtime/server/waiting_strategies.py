@@ -26,7 +26,7 @@ _PAUSE: Final = 0.05
 def in_tasks(native: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     methods = dict.fromkeys(asking_methods(native), by_requests)
     if URLS_FIRST in native.errors and URLS_FIRST not in table.wire.errors:
-        methods.setdefault(CALL_TOOL, in_text)
+        methods.setdefault(native.name_of(CALL_TOOL), in_text)
     return methods
 
 

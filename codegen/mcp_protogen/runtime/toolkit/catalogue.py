@@ -88,7 +88,7 @@ class Catalogue:
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
         }
-        if all(len(lists[field]) == len(registered[field]) for field in LISTS):
+        if lists == registered:
             self.lists = registered
         else:
             # A URI may belong to several resources: the first visible one answers.
@@ -148,13 +148,10 @@ class Catalogue:
         if key in fixed:
             yield fixed[key]
         for templates in patterns:
-            # A completion names the template, and a read request one of its URIs.
-            if method == COMPLETE and key in templates:
-                yield templates[key]
-            elif method != COMPLETE:
-                yield from (
-                    template for template in templates.values() if template.values(key) is not None
-                )
+            for uri, template in templates.items():
+                # A completion names the template, and a read request one of its URIs.
+                if uri == key if method == COMPLETE else template.values(key) is not None:
+                    yield template
 
     def has_items(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.has_items(field) for mount in self.mounts)

@@ -107,19 +107,18 @@ class Link:
     connection: MountedConnection
     handlers: Mapping[str, Handler]
 
-    async def handle(self, method: str, outer: RequestContext, params: Any) -> Any:
-        context, handler = self.connection.context(outer), self.handlers.get(method)
+    async def handle(self, known_as: str, outer: RequestContext, params: Any) -> Any:
+        context = self.connection.context(outer)
+        method = context.table.name_of(known_as)
+        handler = self.handlers.get(method)
         if handler is None:
             raise MethodNotFound(method)
         return await self.run(handler, method, context, params)
 
     async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
-        middleware = self.connection.middleware
-        if not middleware:
-            return await handler(context.session(), params)
-
         async def answer(call: MethodCall) -> Any:
             return await handler(call.session, call.params)
 
         given = {"params": params, "meta": context.meta, "request_id": context.request_id}
-        return await through(middleware, answer, context.method_call(method, **given))
+        call = context.method_call(method, **given)
+        return await through(self.connection.middleware, answer, call)

@@ -64,13 +64,10 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
 
 
 async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
-    items = catalogue.registered[field].values()
-    found = [item.key for item in items if await _shows(catalogue, item, session)]
+    items = list[Any](catalogue.registered[field].values())
     for mount in catalogue.mounts:
-        for item in await mount.list_known(field, session):
-            if await _shows(catalogue, item, session):
-                found.append(item.key)
-    return found
+        items += await mount.list_known(field, session)
+    return [item.key for item in items if await _shows(catalogue, item, session)]
 
 
 async def find(

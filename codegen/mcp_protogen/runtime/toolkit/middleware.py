@@ -140,7 +140,7 @@ class ResultCache:
         self._kept.clear()
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
-        if call.method not in self._methods or call.is_sent:
+        if call.is_sent or call.method not in map(call.session.TABLE.name_of, self._methods):
             return await next(call)
         wire = call.params.to_wire()
         wire.pop("_meta", None)

@@ -39,9 +39,8 @@ class LocalMount(Mount):
         return self.runtime.parts()
 
     def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
-        for tool in lookup.tool_schemas(self.catalogue, None):
-            own: str = tool["name"]
-            yield MountedItem(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
+        for tool in lookup.tool_schemas(self.catalogue, self.above.TABLE.revision):
+            yield self.item("tools", tool["name"]), tool
 
     def has_items(self, field: str) -> bool:
         kind = "resources" if field.startswith("resource") else field
@@ -95,10 +94,10 @@ class LocalMount(Mount):
                 handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
             given, above = (self.server, outer, self.full_uri), self.above.TABLE
-            if self.server.TABLE.revision == above.revision:
+            own, package = self.server.TABLE.revision, package_of(type(self.server))
+            if own == above.revision:
                 link = Link(MountedConnection(*given), self._handlers[revision])
             else:
-                package, own = package_of(type(self.server)), self.server.TABLE.revision
                 links: Any = adapters_of(package, own, above.revision).translated_links()
                 if self._translating is None:
                     options = outer.endpoint.options
@@ -152,10 +151,8 @@ class LocalMount(Mount):
 
     async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
         inner = self._context(session.__mcp_runtime__).session()
-        own = await lookup.keys(self.catalogue, field, inner)
-        return [
-            MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own
-        ]
+        keys = await lookup.keys(self.catalogue, field, inner)
+        return [self.item(field, key) for key in keys]
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> None:

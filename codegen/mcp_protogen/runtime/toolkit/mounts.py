@@ -140,6 +140,9 @@ class Mount(ABC):
     def tags(self, field: str, own: str) -> Collection[str]:
         return ()
 
+    def item(self, field: str, own: str) -> MountedItem:
+        return MountedItem(self, self.prefix.key(field, own), self.tags(field, own))
+
     def has_tasks(self) -> bool:
         return False
 
@@ -180,21 +183,20 @@ class Mount(ABC):
 
     async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
         rules, member = outer.table.rules, _MEMBERS.get(field, "name")
-        method = outer.table.name_of(LISTS[field])
-        spec = outer.table.requests[method]
+        spec = outer.table.spec_of(LISTS[field])
         result: Entries = []
 
         async def page(cursor: str | None) -> Page[Any]:
             given = {} if cursor is None else {rules.cursor: cursor}
-            listed = await link.handle(method, outer, spec.params(**given))
+            listed = await link.handle(LISTS[field], outer, spec.params(**given))
             return Page(member_at(listed, (spec.items,)), member_at(listed, (rules.next_cursor,)))
 
         most = outer.endpoint.options.max_pages
         async for entry in items(page, lambda: most):
             own: str = getattr(entry, member)
-            key = self.prefix.key(field, own)
-            item = MountedItem(self, key, self.tags(field, own))
-            result.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
+            item = self.item(field, own)
+            copy = entry.model_copy(update={member: item.key})
+            result.append((item, self._with_full_ui(copy)))
         return result
 
     def _with_full_ui(self, entry: Any) -> Any:

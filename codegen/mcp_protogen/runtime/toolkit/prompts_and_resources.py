@@ -115,7 +115,7 @@ class WithCompletions(Item):
         # The other arguments come with the request from 2025-06-18 on.
         context = declared_member(params, "context")
         known: dict[str, str] = (context and context.arguments) or {}
-        result = self.models.result(COMPLETE)
+        result = self.models.results(COMPLETE)[0]
         (model,) = models_in(result, "completion")
         return result(completion=model(**await completer(server, argument.value, known)))
 
@@ -151,7 +151,9 @@ class Prompt(WithCompletions):
         if isinstance(value, self.models.results("prompts/get")):
             return value
         messages = [self._message(item) for item in as_list(value)]
-        return self.models.result("prompts/get")(messages=messages, description=self.description)
+        return self.models.results("prompts/get")[0](
+            messages=messages, description=self.description
+        )
 
     def _message(self, value: Any) -> Any:
         models = self.models
@@ -224,7 +226,7 @@ class Resource(WithCompletions):
         # Any other list is one value, and its JSON is the contents.
         if not contents or not all(isinstance(content, classes) for content in contents):
             contents = [self._contents(value, uri)]
-        return models.result("resources/read")(contents=contents)
+        return models.results("resources/read")[0](contents=contents)
 
     def _contents(self, value: Any, uri: str) -> Any:
         models, mime_type = self.models, self._mime_type

@@ -27,7 +27,7 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | MountedItem"]:
-    for kind, key in _item_names(CALL_TOOL if method == catalogue.models.call else method, params):
+    for kind, key in _item_names(method, params):
         item = await item_of(catalogue, method, kind, key, session)
         if item is not None:
             yield item

@@ -23,7 +23,7 @@ def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
     place = tuple(takewhile(lambda step: isinstance(step, str), content))
 
     async def answer_requested(server: Any, session: Any, *given: Any) -> Any:
-        if session.__mcp_runtime__.spoken.rules.requested_outputs is None:
+        if not _may_request(session.__mcp_runtime__):
             # Translation leaves out what an older client does not know.
             return await answer(server, session, *given)
         wire = given[-1].to_wire()
@@ -47,3 +47,11 @@ def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
         return models.call_result.from_wire(put(wire, place, chosen))
 
     return answer_requested
+
+
+def _may_request(context: Any) -> bool:
+    """Return whether the client, and each server above, can request outputs."""
+    tables = [context.spoken]
+    while (context := getattr(context, "outer", None)) is not None:
+        tables.append(context.table)
+    return all(table.rules.requested_outputs for table in tables)

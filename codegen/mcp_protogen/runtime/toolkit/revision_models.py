@@ -41,18 +41,15 @@ class RevisionModels:
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
-        self.call: Final = table.name_of(CALL_TOOL)
 
     @cached_property
     def added_items(self) -> ModuleType | None:
         """The module that makes the items of an extension, if there is one."""
         return next((added.items() for added in self._table.extensions if added.items), None)
 
-    def result(self, method: str) -> type[Any]:
-        return self._table.requests[method].results[0]
-
-    def results(self, method: str) -> tuple[type[Any], ...]:
-        return self._table.requests[method].results
+    def results(self, known_as: str) -> tuple[type[Any], ...]:
+        spec: AnyRequest = self._table.spec_of(known_as)
+        return spec.results
 
     def list(self, field: str) -> AnyRequest:
         spec: AnyRequest = self._table.spec_of(LISTS[field])
@@ -66,7 +63,7 @@ class RevisionModels:
 
     @cached_property
     def call_results(self) -> tuple[type[Any], ...]:
-        return self.results(self.call)
+        return self.results(CALL_TOOL)
 
     @cached_property
     def places(self) -> ToolPlaces:
@@ -95,18 +92,18 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured (from 2025-06-18 on)."""
+        """Return whether results may be structured."""
         return self.places.structured is not None
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
+        """Return whether structured content may be any JSON value."""
         structured = self.places.structured
         return structured is not None and annotation_at(self.call_result, structured) is Any
 
     @cached_property
     def message(self) -> type[Any]:
-        (message,) = models_in(self.result("prompts/get"), "messages")
+        (message,) = models_in(self.results("prompts/get")[0], "messages")
         return message
 
     @cached_property
@@ -119,7 +116,7 @@ class RevisionModels:
 
     @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
-        found = models_in(self.result("resources/read"), "contents")
+        found = models_in(self.results("resources/read")[0], "contents")
         members = ("text", "blob")
         return {name: model for model in found for name in members if name in fields_of(model)}
 

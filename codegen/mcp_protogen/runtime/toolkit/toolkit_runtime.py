@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from ..core.json import JSONObject
 from ..core.models.base import member_at
+from ..core.spec import CALL_TOOL
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
@@ -31,7 +32,6 @@ class ToolkitRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.catalogue: Final = Catalogue(owner, getattr(owner, OFFERED))
-        self._call: Final = self.catalogue.models.call
         self.threads: Threads = getattr(owner, THREADS)
         self._declared = frozenset[str]()
 
@@ -58,8 +58,9 @@ class ToolkitRuntime(ServerRuntime):
         self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None
     ) -> None:
         for method in map(_change_method, kinds):
-            if self.catalogue.is_served and method not in self._declared:
-                self.warn_undeclared(method)
+            own = self.owner.TABLE.name_of(method)
+            if self.catalogue.is_served and own not in self._declared:
+                self.warn_undeclared(own)
             self.announce(method, to)
 
     def all_relays(self) -> Mapping[Relay, str | None]:
@@ -99,8 +100,8 @@ class ToolkitRuntime(ServerRuntime):
         """Call a tool; the result may be `Written`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
-            return self.answer(self._call, session, params)
-        return tool.answer(self.owner, session, self._call, params)
+            return self.answer(CALL_TOOL, session, params)
+        return tool.answer(self.owner, session, CALL_TOOL, params)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         from .lookup import answer
@@ -112,7 +113,9 @@ class ToolkitRuntime(ServerRuntime):
     ) -> frozenset[str]:
         from .request_items import find_items
 
-        items = [item async for item in find_items(self.catalogue, method, params, session)]
+        spec = self.owner.TABLE.requests.get(method)
+        known_as = method if spec is None else spec.known_as
+        items = [item async for item in find_items(self.catalogue, known_as, params, session)]
         return frozenset[str]().union(*(item.scopes for item in items))
 
     @property
@@ -207,7 +210,8 @@ class ToolkitRuntime(ServerRuntime):
     def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         self.catalogue.is_served = True
         self._declared |= self.sends()
-        handlers, owner, call = super().handlers_for(revision), cast(Any, self.owner), self._call
+        handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
+        call: str = owner.TABLE.name_of(CALL_TOOL)
         own = call in self.catalogue.toolkit_methods()
         is_plain = own and handlers.get(call) == owner.on_call_tool
         if not is_plain or revision != owner.TABLE.revision or self.middleware():

@@ -81,11 +81,10 @@ class TranslatedContext(MountedContext):
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
         """Return the spec and the params in the revision of the server above."""
-        above, method = self.outer.table, self._translating.wire_name(spec.method)
-        tables = (above.requests, above.input_requests, above.notifications)
-        native = next((table[method] for table in tables if method in table), None)
+        above = self.outer.table
+        native = above.spec_of(spec.known_as)
         if native is None:
-            why = f"{above.revision} has no {method}"
+            why = f"{above.revision} has no {spec.method}"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         if params is None:
             return native, None

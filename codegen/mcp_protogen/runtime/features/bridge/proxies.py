@@ -382,8 +382,8 @@ class ProxyServerRuntime(ServerRuntime):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
-        if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
-            await self.publish(spec.method, declared_member(params, "uri"))
+        if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
+            await self.publish(spec.known_as, declared_member(params, "uri"))
         elif spec.known_as == LOG:
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)

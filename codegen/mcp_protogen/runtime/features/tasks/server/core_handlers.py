@@ -117,7 +117,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> None:
     """Notify the client of each task status, while its session lives."""
     endpoint, spoken = context.endpoint, context.spoken
-    spec = spoken.notification(spoken.name_of(CORE_CHANGED), "server")
+    spec = spoken.spec_of(CORE_CHANGED)
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await registry.wait_for_change(task)
