@@ -26,6 +26,10 @@ NAMES: Final = {
         "sampling/createMessage": "sampling/generate",
         "notifications/message": "notifications/log",
         "completion/complete": "completion/suggest",
+        "notifications/tools/list_changed": "notifications/tools/changed",
+        "subscriptions/listen": "subscriptions/open",
+        "tools/call": "tools/run",
+        "tools/list": "tools/enumerate",
         "Implementation": "PeerInfo",
     },
     AGAIN: {
