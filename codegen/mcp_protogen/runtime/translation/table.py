@@ -10,7 +10,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -76,7 +76,7 @@ class TranslatingTable(MethodTable):
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
-        parts: tuple[Mapping[str, Any], ...] = untranslated
+        parts = cast(tuple[Mapping[str, Any], ...], untranslated)
         named = ({own.name_of(name): part[name] for name in part} for part in parts)
         self._untranslated = Untranslated(*named)
         self._losses = losses
