@@ -218,16 +218,25 @@ def test_commands_read_outputs(checkout: Checkout) -> None:
     program = """
 import asyncio
 from points import PointsClient
-from server import app
+from server import app, mcp
+
+class Telling(mcp.Client):
+    async def call_tool(self, name, *given, **options):
+        print(name, *(choice.kind for choice in options["requested_outputs"]), end=": ")
+        return await super().call_tool(name, *given, **options)
+
+class Points(PointsClient):
+    CLIENT = Telling
 
 async def main():
-    async with PointsClient.connect(app) as client:
+    async with Points.connect(app) as client:
         print(await client.point(x=1), await client.text(x=2))
 
 asyncio.run(main())
 """
     (checkout.folder / "typed.py").write_text(program)
-    assert checkout.run("typed.py") == "x=1 ä%2\n"
+    requested = "content structured"
+    assert checkout.run("typed.py") == f"point {requested}: text {requested}: x=1 ä%2\n"
 
 
 def test_mounted_server_has_full_uris_in_outputs(checkout: Checkout) -> None:

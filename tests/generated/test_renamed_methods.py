@@ -9,8 +9,12 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.features.telemetry import Telemetry
 from mcp_protogen.runtime.messages.envelope import PROTOCOL_VERSION
 from mcp_protogen.runtime.transports.memory import memory_pair
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from support.auth.guarding import allowing, telling
 from support.generated.renamed_revisions import (
     AGAIN,
@@ -168,7 +172,9 @@ async def test_questions_pass_through_bridges_between_other_names(pkg: Any) -> N
             assert logged == ["hot"]
 
 
-async def test_questions_of_tasks_reach_clients_under_their_own_names(pkg: Any) -> None:
+async def test_questions_of_tasks_reach_clients_under_their_own_names(
+    pkg: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     # The other revisions have no tasks on the wire.
     for ours, theirs, spoken in product(REVISIONS, REVISIONS, (OLD, NEWEST)):
         with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
@@ -176,9 +182,48 @@ async def test_questions_of_tasks_reach_clients_under_their_own_names(pkg: Any) 
             server, client = make_server(pkg, theirs, []), make_client(pkg, ours, met, [])
             async with connect(pkg, server, client, spoken) as connected:
                 handle = await connected.start_task("work")
+                with pytest.raises(pkg.RequestTimeout) as caught:
+                    await handle.result(max_timeout=0)
+                assert caught.value.method == name_in(ours, "tools/call")
                 assert (await handle.result()).text == "sure: True"
                 assert handle.id is not None
             assert name_in(ours, "elicitation/create") in met
+            assert "execution" not in caplog.text
+
+
+async def test_results_are_checked_by_changed_tools_whatever_tells_of_the_change(pkg: Any) -> None:
+    for ours in REVISIONS:
+
+        async def number(self: Any) -> int:
+            return 1
+
+        async def word(self: Any) -> str:
+            return "x"
+
+        with case(f"a client of {ours}"):
+            bases = (pkg.Toolkit, pkg.load(OLD).Server)
+            server = type("Changing", bases, {"read": pkg.tool(number, name="read")})()
+            client = type("Checking", (pkg.CheckedResults, pkg.load(ours).Client), {})()
+            async with connect(pkg, server, client, OLD) as connected:
+                assert (await connected.call_tool("read")).data == {"result": 1}
+                server.remove_tool("read")
+                server.add_tool(word.__get__(server), name="read")
+                await asyncio.sleep(0.05)
+                assert (await connected.call_tool("read")).data == {"result": "x"}
+
+
+async def test_spans_name_tools_whatever_calls_them(pkg: Any) -> None:
+    for ours, theirs in product(REVISIONS, repeat=2):
+        exporter, tracers = InMemorySpanExporter(), TracerProvider()
+        tracers.add_span_processor(SimpleSpanProcessor(exporter))
+        with case(f"a client of {ours} and a server of {theirs}"):
+            server, client = make_server(pkg, theirs, []), make_client(pkg, ours, [], [])
+            server.middleware = client.middleware = (Telemetry(tracer_provider=tracers),)
+            async with connect(pkg, server, client, theirs) as connected:
+                await connected.call_tool("log")
+            spans = exporter.get_finished_spans()
+            named = {span.name for span in spans if (span.attributes or {}).get("gen_ai.tool.name")}
+            assert named == {f"{name_in(one, 'tools/call')} log" for one in (ours, theirs)}
 
 
 async def test_questions_in_results_reach_both_sides_under_their_own_names(pkg: Any) -> None:

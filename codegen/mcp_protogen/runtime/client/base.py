@@ -115,7 +115,7 @@ class ClientConnection:
 
     async def request_native(self, method: str, **params: Any) -> None:
         """Send a request of the server's revision whose result is empty."""
-        spec = self.view.table.wire.requests[method]
+        spec = self.view.table.wire.spec_of(method)
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
     async def change_subscription(self, method: str, uri: str) -> None:
@@ -225,6 +225,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
+        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__
@@ -323,7 +324,7 @@ class ClientRuntime(HandlerSet):
         return self.cache.request(self.connection.mark, self.owner.TABLE.rules, send, *call)
 
     def note_notification(self, method: str, params: Any) -> None:
-        self.tool_list_changes += method == _TOOLS_CHANGED
+        self.tool_list_changes += method == self._tools_changed
         if self.cache is not None:
             self.cache.remove_stale(self.owner.TABLE, method, declared_member(params, "uri"))
         if self.caller is not None:

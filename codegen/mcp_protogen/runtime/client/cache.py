@@ -101,7 +101,7 @@ class Cache:
     def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:
         """Drop the lists of the changed feature, or the results that contain a changed resource."""
         changed = _features(table.notifications.get(notification))
-        for method, spec in table.requests.items():
+        for method, spec in table.requests.items() if changed else ():
             is_list = "paginated" in spec.traits
             if is_list == (uri is None) and changed & _features(spec):
                 self.clear(method, uri)

@@ -64,9 +64,9 @@ class ToHandshake(ClientConnection):
     async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
-        if spec.method == "server/discover":
+        if spec.known_as == "server/discover":
             return self._answer_discover(spec)
-        if spec.method == LISTEN:
+        if spec.known_as == LISTEN:
             return await self._listen(params)
         level: str | None = declared_member(declared_member(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
@@ -173,7 +173,7 @@ class ToStateless(ClientConnection):
         self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
-        self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
+        self._stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
 
     async def open(self) -> None:
         if self._table.name_of(LOG) in self.handlers:

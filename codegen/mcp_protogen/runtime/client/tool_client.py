@@ -20,7 +20,7 @@ from ..rpc.peer import present
 from ..transports.base import ServerLike
 from .base import ClientBase, ReadAs
 from .servers import Connect
-from .tool_results import reader, request_data
+from .tool_results import request_data
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")
@@ -60,18 +60,18 @@ class _Calls:
         arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
         wire: dict[str, Any] = as_python(arguments, by_alias=True, exclude_unset=True)
-        client: Any = self.client
-        if how == "read_resource":
-            return cast(T, await client.read_resource(expanded_uri(name, wire), **self._options))
-        if how == "get_prompt":
-            return cast(T, await client.get_prompt(name, wire, **self._options))
-        table = client.TABLE
-        spec = table.spec_of(CALL_TOOL)
-        params = spec.params(name=name, arguments=wire)
-        if returns is not None:
-            params = request_data(spec, params, table.rules.requested_outputs)
-        read: Callable[[Any], T] = reader(spec, returns, True)
-        return read(await client.request(spec, params, **self._options))
+        params = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
+        extra: dict[str, Any] = {}
+        if how == "call_tool" and returns is None:
+            extra = {"check": True}
+        elif how == "call_tool":
+            table = self.client.TABLE
+            spec = table.spec_of(CALL_TOOL)
+            asked = request_data(spec, spec.params(name=name), table.rules.requested_outputs)
+            more = asked.model_fields_set - {"name", "meta"}
+            extra = {"as_": returns, **{member: getattr(asked, member) for member in more}}
+        request: Any = getattr(self.client, how)
+        return cast(T, await request(*params, **extra, **self._options))
 
     @classmethod
     def _connection(

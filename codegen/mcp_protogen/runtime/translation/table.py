@@ -10,7 +10,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -76,7 +76,9 @@ class TranslatingTable(MethodTable):
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
-        self._untranslated = untranslated
+        parts = cast(tuple[Mapping[str, Any], ...], untranslated)
+        named = ({own.name_of(name): part[name] for name in part} for part in parts)
+        self._untranslated = Untranslated(*named)
         self._losses = losses
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
@@ -124,9 +126,8 @@ class TranslatingTable(MethodTable):
         report = Report([], thorough=False)
         out: T = translate(value, (None, part), report)
         if report.losses:
-            unlost = self._untranslated.unlost
-            members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
-            lost = [loss for loss, member in members if (name, member) not in unlost]
+            unlost = self._untranslated.unlost.get(name)
+            lost = [loss for loss in report.losses if loss.pointer.rpartition("/")[2] != unlost]
             self._losses.take(name, lost)
         return out
 
@@ -213,9 +214,7 @@ class TranslatingTable(MethodTable):
         if params is None and not wire_spec.params_required and meta is None:
             return None
         wire: JSONObject = {} if params is None else params.to_wire()
-        kept = self._untranslated.kept.get(spec.method)
-        if kept is not None:
-            translate = _keeping(translate, kept)
+        translate = _keeping(translate, self._untranslated.kept.get(spec.method))
         out = self._run(translate, wire, spec.method, "params")
         text = wire_text(spec.method, out, meta, exact=is_exact(spec))
         check_numbers(spec.method, text, params)
@@ -249,17 +248,14 @@ class TranslatingTable(MethodTable):
         kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:
-                return self._result_translation(spec.method)
+                translate = self._outward.message(spec.method, "result")
+                complete = self._untranslated.written.get(spec.method)
+                if complete is None:
+                    return translate
+                return chain(translate, lambda value, at, report: complete(value))
             if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
-
-    def _result_translation(self, method: str) -> Run | None:
-        translate = self._outward.message(method, "result")
-        complete = self._untranslated.written.get(method)
-        if complete is None:
-            return translate
-        return chain(translate, lambda value, at, report: complete(value))
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         name, wire = self._there.get(spec.method, ""), self._wire
@@ -282,9 +278,7 @@ class TranslatingTable(MethodTable):
         return self._translate(self._outward.of_type(name), name, value)
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
-        run, members = self._inward.of_type(name), self._untranslated.kept.get(name)
-        if members is not None and run is not None:
-            run = _keeping(run, members)
+        run = _keeping(self._inward.of_type(name), self._untranslated.kept.get(name))
         return self._translate(run, name, value)
 
     def _translate(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
@@ -332,7 +326,7 @@ class TranslatingTable(MethodTable):
             return to.error(method, (code, {}), params, report)[0], data
         except Untranslatable as refusal:
             self.lost(method, refusal)
-            return to.error(method, (code, {}), dict, report)
+            return to.error(method, (code, {}), None, report)
         self._losses.take(method, report.losses)
         return there, data if new is value else new
 
@@ -341,7 +335,10 @@ def _as_json(value: Any) -> Any:
     return value.to_wire() if isinstance(value, WireModel) else {} if value is None else value
 
 
-def _keeping(translate: Run, members: frozenset[str]) -> Run:
+def _keeping(translate: Run | None, members: frozenset[str] | None) -> Run | None:
+    if translate is None or members is None:
+        return translate
+
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         others, kept = _split(value, members)
         return {**translate(others, at, report), **kept}

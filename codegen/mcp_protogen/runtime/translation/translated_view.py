@@ -30,17 +30,13 @@ def translated_view(
     own, runtime = handlers.TABLE, handlers.__mcp_runtime__
     losses = LossReport(own.revision, spoken.id, on_loss)
     feature = runtime.wire_feature()
-    wire = _wire_of(spoken, handlers, feature)
+    names = {base.__module__.rsplit(".", 2)[-2] for base in extended_by(type(handlers))}
+    wire = table_with(spoken, names if feature is None else names | {feature.extension})
     untranslated = NOTHING if feature is None else feature.untranslated_members(wire)
     table = TranslatingTable(own, wire, package, losses, untranslated)
     identity = table.outward("Implementation", runtime.identity())
     declared = _wire_capabilities(handlers, table, feature)
     return RevisionView(handlers, table, declared, identity, adapters)
-
-
-def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
-    names = {base.__module__.rsplit(".", 2)[-2] for base in extended_by(type(handlers))}
-    return table_with(revision, names if feature is None else names | {feature.extension})
 
 
 def _wire_capabilities(

@@ -90,12 +90,12 @@ class Translator:
         return {name: rest[there] for name, there in names.items() if there in rest}
 
     def error(
-        self, method: str, error: tuple[int, Any], params: Params, report: Report
+        self, method: str, error: tuple[int, Any], params: Params | None, report: Report
     ) -> tuple[int, Any]:
-        """Return the code and data of an error; `params` are those of its request."""
+        """Return the code and data of an error; `params` are those of its request, if known."""
         (code, data), changes = error, self._direction.errors
         for change in (*changes.get((method, code), ()), *changes.get(("", code), ())):
-            if (not change.params or applies(change.params, params())) and (
+            if (not change.params or (params and applies(change.params, params()))) and (
                 not change.data or applies(change.data, data)
             ):
                 code = change.becomes
@@ -111,9 +111,8 @@ class Translator:
         known = self._direction.methods.get(method)
         run = self._step(known.params if known else None)
         error = code, data
-        return self._following.error(
-            self._method(method), error, lambda: run(params(), None, Report([])), report
-        )
+        after = params and (lambda: run(params(), None, Report([])))
+        return self._following.error(self._method(method), error, after, report)
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -166,7 +165,7 @@ class Translator:
     def _step(self, step: Step | None) -> Run:
         match step:
             case None:
-                return _keep_value
+                return lambda value, at, report: value
             case To(name):
                 return self._function_for(name)
             case Delay(unit):
@@ -198,10 +197,6 @@ def _convert_delay(unit: str, delay: Any, at: Place, report: Report) -> Any:
     return delay / 1000 if unit == "s" else ceil(round(delay * 1000, 3))
 
 
-def _keep_value(value: Any, at: Place, report: Report) -> Any:
-    return value
-
-
 def _conversions(calls: Iterable[Apply]) -> list[tuple[Conversion, str]]:
     return [(CONVERSIONS[call.function], call.why) for call in calls]
 
@@ -228,7 +223,9 @@ def _members(
             moving = [(member, out.pop(member)) for member in moved if member in out]
             for member, drop in dropped.items():
                 if member in out:
-                    _drop(out.pop(member), drop, (at, member), report)
+                    value = out.pop(member)
+                    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
+                    report.lose((at, member), "dropped", drop.why, harmless=harmless)
             if moving:
                 out.update((name, read_json(text)) for name, text in add_first if name not in out)
             for member, old in moving:
@@ -251,11 +248,6 @@ def _members(
         return out
 
     return run
-
-
-def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
-    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
-    report.lose(at, "dropped", drop.why, harmless=harmless)
 
 
 def _move(

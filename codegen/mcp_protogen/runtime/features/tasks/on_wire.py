@@ -16,7 +16,7 @@ from .task import Status, Task
 _TASK: Final = "task"
 
 # Only core tasks have these members.
-_OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL_TOOL, _TASK), (LIST_TOOLS, "execution")}))
+_OTHERWISE: Final = Untranslated(unlost={CALL_TOOL: _TASK, LIST_TOOLS: "execution"})
 
 _DURATIONS: Final[Mapping[TaskKind, tuple[str, str]]] = {
     "core": ("ttl", "pollInterval"),

@@ -25,7 +25,7 @@ class SameClients(ExtensionClients):
             return await PlainClients.call(self, context, spec, params, options)
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, params, options, extensions)
-        claims = self.wire.table.claims(CALL_TOOL)
+        claims = self.wire.table.claims(self.wire.spec.method)
         if not isinstance(result, claims):
             return result
         return self.answer(CALL_TOOL, self._own(result.to_wire()))
@@ -43,7 +43,7 @@ class SameClients(ExtensionClients):
                 question["params"] = table.carry_in(method, "params", question["params"])
         if error := task.get("error"):
             came = (error["code"], error.pop("data", None))
-            error["code"], data = table.error_that_came(CALL_TOOL, came)
+            error["code"], data = table.error_that_came(self.wire.spec.method, came)
             task["error"] = error if data is None else {**error, "data": data}
         if "result" in task:
             task["result"] = self.wire.read(task["result"]).to_wire()

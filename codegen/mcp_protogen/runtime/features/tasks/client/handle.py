@@ -70,12 +70,8 @@ class TaskWire:
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
         self.id_member: Final = self.table.rules.task_id
+        self.spec: Final[AnyRequest] = client.TABLE.spec_of(CALL_TOOL)
         self.handles: Final = WeakValueDictionary[str, Any]()
-
-    @property
-    def spec(self) -> AnyRequest:
-        spec: AnyRequest = self.client.TABLE.spec_of(CALL_TOOL)
-        return spec
 
     async def ask(
         self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
@@ -261,7 +257,7 @@ class TaskHandle:
         if task["status"] == Status.FAILED:
             error: JSONObject = task["error"]
             code, data = self._wire.table.error_that_came(
-                CALL_TOOL, (error["code"], error.get("data"))
+                self._wire.spec.method, (error["code"], error.get("data"))
             )
             raise McpError(code, error["message"], data)
         return self._wire.read(task["result"])
@@ -281,7 +277,7 @@ class TaskHandle:
                 return await payload(asking, self._wire.read, id, self._look)
             except RequestTimeout:
                 raise RequestTimeout(
-                    CALL_TOOL, seconds if due <= self._lapses() else left
+                    self._wire.spec.method, seconds if due <= self._lapses() else left
                 ) from None
             except McpError as error:
                 # Do not repeat the request for the task's own error.
@@ -303,7 +299,9 @@ class TaskHandle:
             # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
             if self._wire.timing.now() >= min(due, lapses):
-                raise RequestTimeout(CALL_TOOL, seconds if due <= lapses else state.ttl or 0)
+                raise RequestTimeout(
+                    self._wire.spec.method, seconds if due <= lapses else state.ttl or 0
+                )
             await self._pause(state, min(due, lapses))
             task = await self._next()
 
