@@ -223,7 +223,7 @@ async def test_spans_name_tools_whatever_calls_them(pkg: Any) -> None:
                 await connected.call_tool("log")
             spans = exporter.get_finished_spans()
             named = {span.name for span in spans if (span.attributes or {}).get("gen_ai.tool.name")}
-            assert named == {f"{name_in(one, 'tools/call')} log" for one in (ours, theirs)}
+            assert named == {f"{name_in(own, 'tools/call')} log" for own in (ours, theirs)}
 
 
 async def test_questions_in_results_reach_both_sides_under_their_own_names(pkg: Any) -> None:
@@ -405,7 +405,7 @@ async def test_result_caches_know_first_names_and_own_names(pkg: Any) -> None:
     read, filled = "resources/read", name_in(RENAMED, "prompts/get")
     for methods, calls in (((read,), 1), ((filled,), 2)):
         met = list[str]()
-        layers = (pkg.ResultCache(60, methods=methods), noting(met))
+        layers = (pkg.ResultCache(60, methods=methods), note(met))
         server = make_toolkit(pkg, RENAMED, middleware=layers)
         with case(str(methods)):
             async with connect(pkg, server, pkg.load(NEWEST).Client(), NEWEST) as connected:

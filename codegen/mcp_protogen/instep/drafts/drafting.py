@@ -182,8 +182,6 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     patches_file: Json = {}
     gone: list[str] = []
     names = _names_so_far(revision, files.folder)
-    translation = files.read_old(files.translation)
-    is_open = translation is None or any(map(is_object, translation["became"].values()))
     own_patches = files.read_old(files.patches)
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
@@ -193,11 +191,7 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
         merged = Facts(revision, stated, origin or "", first_names=first_names(names, revision))
         source = replace(corrected, facts=merged)
-        next_cursor = source.facts.path_of("next_cursor")
-        skeleton, _ = normalise_revision(source)
-        shown = SchemaFacts(
-            revision, skeleton, source.schema, next_cursor, names, has_open_names=is_open
-        )
+        shown = _show(source, names, files)
         fuller = with_absorbed(file, stated, shown, files.folder)
         if fuller == file:
             fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
@@ -214,6 +208,14 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
         files.folder / _TEXTS, revision, source.descriptions.own, texts_of_absorbed(stated)
     )
     return replace(source, descriptions=texts)
+
+
+def _show(source: RevisionSource, names: Mapping[str, str], files: _Files) -> SchemaFacts:
+    skeleton, _ = normalise_revision(source)
+    cursor = source.facts.path_of("next_cursor")
+    rules = files.read_old(files.translation)
+    is_open = rules is None or any(map(is_object, rules["became"].values()))
+    return SchemaFacts(source.facts.revision, skeleton, source.schema, cursor, names, is_open)
 
 
 def _names_so_far(revision: str, folder: Path) -> Mapping[str, str]:

@@ -127,7 +127,7 @@ def _findings(
         if not change.method or method.method in change.names
     ]
     yield from find_impossible(change.params, kinds, source.types, revision.id)
-    if not (change.params or change.data or all(other.params or other.data for other in others)):
+    if not (change.params or change.data or all(entry.params or entry.data for entry in others)):
         hint = "give one of them a condition, or leave it out"
         yield f"another entry without a condition has the code {change.was}", hint
     if change.retry and source.has_retry == destination.has_retry:

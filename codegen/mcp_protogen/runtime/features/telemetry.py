@@ -21,13 +21,13 @@ from ..core.spec import CALL_TOOL, Role
 REQUEST_ID: Final = "jsonrpc.request.id"
 
 
-def _known_as(call: MethodCall) -> str:
+def _first_name(call: MethodCall) -> str:
     spec = call.session.TABLE.requests.get(call.method)
     return spec.known_as if spec else call.method
 
 
 def _name_of(method: str) -> Callable[[MethodCall], str | None]:
-    return lambda call: call.target if _known_as(call) == method else None
+    return lambda call: call.target if _first_name(call) == method else None
 
 
 _NAMES: Final = {
@@ -39,7 +39,9 @@ _NAMES: Final = {
 ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.method.name": lambda call: call.method,
     "mcp.protocol.version": lambda call: call.revision,
-    "gen_ai.operation.name": lambda call: "execute_tool" if _known_as(call) == CALL_TOOL else None,
+    "gen_ai.operation.name": lambda call: (
+        "execute_tool" if _first_name(call) == CALL_TOOL else None
+    ),
     **_NAMES,
     "mcp.resource.uri": lambda call: declared_member(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
@@ -121,7 +123,7 @@ class Telemetry:
                     self._propagate.inject(carrier)
                     call = call.with_meta(carrier) if carrier else call
                 outcome = await next(call)
-                if self._results and _known_as(call) == CALL_TOOL and not failure(outcome):
+                if self._results and _first_name(call) == CALL_TOOL and not failure(outcome):
                     span.set_attribute(RESULT, json_text(outcome.to_wire()).decode())
                 return outcome
             except BaseException as error:
@@ -141,7 +143,7 @@ class Telemetry:
 
     @contextmanager
     def _span(self, call: MethodCall, attributes: dict[str, Any]) -> Generator[Any, None, None]:
-        if self._arguments and _known_as(call) == CALL_TOOL:
+        if self._arguments and _first_name(call) == CALL_TOOL:
             given: Any = call.params.arguments
             attributes[ARGUMENTS] = json_text(given or {}).decode()
         names = [name for of in _NAMES.values() if (name := of(call)) is not None]

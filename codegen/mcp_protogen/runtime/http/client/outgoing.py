@@ -15,9 +15,9 @@ from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
 from ...core.spec import HeaderField, Rules
 from ...core.throttle import Throttle
-from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call
+from ...messages.method_table import MethodTable
 from ...messages.reading import answered_id, read
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
@@ -36,7 +36,7 @@ POSTED: Final[Mapping[str, str]] = {
 
 # Until the transport knows the tables, or for an unknown revision.
 _UNKNOWN: Final = fields.HttpFacts(
-    MessageCodec(
+    MethodTable(
         "",
         requests={},
         notifications={},
@@ -87,7 +87,7 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 class ProtocolState:
     def __init__(self) -> None:
-        self.table_of: Callable[[str], MessageCodec] = dict[str, MessageCodec]().__getitem__
+        self.table_of: Callable[[str], MethodTable] = dict[str, MethodTable]().__getitem__
         """The table of a revision; raises `LookupError` for an unknown one."""
         self.opening: Message | None = None
         """The `initialize` request, repeated if the session is lost."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from ...messages.codec import MessageCodec
+from ...messages.method_table import MethodTable
 from .. import headers
 from .asgi import Field, HttpExchange, Message, Scope
 
@@ -59,7 +59,7 @@ class CrossOrigin:
     """The CORS header fields of revisions, by their `tables`, for origins that `allows` accepts."""
 
     def __init__(
-        self, cors: Cors, allows: Callable[[bytes], bool], tables: Iterable[MessageCodec]
+        self, cors: Cors, allows: Callable[[bytes], bool], tables: Iterable[MethodTable]
     ) -> None:
         self._allows = allows
         sent, read = {*_SENT, *cors.headers}, {*_READ, *cors.expose}
