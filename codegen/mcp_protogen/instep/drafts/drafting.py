@@ -91,8 +91,7 @@ def draft(revision: str, folder: Path) -> Draft:
     which no code can be generated.
     """
     files = _Files(folder, revision)
-    source = sources.load_pinned(revision, folder)
-    source = _find_source(source, files)
+    source = _find_source(sources.load_pinned(revision, folder), files)
     newer = derive_revision(source)
     translation = files.read_old(files.translation)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)

@@ -212,22 +212,20 @@ def _members(
     entered = {move.to[0] for moves in plan.move.values() for move in moves if move.to[1:]}
     # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
-    add_first = [(member, text) for member, text in add if member in entered]
 
-    def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        out = value
-        for convert, why in apply:
-            out = convert(out, Site(at, report, why))
+    def run(value: JSONObject, at: Place, report: Report) -> Any:
+        out = _convert(value, apply, at, report)
         if not names.isdisjoint(out):
             out = dict(out)
             moving = [(member, out.pop(member)) for member in moved if member in out]
             for member, drop in dropped.items():
                 if member in out:
-                    value = out.pop(member)
-                    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
+                    lost = out.pop(member)
+                    harmless = drop.harmless or (drop.usual is not None and lost == drop.usual)
                     report.lose((at, member), "dropped", drop.why, harmless=harmless)
             if moving:
-                out.update((name, read_json(text)) for name, text in add_first if name not in out)
+                first = entered - out.keys()
+                out.update((name, read_json(text)) for name, text in add if name in first)
             for member, old in moving:
                 out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
@@ -243,11 +241,15 @@ def _members(
             if member not in out:
                 out = dict(out) if out is value else out
                 out[member] = read_json(text)
-        for convert, why in finish:
-            out = convert(out, Site(at, report, why))
-        return out
+        return _convert(out, finish, at, report)
 
     return run
+
+
+def _convert(value: Any, by: list[tuple[Conversion, str]], at: Place, report: Report) -> Any:
+    for convert, why in by:
+        value = convert(value, Site(at, report, why))
+    return value
 
 
 def _move(
@@ -312,9 +314,7 @@ def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
 
 def _convert_whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
     def run(value: Any, at: Place, report: Report) -> Any:
-        for convert, why in apply:
-            value = convert(value, Site(at, report, why))
-        return then(value, at, report)
+        return then(_convert(value, apply, at, report), at, report)
 
     return run
 
