@@ -1,27 +1,29 @@
-"""The growth of the time to generate with the number of definitions, which should be linear.
+"""The growth of the work to generate with the number of definitions, which should be linear.
 
 The schema is a revision's with made-up definitions: objects with members of all kinds that refer
-to each other, choices, extensions, and a method for every fifty. Whole commands are timed, and the
-time for the revision alone is subtracted on both sides.
+to each other, choices, extensions, and a method for every fifty; or objects alone, flat, in one
+ring or in a chain. Whole commands are measured: the time of processors, and the most memory. Those
+of the revision alone are subtracted on both sides.
 """
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from statistics import median
+from subprocess import DEVNULL, Popen
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from .places import ROOT, environment, tool
 from .rows import Row
-from .timing import Action, command, interleave
 
 TOPIC = "grow"
 ROUNDS = 3
 
 _BASE, _FEW = "2026-07-28", 1_250
-_SIZES = (2_500, 5_000)
+_SIZES = (2_500, 5_000, 10_000)
 _SCALARS: tuple[dict[str, Any], ...] = (
     {"type": "string"},
     {"type": "integer", "minimum": 0},
@@ -36,37 +38,77 @@ _SCALARS: tuple[dict[str, Any], ...] = (
 _GROUP = 50
 
 
+class _Cost(NamedTuple):
+    """The cost of a command: seconds of processors, and bytes of memory."""
+
+    time: float
+    memory: float
+
+
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare the time for many definitions with that for few, multiplied."""
+    """Compare the cost of many definitions with that of few, multiplied."""
+    sizes = {(shape, size) for shape in _SHAPES for size in (_FEW, _SIZES[-1])}
+    sizes |= {("mixed", size) for size in _SIZES} | {("mixed", 0)}
     with TemporaryDirectory() as folder:
-        actions = {str(size): _generate(size, Path(folder)) for size in (0, _FEW, *_SIZES)}
-        times = {name: median(taken) for name, taken in interleave(actions, rounds).items()}
-    alone = times["0"]
-    few = times[str(_FEW)] - alone
-    for size in _SIZES:
-        what = f"generate {size:,} definitions more, net of {_BASE}"
-        times_few = size // _FEW
-        taken = times[str(size)] - alone
-        yield Row(TOPIC, what, taken, f"{times_few} × {_FEW:,}", times_few * few, 1.10)
+        runs = {key: _generate(*key, Path(folder)) for key in sorted(sizes)}
+        taken = [{key: run() for key, run in runs.items()} for _ in range(rounds)]
+    costs = {
+        key: _Cost(*(median(column) for column in zip(*(row[key] for row in taken), strict=True)))
+        for key in runs
+    }
+    alone = costs["mixed", 0]
+    for shape, size in sorted(sizes):
+        if size <= _FEW:
+            continue
+        what, times = f"generate {size:,} definitions more, {shape}, net of {_BASE}", size // _FEW
+        many, few = costs[shape, size], costs[shape, _FEW]
+        ours, theirs = many.time - alone.time, times * (few.time - alone.time)
+        yield Row(TOPIC, what, ours, f"{times} × {_FEW:,}", theirs, 1.10)
+        ours, theirs = many.memory - alone.memory, times * (few.memory - alone.memory)
+        yield Row(TOPIC, f"{what}: memory", ours, f"{times} × {_FEW:,}", theirs, 1.10, "MiB")
 
 
-def _generate(size: int, folder: Path) -> Action:
-    """Return an action that generates from a schema into a new folder each time."""
-    schema = folder / f"{size}.json"
-    schema.write_text(json.dumps(_schema(size)))
+def _generate(shape: str, size: int, folder: Path) -> Callable[[], _Cost]:
+    """Return a function that generates from a schema into a new folder each time."""
+    schema = folder / f"{shape}-{size}.json"
+    schema.write_text(json.dumps(_SHAPES[shape](size)))
     numbers = count()
 
-    def run() -> None:
-        out = folder / f"{size}-{next(numbers)}"
-        arguments: list[str | Path] = ["--revision", "draft", "--schema", schema, "--out", out]
-        command([tool("mcp-gen"), *arguments, "--no-cache"], folder, environment())()
+    def run() -> _Cost:
+        out = folder / f"{shape}-{size}-{next(numbers)}"
+        options = ["--revision", "draft", "--schema", str(schema), "--out", str(out), "--no-cache"]
+        process = Popen(
+            [tool("mcp-gen"), *options],
+            cwd=folder,
+            env=environment(),
+            stdout=DEVNULL,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            raise RuntimeError(f"mcp-gen failed for {size:,} definitions, {shape}")
+        return _Cost(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
     return run
 
 
-def _schema(size: int) -> dict[str, Any]:
-    """Return the schema of the base revision with `size` more definitions."""
+def _base() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads((ROOT / "schema" / _BASE / "schema.json").read_text())
+    return schema
+
+
+def _plain_schema(size: int, follow: Callable[[int], int | None]) -> dict[str, Any]:
+    """Return the schema of the base revision with objects, of which each may lead to another."""
+    schema = _base()
+    for index in range(size):
+        following = follow(index)
+        link = {} if following is None else {"next": _to(f"Made{following}")}
+        schema["$defs"][f"Made{index}"] = _object({"text": {"type": "string"}, **link})
+    return schema
+
+
+def _mixed_schema(size: int) -> dict[str, Any]:
+    """Return the schema of the base revision with `size` more definitions."""
+    schema = _base()
     definitions = schema["$defs"]
     for first in range(0, size, _GROUP):
         for index in range(first, first + _GROUP - 4):
@@ -115,3 +157,13 @@ def _object(members: dict[str, Any], *required: str) -> dict[str, Any]:
 
 def _to(name: str) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{name}"}
+
+
+_SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
+    "mixed": _mixed_schema,
+    "flat": lambda size: _plain_schema(size, lambda _: None),
+    "in a ring": lambda size: _plain_schema(size, lambda index: (index + 1) % size),
+    "in a chain": lambda size: _plain_schema(
+        size, lambda index: index + 1 if index + 1 < size else None
+    ),
+}

@@ -132,8 +132,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 @pytest.fixture(scope="session")
 def published_bytes() -> Callable[[str], bytes]:
     """The published bytes of a revision."""
-    folder = missing.reference("published", "what becomes of published files")
-    return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
+
+    def read(revision: str) -> bytes:
+        file = f"published/{revision}.schema.json"
+        return missing.reference(file, "what becomes of published files").read_bytes()
+
+    return read
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
     from mcp_protogen.runtime.core.connection_errors import NegotiationError as NegotiationError
     from mcp_protogen.runtime.core.connection_errors import RequestTimeout as RequestTimeout
-    from mcp_protogen.runtime.core.connection_errors import StatusError as StatusError
     from mcp_protogen.runtime.core.errors import InvalidParams as InvalidParams
     from mcp_protogen.runtime.core.errors import LocalError as LocalError
     from mcp_protogen.runtime.core.errors import McpError as McpError
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.core.errors import Untranslatable as Untranslatable
     from mcp_protogen.runtime.core.http_request import HttpRequest as HttpRequest
     from mcp_protogen.runtime.core.http_request import Principal as Principal
+    from mcp_protogen.runtime.core.http_request import StatusError as StatusError
     from mcp_protogen.runtime.core.losses import Loss as Loss
     from mcp_protogen.runtime.core.losses import Translated as Translated
     from mcp_protogen.runtime.core.middleware import CallNext as CallNext
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
         PostgresEngine as PostgresEngine,
     )
     from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine as RedisEngine
-    from mcp_protogen.runtime.features.sharing.shared import Shared as Shared
+    from mcp_protogen.runtime.features.sharing.shared_sessions import Shared as Shared
     from mcp_protogen.runtime.features.skills.entries import SkillFile as SkillFile
     from mcp_protogen.runtime.features.skills.entries import UnverifiedSkill as UnverifiedSkill
     from mcp_protogen.runtime.features.skills.entries import read_skill as read_skill
@@ -225,8 +225,8 @@ connect: Connect[v2026_07_28.Client]
 
 connect_config: ConnectConfig[
     v2026_07_28.Client,
-    v2026_07_28.models.Tool,
-    v2026_07_28.models.CallToolResult,
+    v2026_07_28.__mcp_tool__,
+    v2026_07_28.__mcp_tool_result__,
 ]
 """Connects to all servers of a configuration file, such as `mcp.json`."""
 
@@ -290,7 +290,6 @@ _MODULES = {
     "MissingClientCapability": "core.connection_errors",
     "NegotiationError": "core.connection_errors",
     "RequestTimeout": "core.connection_errors",
-    "StatusError": "core.connection_errors",
     "InvalidParams": "core.errors",
     "LocalError": "core.errors",
     "McpError": "core.errors",
@@ -301,6 +300,7 @@ _MODULES = {
     "Untranslatable": "core.errors",
     "HttpRequest": "core.http_request",
     "Principal": "core.http_request",
+    "StatusError": "core.http_request",
     "Loss": "core.losses",
     "Translated": "core.losses",
     "CallNext": "core.middleware",
@@ -352,7 +352,7 @@ _MODULES = {
     "bridge_app": "features.bridge.bridge_app",
     "PostgresEngine": "features.sharing.postgres.postgres_engine",
     "RedisEngine": "features.sharing.redis.redis_engine",
-    "Shared": "features.sharing.shared",
+    "Shared": "features.sharing.shared_sessions",
     "SkillFile": "features.skills.entries",
     "UnverifiedSkill": "features.skills.entries",
     "read_skill": "features.skills.entries",

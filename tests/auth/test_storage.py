@@ -37,7 +37,6 @@ CLIENT = ClientInformation(
 )
 KNOWN = Authorization(
     url=URL,
-    resource="https://mcp.example",
     resource_metadata=ResourceMetadata(
         resource="https://mcp.example", authorization_servers=(ISSUER,), scopes_supported=("a",)
     ),
@@ -188,7 +187,7 @@ async def test_an_authorization_is_found_again_by_its_url(
 
 async def test_workload_tokens_are_stored_without_client() -> None:
     storage = MemoryStorage()
-    known = replace(KNOWN, client=None, resource=None, resource_metadata=None)
+    known = replace(KNOWN, client=None, resource_metadata=None)
     await stored.save(replace(SETTINGS, storage=storage), known)
     assert await stored.load(replace(SETTINGS, storage=storage), URL) == known
 

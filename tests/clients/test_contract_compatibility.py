@@ -530,3 +530,10 @@ def test_work_of_telling_alternatives_apart_counts(monkeypatch: pytest.MonkeyPat
     # For each: all alternatives are compared to the end, and an object and its member are
     # distinguished.
     assert least_work("oneOf") - least_work("anyOf") >= 3 * len(arms)
+
+
+def test_number_beyond_those_of_json_is_a_fault() -> None:
+    finite, endless = ({"type": "number", "maximum": most} for most in (3, float("inf")))
+    for pair in ((finite, endless), (endless, finite)):
+        with case(pair):
+            assert [fault.kind for fault in faults(*pair, ARGUMENTS)] == [FaultKind.UNKNOWN]

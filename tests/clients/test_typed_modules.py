@@ -10,6 +10,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.emit.formatting import HEAD
 from mcp_protogen.servers.clients.contract import DEEPEST, MOST_ITEMS, read_contract
+from mcp_revisions.v2026_07_28.methods import TABLE
 from support.tables import case
 from support.typed_clients.contracts import (
     ADD,
@@ -493,27 +494,30 @@ def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -
     sent: list[Any] = []
 
     class Recorded:
-        async def call_tool(self, name: str, arguments: Json, **options: Any) -> None:
-            sent.append((name, arguments, options))
+        TABLE = TABLE
+
+        async def request(self, spec: Any, params: Any, **options: Any) -> Any:
+            sent.append((params.name, params.arguments, options))
+            said: Json = {"resultType": "complete", "content": [], "structuredContent": {"high": 1}}
+            return spec.results[0].from_wire(said)
 
     module = module_of(FORECAST, ADD, FREE)
     client = module.WeatherClient(Recorded())
 
     async def calls() -> None:
-        await client.get_forecast(city="Oslo")
+        assert isinstance(await client.get_forecast(city="Oslo"), module.Forecast)
         await client.get_forecast(city="Oslo", nick=None, near=module.GetForecastNear(lat=1, lon=2))
         await client.with_options(timeout=5).free({"a": [module.GetForecastNear(lat=1, lon=2)]})
 
     coroutine = calls()
     with pytest.raises(StopIteration):
         coroutine.send(None)
-    model = {"as_": module.Forecast}
     assert sent == [
-        ("get-forecast", {"city": "Oslo", "days": 3}, model),
+        ("get-forecast", {"city": "Oslo", "days": 3}, {}),
         (
             "get-forecast",
             {"city": "Oslo", "days": 3, "nick": None, "near": {"lat": 1, "lon": 2}},
-            model,
+            {},
         ),
-        ("free", {"a": [{"lat": 1, "lon": 2}]}, {"check": True, "timeout": 5}),
+        ("free", {"a": [{"lat": 1, "lon": 2}]}, {"timeout": 5}),
     ]

@@ -13,6 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.drafts.drafting import draft, write
 from mcp_protogen.instep.update.adoption import Origin, add
+from mcp_protogen.instep.vectors.subjects import topics
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
@@ -148,6 +149,17 @@ def test_methods_and_types_of_the_extension_are_those_of_the_core(decided_folder
     assert methods["tools/call"].traits == ("cancellable", "may_require_input")
     assert methods["tasks/update"].traits == ("cancellable",)
     assert {"CompletedTask", "GetTaskResultWorking"} <= {str(type_.name) for type_ in ir.types}
+
+
+def test_test_vectors_have_the_union_as_the_result_of_a_method(decided_folder: Path) -> None:
+    source = load_pinned(ABSORBING, decided_folder)
+    subjects = topics(source.apply_patches(), derive_revision(source).ir)
+    (result,) = (
+        topic.schema["allOf"][-1]["properties"]["result"]
+        for topic in subjects
+        if (topic.subject.method, topic.subject.kind) == ("tasks/get", "result")
+    )
+    assert result == {"$ref": "#/$defs/GetTaskResult"}
 
 
 def test_a_change_of_the_extension_is_a_change_of_the_inputs(

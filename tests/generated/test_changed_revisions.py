@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.package import Package
+from mcp_protogen.pipeline.parts import DEFAULT
 from support import missing, tables
 from support.generating import require_importable
-from support.revisions import STATELESS
+from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.running import Run
 from support.unit import schemas
 
@@ -56,20 +57,23 @@ def rename(definitions: Json, old: str, new: str) -> None:
     definitions.update(json.loads(text.replace(f"$defs/{old}", f"$defs/{new}")))
 
 
-def content_of(change: Change) -> bytes:
-    document = json.loads(read_snapshot(STATELESS))
+def content_of(change: Change, revision: str = STATELESS) -> bytes:
+    document = json.loads(read_snapshot(revision))
     change(document["$defs"])
     return json.dumps(document).encode()
 
 
-def make(content: bytes) -> Package:
-    options = GenerationOptions((REVISION,), {REVISION: GivenFile(FILE, content)})
-    return generate(options)
+def make(content: bytes, name: str = REVISION, *others: str) -> Package:
+    return generate(GenerationOptions((name, *others), {name: GivenFile(FILE, content)}))
 
 
-def failed_steps(change: Change) -> list[Problem]:
+def failed_steps(
+    change: Change, parts: Sequence[str] = DEFAULT, revision: str = STATELESS
+) -> list[Problem]:
+    file = GivenFile(FILE, content_of(change, revision))
+    package = generate(GenerationOptions((REVISION,), {REVISION: file}, parts=tuple(parts)))
     try:
-        return list(require_importable(make(content_of(change)), [REVISION]))
+        return list(require_importable(package, [REVISION]))
     except ProblemError as error:
         return list(error.problems)
 
@@ -94,6 +98,9 @@ BROKEN: dict[tuple[str, str], Change] = {
     ("server/discover", "/$defs/RequestParams/properties/_meta"): lambda d: require(
         d, META, "io.example/key", TEXT | {"minLength": 1}
     ),
+    ("server/discover", "/$defs/ClientRequest"): lambda d: rename(
+        d, "server/discover", "server/describe"
+    ),
 }
 IN_PART: dict[tuple[str, str], Change] = {
     ("tools/list of the toolkit", "/$defs/ListToolsResult/properties/ttlMs"): lambda d: bound(
@@ -102,8 +109,8 @@ IN_PART: dict[tuple[str, str], Change] = {
     ("tools/call of the toolkit", "/$defs/CallToolResult/properties/outputs"): lambda d: require(
         d, "CallToolResult", "outputs", {"type": "array", "items": TEXT}
     ),
-    ("server/discover of the client and server", ""): lambda d: rename(
-        d, "server/discover", "server/describe"
+    ("tools/list of the toolkit", "/$defs/ClientRequest"): lambda d: rename(
+        d, "tools/list", "tools/show"
     ),
 }
 
@@ -112,9 +119,9 @@ async def greet(name: str) -> str:
     return f"Hello, {name}"
 
 
-async def use(package: Any) -> None:
+async def use(package: Any, name: str = REVISION) -> None:
     """Make the usual calls, without more arguments than before."""
-    module = package.load(REVISION)
+    module = package.load(name)
     app = module.App("greeter")
     app.tool(greet)
     async with package.connect_in_memory(module.Client(), app) as client:
@@ -156,11 +163,17 @@ def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: P
 
 def test_client_that_cannot_connect_to_its_server_is_refused() -> None:
     for (method, pointer), change in BROKEN.items():
-        with tables.case((method, pointer)):
-            (step,) = failed_steps(change)
-            assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)
-            assert step.pointer == pointer
-            assert step.message.startswith(f"no connection is opened by {method}: ")
+        for parts in (DEFAULT, ("http-client",), ("http-server",), ("http-server", "toolkit")):
+            with tables.case((method, pointer, parts)):
+                (step,) = failed_steps(change, parts)
+                assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)
+                assert step.pointer == pointer
+                assert step.message.startswith(f"no connection is opened by {method}: ")
+
+
+def test_models_alone_need_no_connection() -> None:
+    for change in BROKEN.values():
+        assert failed_steps(change, ()) == []
 
 
 def test_failing_part_is_a_warning() -> None:
@@ -172,12 +185,27 @@ def test_failing_part_is_a_warning() -> None:
             assert step.message.startswith(f"{part} fails: ")
 
 
+def test_task_with_another_identifier_is_a_warning() -> None:
+    def change(definitions: Json) -> None:
+        for name in ("Task", "CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest"):
+            owner = definitions[name]["properties"]
+            owner = owner.get("params", definitions[name])
+            owner["properties"]["id"] = owner["properties"].pop("taskId")
+            owner["required"] = ["id", *(name for name in owner["required"] if name != "taskId")]
+
+    for parts in (DEFAULT, ("toolkit",), ("toolkit", "tasks")):
+        assert failed_steps(change, parts, OLD) == []
+    (step,) = failed_steps(change, (*DEFAULT, "tasks"), OLD)
+    assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
+    assert step.message.startswith("tools/call of the tasks fails: ")
+    assert "/result/task/id: Field required" in step.message
+
+
 def test_package_without_the_failing_part_has_no_warning() -> None:
-    file = GivenFile(FILE, content_of(next(iter(IN_PART.values()))))
+    change = next(iter(IN_PART.values()))
     for part in ("stdio", "http-server", "http-client"):
         with tables.case(part):
-            package = generate(GenerationOptions((REVISION,), {REVISION: file}, parts=(part,)))
-            assert require_importable(package, [REVISION]) == ()
+            assert failed_steps(change, (part,)) == []
 
 
 def test_error_writes_nothing_and_warning_is_repeated(mcp_gen: Run, tmp_path: Path) -> None:
@@ -203,3 +231,26 @@ def test_made_revision_is_served(name: str, tmp_path: Path) -> None:
     assert require_importable(package, [REVISION]) == ()
     with schemas.import_package(package, tmp_path, "made") as imported:
         asyncio.run(use(imported))
+
+
+def remove_tasks(definitions: Json) -> None:
+    for name in [name for name in definitions if "Task" in name]:
+        del definitions[name]
+    for definition in definitions.values():
+        definition.get("properties", {}).pop("task", None)
+        if "anyOf" in definition:
+            arms = definition["anyOf"]
+            definition["anyOf"] = [arm for arm in arms if "Task" not in arm.get("$ref", "")]
+    for role in ("ClientCapabilities", "ServerCapabilities"):
+        del definitions[role]["properties"]["tasks"]
+
+
+def test_edited_schema_keeps_its_name_and_its_neighbours(tmp_path: Path) -> None:
+    # Our patches, facts and translation rules are about tasks too.
+    package = make(content_of(remove_tasks, OLD), OLD, HANDSHAKE[-2], STATELESS)
+    assert {problem.level for problem in package.warnings} == {Level.WARNING}
+    assert require_importable(package, [OLD]) == ()
+    with schemas.import_package(package, tmp_path, "edited") as imported:
+        requests = imported.load(OLD).methods.REQUESTS
+        assert not [name for name in requests if name.startswith("tasks/")]
+        asyncio.run(use(imported, OLD))

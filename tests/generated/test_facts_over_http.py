@@ -6,11 +6,16 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, Final
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import pytest
+from mcp_protogen.runtime.http.client.connect import open_http
+from pydantic import Field
 from support.generated.other_facts import package_with
-from support.http.serving import run_app
+from support.generated.renamed_revisions import RENAMED, write_package
+from support.http.serving import run_app, serving
 from support.revisions import NEWEST, OLD
 from support.tables import case
 
@@ -20,6 +25,9 @@ LIMITED: Final = -32990
 MISMATCH: Final = -32920
 ACCEPT: Final = "io.modelcontextprotocol/acceptLanguage"
 CONTENT: Final = "io.modelcontextprotocol/contentLanguage"
+TENANT: Final = "com.example/tenant"
+PAGE_ORIGIN: Final = "https://app.example.com"
+MARK: Final[Json] = {"x-mcp-header": "Zone"}
 PAGE: Final = {"source": "basic/index"}
 FACTS: Final[Json] = {
     "errors": {
@@ -45,6 +53,11 @@ FACTS: Final[Json] = {
                 "repeats": {"meta": "traceparent", "policy": "header_wins"},
                 **PAGE,
             },
+            "mcp-tenant": {
+                "level": "MAY",
+                "repeats": {"meta": TENANT, "policy": "header_wins"},
+                **PAGE,
+            },
             "mcp-uri": {"level": "MUST", **PAGE},
         },
         "response": {
@@ -52,11 +65,13 @@ FACTS: Final[Json] = {
                 "level": "MAY",
                 "repeats": {"meta": CONTENT, "policy": "if_present"},
                 **PAGE,
-            }
+            },
+            "cache-control": {"level": "MUST", "when": "failed", "value": "no-store", **PAGE},
         },
     },
     "meta_keys": {
-        ACCEPT: {"on": ["request"], "type": "string", "required": False, **PAGE},
+        ACCEPT: {"on": ["request"], "type": "string", "required": False, "varies": True, **PAGE},
+        TENANT: {"on": ["request"], "type": "string", "required": False, **PAGE},
         CONTENT: {"on": ["result"], "type": "string", "required": False, **PAGE},
     },
     "methods": {
@@ -76,6 +91,7 @@ class Site:
         self.meta: Json = {}
         self.answers: list[Json | Exception] = []
         self.heard: list[Json] = []
+        self.reads = 0
         self.posts: list[Any] = []
         self.replies: list[Any] = []
         self.bend: Callable[[Any], object] = lambda reply: None
@@ -92,7 +108,8 @@ class Site:
             return m.CallToolResult(content=[], meta=m.ResultMetaObject(**answer))
 
         async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
-            return m.ReadResourceResult(contents=[])
+            site.reads += 1
+            return m.ReadResourceResult(contents=[], ttl_ms=60_000, cache_scope="private")
 
         async def hear(call: Any, next: Any) -> Any:
             site.heard.append(dict(call.meta))
@@ -149,7 +166,8 @@ async def connection(
         site.replies.append(reply)
 
     hooks = {"request": [record_post], "response": [record_reply]}
-    app = package.http_app(site.server(*middleware), revisions=package.REVISIONS)
+    chosen = package.HttpOptions(cors=package.Cors(), allowed_origins=[PAGE_ORIGIN])
+    app = package.http_app(site.server(*middleware), revisions=package.REVISIONS, http=chosen)
     async with (
         run_app(app) as port,
         httpx2.AsyncClient(verify=False, event_hooks=hooks) as http,
@@ -273,6 +291,130 @@ def test_a_header_field_that_wins_replaces_the_key_of_meta(package: Any) -> None
             ]
             await site.again("tools/call", traceparent=None)
             assert site.heard[-1]["traceparent"] == "00-aa-bb-01"
+
+    asyncio.run(main())
+
+
+def test_a_malformed_header_field_that_would_win_is_refused(package: Any) -> None:
+    async def main() -> None:
+        async with connection(package) as (site, client):
+            await client.call_tool("any")
+            assert (await site.again("tools/call", mcp_tenant="=?base64?b25l?=")).status_code == 200
+            assert site.heard[-1][TENANT] == "one"
+            heard = len(site.heard)
+            refusal = await site.again("tools/call", mcp_tenant="=?base64?!?=")
+            assert (refusal.status_code, body_of(refusal)["error"]["code"]) == (409, MISMATCH)
+            assert len(site.heard) == heard
+
+    asyncio.run(main())
+
+
+def test_header_fields_repeat_arguments_whatever_calls_of_tools_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {RENAMED: {"tools/call": "tools/run", "tools/list": "tools/enumerate"}}
+    write_package(tmp_path / "renamed_tools", names)
+    monkeypatch.syspath_prepend(tmp_path)
+    pkg: Any = import_module("renamed_tools")
+
+    def move(self: Any, zone: Annotated[str, Field(json_schema_extra=MARK)]) -> str:
+        return zone
+
+    async def call(site: Any, ours: str, spoken: str, listed: bool) -> str:
+        revisions = [known for known in pkg.REVISIONS if known.id == spoken]
+        opener, client = open_http(f"http://127.0.0.1:{site.port}/mcp"), pkg.load(ours).Client()
+        async with pkg.connect(opener, client, revisions=revisions) as connected:
+            # Without a list, the refused call makes the client ask for one.
+            if listed:
+                await connected.list_tools()
+            text: str = (await connected.call_tool("move", {"zone": "x"})).text
+            return text
+
+    async def main() -> None:
+        members = {"move": pkg.tool(move)}
+        for theirs in (NEWEST, RENAMED):
+            bases = (pkg.Toolkit, pkg.load(theirs).Server)
+            server = type("Moving", bases, members)()
+            async with serving(server, pkg.REVISIONS) as site:
+                for asked in product((NEWEST, RENAMED), (NEWEST, RENAMED), (True, False)):
+                    with case((theirs, *asked)):
+                        assert await call(site, *asked) == "x"
+
+    asyncio.run(main())
+
+
+def test_web_pages_may_send_and_read_the_header_fields_of_the_revisions_served(
+    package: Any,
+) -> None:
+    async def main() -> None:
+        asked = {"origin": PAGE_ORIGIN, "access-control-request-method": "POST"}
+        async with connection(package) as (site, client):
+            answer = await site.http.options(site.url, headers=asked)
+            allowed = set(answer.headers["access-control-allow-headers"].split(", "))
+            assert {"accept-language", "mcp-method", "mcp-tenant", "mcp-uri"} <= allowed
+            await client.call_tool("any")
+            answer = await site.again("tools/call", origin=PAGE_ORIGIN)
+            exposed = answer.headers["access-control-expose-headers"].split(", ")
+            assert answer.status_code == 200 and "content-language" in exposed
+
+    asyncio.run(main())
+
+
+def test_a_response_says_on_which_header_fields_it_depends_and_to_keep_no_error(
+    package: Any,
+) -> None:
+    async def main() -> None:
+        async with connection(package) as (site, client):
+            await client.call_tool("any")
+            rows: list[tuple[Json, int]] = [({}, 200), ({"mcp_method": "x"}, 409)]
+            for headers, status in rows:
+                with case(headers):
+                    answer = await site.again("tools/call", **headers)
+                    assert answer.status_code == status
+                    assert "accept-language" in answer.headers["vary"].split(", ")
+                    kept = answer.headers.get("cache-control")
+                    assert kept == (None if status == 200 else "no-store")
+
+    asyncio.run(main())
+
+
+def test_caches_keep_a_result_for_each_value_on_which_it_depends(package: Any) -> None:
+    async def main() -> None:
+        for in_server in (False, True):
+            cached = (package.ResultCache(60),) if in_server else ()
+            with case(in_server):
+                async with connection(package, *cached) as (site, client):
+                    client.cache = None if in_server else package.Cache()
+                    for language, reads in (("de", 1), ("fr", 2), ("de", 2), ("", 3), ("", 3)):
+                        site.meta = {ACCEPT: language, TENANT: f"of {reads}"} if language else {}
+                        await client.read_resource("file:///a")
+                        assert site.reads == reads
+
+    asyncio.run(main())
+
+
+def test_a_client_knows_the_era_by_the_code_of_a_refused_header_field(package: Any) -> None:
+    async def main() -> None:
+        httpx2: Any = import_module("httpx2")
+        posts: list[Any] = []
+
+        async def drop(post: Any) -> None:
+            posts.append(post)
+            post.headers.pop("mcp-method", None)
+
+        site = Site(package)
+        app = package.http_app(site.server(), revisions=package.REVISIONS)
+        async with (
+            run_app(app) as port,
+            httpx2.AsyncClient(verify=False, event_hooks={"request": [drop]}) as http,
+        ):
+            with pytest.raises(package.McpError, match="Mcp-Method differs"):
+                async with package.connect_http(
+                    f"http://127.0.0.1:{port}/mcp", site.client(), http=http
+                ):
+                    raise AssertionError("connected")
+            assert [body_of(post)["method"] for post in posts] == ["server/discover"]
+        await app.close()
 
     asyncio.run(main())
 

@@ -15,7 +15,7 @@ from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.generated.moved_results import add_outputs, with_tool_result, write_programs
 from support.generated.next_revision import NEXT, Checkout, copy_checkout
-from support.revisions import HANDSHAKE
+from support.revisions import HANDSHAKE, NEWEST
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("moved results")]
 
@@ -49,7 +49,7 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
         **said,
         "point": [{**done, "outputs": outputs('{"x":1}', {"x": 1})}, '{"x":1}', {"x": 1}],
         "text": [{**done, "outputs": outputs("ä%2", "ä%2")}, "ä%2", "ä%2"],
-        "open": [{**done, "outputs": outputs('{"x":3}', {"x": 3})}, '{"x":3}', {"x": 3}],
+        "open": [{**done, "outputs": outputs('{"x":3}')}, '{"x":3}', None],
         "picture": [{**done, "outputs": [{"kind": "content", "content": [IMAGE]}]}, "", None],
         "nothing": [{**done, "outputs": outputs("null", None)}, "null", None],
         "own": [{**done, "outputs": outputs("mine")}, "mine", None],
@@ -60,9 +60,9 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
         ],
         "point as Point": "Point(x=1)",
         "own as str": "'mine'",
-        "point as bool": "InvalidAnswer: the result of tools/call does not fit the type;"
+        "point as bool": "InvalidAnswer: the result of tools/invoke does not fit the type;"
         " /result/outputs/1/value: Input should be a valid boolean",
-        "fail as int": "ToolFailed: tools/call: no points left",
+        "fail as int": "ToolFailed: tools/invoke: no points left",
     }
     variants = {tool["name"]: tool["outputVariants"] for tool in said["tools"]}
     content = {"content": {"kind": "content"}}
@@ -70,6 +70,97 @@ def test_app_and_client_use_outputs(checkout: Checkout) -> None:
     assert variants["text"] == {**content, "structured": {"kind": "structured", "schema": schema}}
     assert variants["open"] == content
     assert tuple(variants) == CALLED
+
+
+def test_call_gets_the_outputs_that_it_requests(checkout: Checkout) -> None:
+    program = """
+import asyncio
+from mcp_revisions import ProtocolError, connect
+from server import app, mcp
+
+@app.tool(output_schema={"type": "object"})
+def half():
+    return mcp.models.CallToolResult.from_wire(HALF)
+
+async def main():
+    async with connect(app) as client:
+        for name, *kinds in (
+            ("point",), ("point", "structured"), ("point", "structured", "content"),
+            ("point", "content", "content"), ("picture", "structured"), ("fail", "structured"),
+            ("half", "content"),
+        ):
+            given = {"x": 1} if name == "point" else {}
+            choices = [mcp.models.OutputChoice(kind=kind) for kind in kinds]
+            chosen = {"requested_outputs": choices} if choices else {}
+            try:
+                result = await client.call_tool(name, given, **chosen)
+                print([output.kind for output in result.outputs], result.text, result.data)
+            except ProtocolError as error:
+                print(error.code, *error.data["problems"][0].values())
+
+asyncio.run(main())
+"""
+    half = {"resultType": "complete", "outputs": outputs("", {"x": 1})[1:]}
+    (checkout.folder / "choosing.py").write_text(program.replace("HALF", repr(half)))
+    assert checkout.run("choosing.py").splitlines() == [
+        """['content'] {"x":1} None""",
+        "['structured']  {'x': 1}",
+        """['structured', 'content'] {"x":1} {'x': 1}""",
+        "-32602 /params/requestedOutputs/1 Requested twice",
+        "-32602 /params/requestedOutputs/0 picture has no such output",
+        "['content'] no points left None",
+        "['content'] half lacks a requested output. None",
+    ]
+
+
+def test_header_fields_repeat_arguments_of_tools_in_a_list_of_another_name(
+    checkout: Checkout,
+) -> None:
+    program = """
+import asyncio
+from typing import Annotated
+import httpx2
+from mcp_revisions import McpError, connect_http, http_app
+from pydantic import Field
+from server import app, mcp
+
+@app.tool
+def move(zone: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Zone"})]) -> str:
+    return zone
+
+async def main():
+    bent = {}
+
+    async def bend(post):
+        print(post.headers["mcp-method"], post.headers.get("mcp-param-zone"))
+        post.headers.update(bent)
+
+    transport = httpx2.ASGITransport(http_app(app))
+    async with (
+        httpx2.AsyncClient(transport=transport, event_hooks={"request": [bend]}) as http,
+        connect_http("http://localhost/mcp", mcp.Client(), http=http) as client,
+    ):
+        await client.list_tools()
+        print((await client.call_tool("move", {"zone": "x"})).text)
+        bent["mcp-param-zone"] = "other"
+        try:
+            await client.call_tool("move", {"zone": "x"})
+        except McpError as error:
+            print(error)
+
+asyncio.run(main())
+"""
+    (checkout.folder / "marking.py").write_text(program)
+    assert checkout.run("marking.py").splitlines() == [
+        "server/discover None",
+        "tools/catalog None",
+        "tools/invoke x",
+        "x",
+        "tools/invoke x",
+        # A refused call makes the client list the tools again.
+        "tools/catalog None",
+        "Header mismatch: mcp-param-zone differs from the argument zone",
+    ]
 
 
 def test_result_without_a_promised_output_is_refused(checkout: Checkout) -> None:
@@ -88,7 +179,7 @@ class Plain(mcp.Server):
     async def on_list_tools(self, session, params):
         variants = {"a": {"kind": "structured", "schema": {"type": "object"}}}
         tool = {"name": "promise", "inputSchema": {"type": "object"}, "outputVariants": variants}
-        return mcp.models.ListToolsResult(tools=[mcp.models.Tool.from_wire(tool)])
+        return mcp.models.ListToolsResult(items=[mcp.models.Tool.from_wire(tool)])
 
     async def on_call_tool(self, session, params):
         return mcp.models.CallToolResult.from_wire(OWN)
@@ -127,16 +218,25 @@ def test_commands_read_outputs(checkout: Checkout) -> None:
     program = """
 import asyncio
 from points import PointsClient
-from server import app
+from server import app, mcp
+
+class Telling(mcp.Client):
+    async def call_tool(self, name, *given, **options):
+        print(name, *(choice.kind for choice in options["requested_outputs"]), end=": ")
+        return await super().call_tool(name, *given, **options)
+
+class Points(PointsClient):
+    CLIENT = Telling
 
 async def main():
-    async with PointsClient.connect(app) as client:
+    async with Points.connect(app) as client:
         print(await client.point(x=1), await client.text(x=2))
 
 asyncio.run(main())
 """
     (checkout.folder / "typed.py").write_text(program)
-    assert checkout.run("typed.py") == "x=1 ä%2\n"
+    requested = "content structured"
+    assert checkout.run("typed.py") == f"point {requested}: text {requested}: x=1 ä%2\n"
 
 
 def test_mounted_server_has_full_uris_in_outputs(checkout: Checkout) -> None:
@@ -167,6 +267,38 @@ asyncio.run(main())
 """
     (checkout.folder / "mounting.py").write_text(program)
     assert checkout.run("mounting.py") == "notes://shop/1 milk\n"
+
+
+def test_mounted_tool_gives_all_outputs_to_a_server_that_cannot_request_them(
+    checkout: Checkout,
+) -> None:
+    program = """
+import asyncio
+from both import REVISIONS, connect, in_memory, load
+
+inner, front = load("NEXT").App("inner"), load("NEWEST").App("front")
+
+@inner.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+front.mount("shop", inner)
+
+async def main():
+    opener = in_memory(front, revisions=REVISIONS)
+    async with connect(opener, load("NEWEST").Client(), revisions=REVISIONS[-1:]) as client:
+        assert client.revision == "NEXT"
+        print((await client.call_tool("shop_add", {"a": 1, "b": 2})).data)
+
+asyncio.run(main())
+"""
+    program = program.replace("NEWEST", NEWEST).replace("NEXT", NEXT)
+    revisions = ("--revision", NEWEST, "--revision", NEXT)
+    parts = ("--with", "toolkit", "--with", "testing")
+    arguments = (*revisions, *parts, "--runtime", "mcp_protogen.runtime")
+    checkout.run("-m", "mcp_protogen", *arguments, "--out", str(checkout.folder / "both"))
+    (checkout.folder / "requesting.py").write_text(program)
+    assert checkout.run("requesting.py") == "3\n"
 
 
 @pytest.fixture(scope="module")

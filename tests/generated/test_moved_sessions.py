@@ -12,7 +12,8 @@ import pytest
 from mcp_protogen.pipeline.parts import parse_parts
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
-from support.generated.moved_values import MOVED, options_with_moved_results
+from support.generated.moved_results import options_with_outputs
+from support.generated.next_revision import NEXT
 from support.made_once import generated_once
 from support.revisions import NEWEST, REVISIONS
 
@@ -27,7 +28,7 @@ OBJECTS = {"type": "object"}
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("moved")
-    options = options_with_moved_results(OLD, MIDDLE, NEWEST)
+    options = options_with_outputs(OLD, MIDDLE, NEWEST)
     parts = parse_parts(["bridge,tasks,testing"])
     options = options._replace(parts=parts, runtime="mcp_protogen.runtime")
     for file in generated_once(options).files:
@@ -39,6 +40,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     sys.path.remove(str(folder))
 
 
+def items_of(revision: str) -> str:
+    return "items" if revision == NEXT else "tools"
+
+
 def make_server(package: Any, revision: str) -> Any:
     """Return a server with one tool, which has results with a text and a structured value."""
     module = package.load(revision)
@@ -48,18 +53,19 @@ def make_server(package: Any, revision: str) -> Any:
     async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
         structured = {"structuredContent": {"a": 1}} if revision >= MIDDLE else {}
         result: Json = {"content": [TEXT], **structured}
-        if revision == MOVED:
+        if revision == NEXT:
             content = {"kind": "content", "content": [TEXT]}
             result = {"outputs": [content, {"kind": "structured", "value": {"a": 1}}]}
         return m.CallToolResult.from_wire({"resultType": "complete", **result})
 
     async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
         tool: Json = {"name": "x", "inputSchema": OBJECTS}
-        if revision == MOVED:
-            tool["outputVariants"] = [{"kind": "structured", "schema": OBJECTS}]
+        if revision == NEXT:
+            tool["outputVariants"] = {"s": {"kind": "structured", "schema": OBJECTS}}
         elif revision >= MIDDLE:
             tool["outputSchema"] = OBJECTS
-        return m.ListToolsResult.from_wire({"tools": [tool], "resultType": "complete", **cached})
+        page = {items_of(revision): [tool], "resultType": "complete", **cached}
+        return m.ListToolsResult.from_wire(page)
 
     handlers = {"on_call_tool": on_call_tool, "on_list_tools": on_list_tools}
     made: Any = type("Echo", (module.Server,), handlers)()
@@ -93,7 +99,7 @@ def structured_values(result: Json) -> list[Any]:
 @pytest.mark.parametrize("connect", [connect_directly, connect_by_bridge])
 @pytest.mark.parametrize(
     ("own", "wire"),
-    [pair for pair in permutations((OLD, MIDDLE, NEWEST, MOVED), 2) if MOVED in pair],
+    [pair for pair in permutations((OLD, MIDDLE, NEWEST, NEXT), 2) if NEXT in pair],
 )
 def test_moved_results_reach_both_sides_under_both_names(
     package: Any, own: str, wire: str, connect: Callable[..., Any]
@@ -101,17 +107,17 @@ def test_moved_results_reach_both_sides_under_both_names(
     async def talk() -> tuple[Json, Json]:
         client = package.load(wire).Client()
         async with connect(package, client, make_server(package, own)) as connected:
-            (tool,) = (await connected.list_tools()).tools
+            (tool,) = getattr(await connected.list_tools(), items_of(wire))
             return (await connected.call_tool("x")).to_wire(), tool.to_wire()
 
     result, tool = asyncio.run(talk())
     has_both = OLD not in (own, wire)
     assert structured_values(result) == ([{"a": 1}] if has_both else [])
-    if wire == MOVED:
+    if wire == NEXT:
         assert result["outputs"][0] == {"kind": "content", "content": [TEXT]}
-        assert tool["outputVariants"][0] == {"kind": "content"}
-        assert len(tool["outputVariants"]) == (2 if has_both else 1)
+        kinds = [variant["kind"] for variant in tool["outputVariants"].values()]
+        assert kinds == (["content", "structured"] if has_both else ["content"])
     else:
         assert result["content"] == [TEXT, {"type": "text", "text": '{"a":1}'}]
         assert tool.get("outputSchema") == (OBJECTS if has_both else None)
-    assert ("outputs" in result) == (wire == MOVED)
+    assert ("outputs" in result) == (wire == NEXT)

@@ -16,14 +16,15 @@ from mcp_protogen.runtime.core.errors import Untranslatable
 from mcp_protogen.runtime.translation.translator import Translator
 from support import tables as rows
 from support.generated.instances import Instances
-from support.generated.moved_values import MOVED, options_with_moved_results
+from support.generated.moved_results import options_with_outputs
+from support.generated.next_revision import NEXT
 from support.generated.translations import unnamed_losses
 from support.revisions import REVISIONS
 
 Json = dict[str, Any]
 
-OPTIONS = options_with_moved_results()
-PAIRS = tuple(pair for pair in permutations(OPTIONS.revisions, 2) if MOVED in pair)
+OPTIONS = options_with_outputs()
+PAIRS = tuple(pair for pair in permutations(OPTIONS.revisions, 2) if NEXT in pair)
 TYPES = ("CallToolResult", "Tool", "ListToolsResult")
 OLD, BEFORE = REVISIONS[0], REVISIONS[-1]
 SETTINGS = settings(
@@ -79,7 +80,7 @@ def test_moved_values_are_valid_there_and_what_is_lost_is_named(
             return
         assert [*validator(destination, name).iter_errors(outcome.value)] == [], value
         is_newer = '"outputs"' in (text := json.dumps(outcome.value)) or "outputVariants" in text
-        assert destination == MOVED or not is_newer, value
+        assert destination == NEXT or not is_newer, value
         assert unnamed_losses(value, outcome) == [], f"{value}, {outcome}"
         places = [(loss.pointer, loss.what) for loss in outcome.losses]
         assert len(places) == len({*places})
@@ -96,11 +97,11 @@ def translate(value: Json, source: str, destination: str, name: str = "CallToolR
 def test_value_that_a_newer_rule_makes_is_translated_by_older_ones() -> None:
     audio = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}
     outputs = [{"kind": "content", "content": [audio]}, {"kind": "structured", "value": [1, 2]}]
-    value, lost = translate({"resultType": "complete", "outputs": outputs}, MOVED, OLD)
+    value, lost = translate({"resultType": "complete", "outputs": outputs}, NEXT, OLD)
     assert [block["type"] for block in value["content"]] == ["resource", "text"]
     assert value["content"][1]["text"] == "[1,2]"
     assert lost == [("/structuredContent", "replaced"), ("/content/0", "replaced")]
-    value, lost = translate({"resultType": "complete", "outputs": outputs}, MOVED, "2025-11-25")
+    value, lost = translate({"resultType": "complete", "outputs": outputs}, NEXT, "2025-11-25")
     assert value["structuredContent"] == {"result": [1, 2]}
     assert lost == []
 
@@ -111,7 +112,7 @@ def test_second_entry_and_untaken_parts_are_lost_once_each() -> None:
         {"kind": "content", "content": []},
         {"kind": "graph"},
     ]
-    value, lost = translate({"resultType": "complete", "outputs": outputs}, MOVED, BEFORE)
+    value, lost = translate({"resultType": "complete", "outputs": outputs}, NEXT, BEFORE)
     assert value == {"resultType": "complete", "content": []}
     assert lost == [
         ("/outputs/1/content", "dropped"),
@@ -122,20 +123,20 @@ def test_second_entry_and_untaken_parts_are_lost_once_each() -> None:
 
 def test_required_member_that_nothing_fills_gets_the_value_of_the_rule() -> None:
     structured = {"kind": "structured", "value": {"a": 1}}
-    value, lost = translate({"resultType": "complete", "outputs": [structured]}, MOVED, BEFORE)
+    value, lost = translate({"resultType": "complete", "outputs": [structured]}, NEXT, BEFORE)
     assert value["structuredContent"] == {"a": 1}
     assert value["content"] == [{"type": "text", "text": '{"a":1}'}]
     assert lost == []
-    assert translate({"resultType": "complete", "outputs": []}, MOVED, BEFORE)[0]["content"] == []
+    assert translate({"resultType": "complete", "outputs": []}, NEXT, BEFORE)[0]["content"] == []
 
 
 def test_values_move_into_what_is_added() -> None:
     objects: Json = {"type": "object"}
     tool: Json = {"name": "t", "inputSchema": objects}
-    plain, _ = translate(tool, BEFORE, MOVED, "Tool")
-    assert plain["outputVariants"] == [{"kind": "content"}]
-    typed, _ = translate({**tool, "outputSchema": objects}, BEFORE, MOVED, "Tool")
+    plain, _ = translate(tool, BEFORE, NEXT, "Tool")
+    assert plain["outputVariants"] == {"content": {"kind": "content"}}
+    typed, _ = translate({**tool, "outputSchema": objects}, BEFORE, NEXT, "Tool")
     structured = {"kind": "structured", "schema": objects}
-    assert typed["outputVariants"] == [{"kind": "content"}, structured]
-    back, lost = translate(typed, MOVED, BEFORE, "Tool")
+    assert typed["outputVariants"] == {**plain["outputVariants"], "structured": structured}
+    back, lost = translate(typed, NEXT, BEFORE, "Tool")
     assert (back, lost) == ({**tool, "outputSchema": objects}, [])

@@ -135,7 +135,9 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
             halves = {"client": "host", "app": "items"}
             expected = {halves[covered] for covered in selection.modules & halves.keys()}
             modules = {"__init__", "constants", *expected} if expected else set[str]()
-            of_extensions = {"core/extensions.py"} - {
+            tables_of = {"core/models/added_members.py", "messages/extended_table.py"}
+            has_roles = bool(selection.modules & {"client", "server"})
+            of_extensions = ({"core/extensions.py"} | (tables_of if has_roles else set[str]())) - {
                 path.relative_to(copied_package() / "_runtime").as_posix()
                 for path in runtime_of(SELECTIONS[name, False])
             }
@@ -146,13 +148,25 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
                 assert imports_of(path) <= there, path
 
 
+def test_only_toolkits_with_requested_outputs_have_the_module_for_them() -> None:
+    module = copied_package() / "_runtime" / "toolkit" / "requested_outputs.py"
+    for case, selection in SELECTIONS.items():
+        with tables.case(case):
+            there = modules_of(selection)
+            more = modules_of(selection._replace(requested_outputs=True)) - there
+            assert more == ({module} if "app" in selection.modules else set())
+            if more:
+                text = (runtime_folder() / "toolkit" / module.name).read_text()
+                assert imports_of(module, text) <= there
+
+
 def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:
     runtime = {
         path.relative_to(runtime_folder()).as_posix(): path.read_bytes()
         for path in runtime_folder().rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    whole = SELECTIONS["all", True]._replace(extensions=("apps",))
+    whole = SELECTIONS["all", True]._replace(extensions=("apps",), requested_outputs=True)
     left_out: dict[object, set[str]] = {}
     for case, selection in (*SELECTIONS.items(), ("whole", whole)):
         with tables.case(case):

@@ -211,6 +211,21 @@ class TestStatuses:
                             assert 9 < error["data"]["retryAfter"] <= 10
                             assert error["message"].startswith("Too many requests: try again in")
 
+    async def test_a_mounted_server_of_another_revision_keeps_it(self) -> None:
+        async def refuse(call: MethodCall, next: CallNext) -> Any:
+            if call.method != "resources/read":
+                return await next(call)
+            raise StatusError(-32002, "gone", status=410, headers={"X-Why": "moved"})
+
+        child, top = pkg.load(OLD).App("child"), pkg.load(STATELESS).App("top")
+        child.middleware = (refuse,)
+        child.resource("data://one")(lambda: "one")
+        top.mount(child)
+        async with serving(top, pkg.REVISIONS) as site:
+            answer = await site.modern("resources/read", uri="data://one")
+            assert outcome(answer) == (410, -32602)
+            assert answer.headers["x-why"] == "moved"
+
     async def test_where_the_response_has_begun_it_is_the_error_alone(self) -> None:
         async def fails(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1, 2)

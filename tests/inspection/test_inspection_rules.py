@@ -280,8 +280,9 @@ def test_same_finding_of_several_transcripts_is_reported_once() -> None:
     (found,) = (
         finding for finding in judge(transcripts) if finding.rule.code == "tool-name-not-unique"
     )
-    assert found.transcripts == ("2026-07-28 over stdio", "2025-11-25 over stdio")
-    assert found.revision == "2026-07-28"
+    bound = sorted(found.rule.levels, reverse=True)
+    assert found.transcripts == tuple(f"{revision} over stdio" for revision in bound)
+    assert found.revision == bound[0] == REVISIONS[-1]
 
 
 def test_a_cancelled_request_may_still_get_its_result_but_no_error() -> None:
@@ -421,15 +422,21 @@ def test_whatever_a_server_lists_and_returns_it_is_judged() -> None:
 def test_rule_without_end_applies_to_all_later_revisions() -> None:
     entry: dict[str, Any] = {"text": "It is so.", "from": OLD, "level": "SHOULD", "page": "basic"}
     changed = {**entry, "since": {STATELESS: {"level": "MUST", "page": "schema"}}}
+    later = REVISIONS[REVISIONS.index(OLD) + 1 :]
     for given, level, levels, page in (
-        (entry, "SHOULD", ["SHOULD", "SHOULD"], "basic"),
-        ({**entry, "until": OLD}, "SHOULD", ["SHOULD"], "basic"),
-        (changed, f"SHOULD, MUST since {STATELESS}", ["SHOULD", "MUST"], "schema"),
+        (entry, "SHOULD", dict.fromkeys(later, "SHOULD"), "basic"),
+        ({**entry, "until": OLD}, "SHOULD", {}, "basic"),
+        (
+            changed,
+            f"SHOULD, MUST since {STATELESS}",
+            {name: "MUST" if name >= STATELESS else "SHOULD" for name in later},
+            "schema",
+        ),
     ):
         with case(given):
             rule = read_rules(json.dumps({"so": given}).encode())["so"]
             assert rule.level == level
-            assert rule.levels == dict(zip(ERAS, levels, strict=False))
+            assert rule.levels == {OLD: "SHOULD", **levels}
             assert rule.pages[max(rule.pages)] == page
 
 

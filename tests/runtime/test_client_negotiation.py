@@ -49,10 +49,14 @@ def refuse_version(*supported: str) -> McpError:
 
 
 def after(
-    offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None, **server: bool
+    offer: Offer,
+    *outcomes: Outcome,
+    known: NegotiatedRevision | None = None,
+    over_http: bool = False,
+    restartable: bool = False,
 ) -> Step:
     """Return the step of a negotiation after these outcomes."""
-    negotiation = Negotiation(offer, known, **server)
+    negotiation = Negotiation(offer, known, over_http=over_http, restartable=restartable)
     step = negotiation.start()
     for outcome in outcomes:
         assert not isinstance(step, (Adopt, Exception))

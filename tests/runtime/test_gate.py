@@ -87,9 +87,15 @@ class TestConditions:
 
     def test_condition_accepts_booleans_and_numbers(self) -> None:
         condition = Condition("signed", one_of=(True, 2.5))
-        for value, accepted in ((True, True), (2.5, True), (False, False), ("True", False)):
+        for value, accepted in (
+            (True, True),
+            (2.5, True),
+            (False, False),
+            ("True", False),
+            (1, False),
+        ):
             assert gate.applies([condition], {"signed": value}) is accepted
-        assert str(condition) == "params.signed is True or 2.5"
+        assert str(condition) == "params.signed is true or 2.5"
 
     def test_or_absent(self) -> None:
         condition = Condition("mode", one_of=("form",), or_absent=True)

@@ -3,10 +3,8 @@
 import asyncio
 from contextvars import ContextVar
 
-import pytest
-from mcp_protogen.runtime.transports import memory
 from mcp_protogen.runtime.transports.base import Received
-from mcp_protogen.runtime.transports.memory import memory_pair
+from mcp_protogen.runtime.transports.memory import MemoryTransport, Pipe, memory_pair
 
 NAME = ContextVar("NAME", default="nobody")
 
@@ -45,10 +43,7 @@ def test_message_refused_by_receiver_waits_for_receive() -> None:
     asyncio.run(main())
 
 
-def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(memory, "_CAPACITY", 1)
+def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in() -> None:
     seen: list[Received] = []
 
     def take(received: Received) -> bool:
@@ -56,7 +51,8 @@ def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
         return True
 
     async def main() -> None:
-        ours, theirs = memory_pair()
+        to_server, to_client = Pipe("client", None, most=1), Pipe("server", None)
+        ours, theirs = MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)
         theirs.hand_over(take)
         async with asyncio.timeout(10):
             for number in range(5):

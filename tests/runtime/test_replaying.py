@@ -1,5 +1,6 @@
 """Replayed servers: equal requests, and the order of messages."""
 
+import asyncio
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,7 @@ from mcp_protogen.runtime.transports.recordings import (
     TrafficRecording,
     read_recording,
 )
-from mcp_protogen.runtime.transports.replaying import Playback, Script
+from mcp_protogen.runtime.transports.replaying import Playback, Script, replaying
 from support.json_types import Json, JsonObject
 from support.tables import case
 
@@ -173,6 +174,16 @@ def test_several_connections_and_the_side_of_clients_are_kept_apart() -> None:
     server = Playback(Script(TrafficRecording({}, entries)))
     assert takes(server, call(5)) == [result(5, n=1)]
     assert takes(server, call(6, "b")) == [result(6, n=2)]
+
+
+async def test_a_client_sends_although_many_messages_wait_to_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "recording.jsonl"
+    entry = {"sender": "server", "message": notification_of("message")}
+    file.write_text("\n".join(map(json.dumps, [{"traffic": 1}, *[entry] * 1000])))
+    transport = await replaying(file)()
+    async with asyncio.timeout(5):
+        await transport.send([json.dumps(call(1)).encode()])
+    assert len(await transport.receive()) == 1001
 
 
 REDACTED: Iterable[tuple[str, str, Json, Json]] = (

@@ -4,8 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.core.json import json_text
 from mcp_protogen.runtime.features.bridge.proxies import ProxyServerRuntime
-from mcp_protogen.runtime.http.client.outgoing import request_of
+from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.transports import memory
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
@@ -144,7 +145,7 @@ async def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
         await hand.send(INITIALIZED, request("b/do", 2))
         assert (await hand.take())["method"] == evil
     assert all(message.isprintable() and len(message) < 300 for message in caplog.messages)
-    assert request_of("1", evil, {}).name.isprintable()
+    assert message_of(json_text(request(evil))).name.isprintable()
 
 
 async def test_a_notification_for_a_client_that_has_gone_is_no_fault(

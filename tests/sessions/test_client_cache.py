@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 from mcp_protogen.runtime.client import cache as client_cache
+from mcp_protogen.runtime.messages.codec import MessageCodec
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.http.serving import serving
@@ -14,6 +15,7 @@ from support.tables import case
 
 m = mcp.models
 MINUTE = 60_000
+RULES = mcp.Client.TABLE.rules
 
 
 class Library(mcp.Server):
@@ -115,12 +117,12 @@ async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
         return m.ReadResourceResult(contents=[one], ttl_ms=MINUTE, cache_scope="public")
 
     async def read(uri: str, size: int) -> None:
-        async def request() -> m.ReadResourceResult:
+        async def send(*call: Any) -> m.ReadResourceResult:
             asked.append(uri)
             rest = size - len(reading(uri).to_json()) - len(read_result(uri, "").to_json())
             return read_result(uri, "x" * rest)
 
-        await cache.request(None, spec, reading(uri), request)
+        await cache.request(None, RULES, send, spec, reading(uri), {})
 
     uris = [f"a://{number}" for number in range(8)]
     for uri in uris * 2:
@@ -184,6 +186,32 @@ async def test_a_change_makes_stale_what_it_is_about() -> None:
         await twice(client)
         assert server.asked[4:] == [*EACH, "call"]
         listening.cancel()
+
+
+async def test_a_changed_list_is_found_by_the_capability_of_its_method() -> None:
+    asked, cache = list[str](), pkg.Cache()
+    plain = mcp.Client.TABLE.requests["tools/list"]
+    members: dict[str, Any] = {"requires": plain.requires, "traits": plain.traits}
+    spec: Any = type(plain)(
+        "tools/all",
+        senders=plain.senders,
+        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        **members,
+    )
+
+    async def send(*call: Any) -> m.ListToolsResult:
+        asked.append("tools/all")
+        return m.ListToolsResult(tools=[], ttl_ms=MINUTE, cache_scope="public")
+
+    notifications = mcp.Client.TABLE.notifications
+    table = MessageCodec(
+        "made-up", requests={"tools/all": spec}, notifications=notifications, errors={}
+    )
+    for change, number in (("prompts", 1), ("tools", 2)):
+        await cache.request(None, RULES, send, spec, None, {})
+        cache.remove_stale(table, f"notifications/{change}/list_changed", None)
+        await cache.request(None, RULES, send, spec, None, {})
+        assert len(asked) == number
 
 
 async def test_result_in_flight_during_change_is_not_cached() -> None:

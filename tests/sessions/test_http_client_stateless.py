@@ -14,7 +14,8 @@ from mcp_protogen.runtime.core import recent_names
 from mcp_protogen.runtime.core.spec import Rules
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client.client_state import ClientState
-from mcp_protogen.runtime.http.client.outgoing import request_of
+from mcp_protogen.runtime.http.client.outgoing import message_of
+from mcp_protogen.runtime.messages.jsonrpc import write_call
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.json_types import Json, JsonObject
@@ -341,10 +342,13 @@ class TestCorrection:
 
         monkeypatch.setattr(http_request, "ask", ask)
         log = logging.getLogger("test")
-        facts = SimpleNamespace(rules=Rules())
-        protocol = SimpleNamespace(post_headers=str, facts_of=lambda _: facts)
+
+        def facts_of(_: object) -> SimpleNamespace:
+            return SimpleNamespace(rules=Rules())
+
+        protocol = SimpleNamespace(post_headers=str, facts_of=facts_of)
         state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))
-        call = request_of("2", "tools/call", {"_meta": {}})
+        call = message_of(write_call("2", b'"tools/call"', b'{"_meta":{}}'))
         assert not asyncio.run(http_request.relearn(state, call))
         assert asked == ["tools/list"] * pages
 

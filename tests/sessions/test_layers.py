@@ -3,11 +3,11 @@
 import subprocess
 import sys
 from collections.abc import Collection
+from functools import cached_property
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import JSONObject
-from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.messages.codec import Request
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.rpc.jobs import Job
@@ -74,8 +74,7 @@ def server_with_layer(revision: str, layer: Layer, **members: Any) -> Any:
         def layer(self, table: MethodTable, tells_apart: bool) -> Layer:
             return layer
 
-    runtime = property(lambda self: runtime_of(self, Runtime))
-    return tools(revision, echo, __mcp_runtime__=runtime, **members)
+    return tools(revision, echo, __mcp_runtime__=cached_property(Runtime), **members)
 
 
 async def get_prompt(self: object, session: Any, params: Any) -> Any:

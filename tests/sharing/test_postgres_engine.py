@@ -503,8 +503,8 @@ async def test_events_are_known_only_without_a_gap_after_those_that_were_read() 
     )
     for after, found, expected in rows:
         with tables.case(f"{after} {found}"):
-            call = AsyncMock(return_value=found)
-            assert await PostgresEvents(call, 10).read("key", "s", after) == expected
+            calls = AsyncMock(run=AsyncMock(return_value=found))
+            assert await PostgresEvents(calls, 10).read("key", "s", after) == expected
 
 
 def test_options_that_cannot_be_meant_are_refused(make: Make) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
+from mcp_protogen.runtime.features.sharing.worker_messages import ClientSent
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_protogen.runtime.storage.engine import GAP, Change, DirectMessage
@@ -386,7 +386,7 @@ class TestAnswers:
             key, name = key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
-                message = asdict(ClientAnswered(session=session, principal_id=id, message=text))
+                message = asdict(ClientSent(session=session, principal_id=id, message=text))
                 content = json.dumps({"sender": "seve", "message": message, "number": number})
                 await engine.workers[0].mail.send([(name, content.encode())])
             assert await post_status(first, sampling_answer(question, "yes")) == 202
@@ -403,7 +403,7 @@ class TestAnswers:
             b'{"sender": 1, "message": {"kind": "changed", "session": "k"}}',
             b'{"sender": "s", "message": {"kind": "changed", "session": 1}}',
             b'{"sender": "s", "message": {"kind": "acknowledged", "number": 99}}',
-            b'{"sender": "s", "message": {"kind": "notified", "session": "k",'
+            b'{"sender": "s", "message": {"kind": "sent", "session": "k",'
             b' "principal_id": null, "message": "{"}}',
         ]
         async with workers(ours(), engine=engine) as (one,):
@@ -975,7 +975,7 @@ class TestWhoseItIs:
             session = await one.initialize()
             await rewrite(engine, session, principal_id=["alice"], level="alice")
             assert await post_status(at(session, two), request("ping")) == 404
-            message = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
+            message = {"kind": "sent", "principal_id": "alice", "message": ["alice"]}
             content = json.dumps({"sender": "s", "message": message}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
             for wrong in (DirectMessage(content), Change(change)):

@@ -469,7 +469,7 @@ class TestTakingOver:
                     assert (await events.take())["error"]["code"] == -32603
                 # It is heard of again, and does not know what happened.
                 slow.killed = False
-                these.engine.memory.workers[slow.name] = slow.take
+                these.engine.memory.workers[slow.name] = (slow.take, asyncio.get_running_loop())
                 these.tools[0].go(2)
                 assert await old.take() is None
             assert "another worker has ended" in caplog.text
@@ -648,7 +648,8 @@ class TestStandalone:
                 async with these.at(session, 1).get() as new:
                     await saying.log("info", 2)
                     assert await next_said(new) in (1, 2)
-                    these.engine.memory.workers[paused.name] = paused.take
+                    receiving = (paused.take, asyncio.get_running_loop())
+                    these.engine.memory.workers[paused.name] = receiving
                     paused.deaf = paused.lapsed = False
                     these.engine.lose()
                     assert await old.take() is None

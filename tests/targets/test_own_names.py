@@ -53,7 +53,7 @@ def test_everything_that_names_a_type_names_it_anew() -> None:
             for method in ir.methods
             for name in (method.message, method.params, *method.results)
         )
-        items = (recursion.names_in(method.items[1]) for method in ir.methods if method.items)
+        items = (recursion.names_in(method.items) for method in ir.methods if method.items)
         data = {error.data for error in ir.errors if error.data}
         keys = {name for meta_key in ir.meta_keys for name in (meta_key.type, *meta_key.of)} - {
             "string"
@@ -85,7 +85,7 @@ def test_a_member_has_another_name_in_python_and_the_same_on_the_wire() -> None:
     fields = {field.wire: field.name for field in _object(ir, "Tool").fields}
     assert fields["inputSchema"] == "arguments"
     (listing,) = [method for method in ir.methods if method.method == "tools/list"]
-    assert listing.items is not None and listing.items[0] == "found"
+    assert listing.list_member == "tools"
 
 
 def test_a_project_says_which_types_are_open_by_its_own_names() -> None:

@@ -28,6 +28,9 @@ TASK = Task(
 RELATED = {"io.modelcontextprotocol/related-task": {"taskId": "t-1"}}
 
 
+ID = "taskId"
+
+
 class Clock:
     """The seconds since the epoch, as a test says."""
 
@@ -42,10 +45,16 @@ def registry(clock: Clock, **limits: Any) -> TaskRegistry:
     return TaskRegistry(MemoryTaskStore(clock), TaskOptions(**limits), clock=clock)
 
 
+async def answer(
+    method: str, kept: TaskRegistry, params: dict[str, Any], owner: str | None
+) -> dict[str, Any]:
+    return await core_wire.ANSWERS[method](core_wire.TasksRequest(kept, params, owner, ID))
+
+
 @pytest.mark.shows("TC-05", "TC-11")
 def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
     task = replace(TASK, ttl=None, status_message="Half of it", updated_at=NOW + 600.5)
-    assert wire_task(task) == {
+    assert wire_task(task, ID) == {
         "taskId": "t-1",
         "status": "working",
         "statusMessage": "Half of it",
@@ -54,15 +63,15 @@ def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
         "ttl": None,
         "pollInterval": 250,
     }
-    assert "statusMessage" not in wire_task(TASK)
+    assert "statusMessage" not in wire_task(TASK, ID)
     for kind in (m.GetTaskResult, m.CancelTaskResult, m.TaskStatusNotificationParams, m.Task):
-        assert kind.from_wire(wire_task(task)).to_wire() == wire_task(task)
+        assert kind.from_wire(wire_task(task, ID)).to_wire() == wire_task(task, ID)
 
 
 @pytest.mark.shows("TC-05", "TC-13", "TC-22")
 def test_a_new_task_is_nested_and_may_say_something_to_the_model() -> None:
-    plain, told = core_wire.creation_result(TASK), core_wire.creation_result(TASK, "Counting.")
-    assert plain == {"task": wire_task(TASK), "_meta": RELATED}
+    plain, told = (core_wire.creation_result(TASK, ID, *text) for text in ((), ("Counting.",)))
+    assert plain == {"task": wire_task(TASK, ID), "_meta": RELATED}
     assert told["_meta"] == {
         **RELATED,
         "io.modelcontextprotocol/model-immediate-response": "Counting.",
@@ -123,9 +132,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     params: dict[str, Any] = {}
     sizes: list[int] = []
     while True:
-        page = m.ListTasksResult.from_wire(
-            await core_wire.ANSWERS["tasks/list"](kept, params, "ann")
-        )
+        page = m.ListTasksResult.from_wire(await answer("tasks/list", kept, params, "ann"))
         seen += (task.task_id for task in page.tasks)
         sizes.append(len(page.tasks))
         if page.next_cursor is None:
@@ -133,7 +140,7 @@ async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
         params = {"cursor": page.next_cursor}
     assert (sorted(seen), sizes) == (sorted(ids), [2, 2, 1])
     with pytest.raises(InvalidParams):
-        await core_wire.ANSWERS["tasks/list"](kept, {"cursor": "made up"}, "ann")
+        await answer("tasks/list", kept, {"cursor": "made up"}, "ann")
 
 
 @pytest.mark.shows("TC-19", "TC-20")
@@ -148,13 +155,13 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
     for method in ("tasks/get", "tasks/cancel", "tasks/result"):
         for id, principal in rows:
             with case((method, id, principal)), pytest.raises(InvalidParams) as raised:
-                await core_wire.ANSWERS[method](kept, {"taskId": id}, principal)
+                await answer(method, kept, {"taskId": id}, principal)
             told.add(str(raised.value))
-    found = await core_wire.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+    found = await answer("tasks/get", kept, {"taskId": "t-1"}, "ann")
     assert found["status"] == "working"
     clock.now += 60
     with pytest.raises(InvalidParams) as lapsed:
-        await core_wire.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+        await answer("tasks/get", kept, {"taskId": "t-1"}, "ann")
     assert told == {str(lapsed.value)}, "who may not see a task learns nothing of it"
 
 
@@ -162,11 +169,11 @@ async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
 async def test_only_a_task_that_goes_on_can_be_cancelled() -> None:
     kept = registry(Clock())
     await kept.create(TASK)
-    gone = await core_wire.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+    gone = await answer("tasks/cancel", kept, {"taskId": "t-1"}, None)
     assert gone["status"] == "cancelled"
     assert gone["statusMessage"]
     with pytest.raises(InvalidParams):
-        await core_wire.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+        await answer("tasks/cancel", kept, {"taskId": "t-1"}, None)
     with pytest.raises(lifecycle.TaskEnded):
         await kept.change("t-1", lambda task: Outcome(result={"content": []}).of(task, NOW))
     assert (await kept.find("t-1")).status == "cancelled"

@@ -4,6 +4,7 @@ from asyncio import create_task, sleep, wait
 from types import SimpleNamespace
 from typing import Any
 
+from mcp_protogen.runtime.core.spec import Rules
 from mcp_protogen.runtime.features.tasks.bridge.extension_clients import ExtensionClients
 from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
 
@@ -16,7 +17,7 @@ def halves(**members: Any) -> tuple[Any, Any]:
     def write_question(spec: Any, params: object) -> dict[str, Any]:
         return {"method": spec.method, "params": params}
 
-    table = SimpleNamespace(write_question=write_question)
+    table = SimpleNamespace(write_question=write_question, rules=Rules())
     client = SimpleNamespace(caller=caller, peer_capabilities=dict, **members)
     return client, SimpleNamespace(owner=SimpleNamespace(TABLE=table))
 

@@ -1,10 +1,10 @@
 """Tasks of one revision, for clients and servers of another: native, and declared so."""
 
+from functools import cached_property
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.client.base import ClientRuntime
-from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ClientsTasks
 from mcp_revisions.v2026_07_28.ext.tasks.models import CreateTaskResult
 from support.json_types import JsonObject
@@ -120,7 +120,7 @@ class Patient(ClientRuntime):
 
 
 def patient(revision: str) -> Any:
-    return client(revision, __mcp_runtime__=property(lambda self: runtime_of(self, Patient)))
+    return client(revision, __mcp_runtime__=cached_property(Patient))
 
 
 async def test_a_client_of_2025_11_25_declares_the_extension_and_gets_its_tasks() -> None:

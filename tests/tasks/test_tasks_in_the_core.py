@@ -1,18 +1,34 @@
-"""Tasks of a revision that made the extension part of its core, beside the extension itself."""
+"""Tasks of made-up revisions: with the extension as a part of the core, and with other ids."""
 
 import asyncio
+import json
+import shutil
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.generate import generate
+from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.runtime.transports.memory import memory_pair
-from support.generated.absorbing_revision import ABSORBING, decide, draft_in, write_package
+from support.generated.absorbing_revision import (
+    ABSORBING,
+    FETCHING,
+    PARTS,
+    decide,
+    draft_in,
+    schemas_of,
+    write_package,
+)
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, Hand, modern
@@ -21,17 +37,20 @@ from support.tables import case
 # All is in memory.
 pytestmark = pytest.mark.skips_time
 
-REVISIONS = (STATELESS, ABSORBING)
+REVISIONS = (STATELESS, ABSORBING, FETCHING)
+NAMING = ("CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest")
+"""The requests of 2025-11-25 that name a task."""
 EXTENSION = "io.modelcontextprotocol/tasks"
 DECLARED: Json = {
     STATELESS: {"extensions": {EXTENSION: {}}},
     ABSORBING: {"tasks": {}},
+    FETCHING: {"tasks": {}},
 }
 
 
 @pytest.fixture(scope="module")
 def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The package of both revisions."""
+    """The package of these revisions."""
     place = tmp_path_factory.mktemp("absorbing")
     folder = draft_in(place)
     decide(folder)
@@ -160,14 +179,14 @@ async def check_calls(client: Any, served: str) -> None:
 
 
 async def test_the_core_of_2025_11_25_has_its_own_form_of_tasks_beside_it(pkg: Any) -> None:
-    for ours, theirs, spoken in product((OLD, ABSORBING), repeat=3):
+    for ours, theirs, spoken in product((OLD, ABSORBING, FETCHING), repeat=3):
         with case(f"a client of {ours} and a server of {theirs} in {spoken}"):
             opener = pkg.in_memory(make_server(pkg, theirs), revisions=pkg.REVISIONS)
             async with pkg.connect(
                 opener, make_client(pkg, ours), revisions=revisions_of(pkg, spoken)
             ) as client:
                 await check_calls(client, spoken)
-    for ours, theirs in permutations((OLD, ABSORBING)):
+    for ours, theirs in permutations((OLD, ABSORBING, FETCHING), 2):
         with case(f"a bridge between a client of {ours} and a server of {theirs}"):
             async with (
                 open_bridge(pkg, theirs, []) as opener,
@@ -193,7 +212,7 @@ async def test_a_server_declares_tasks_as_each_revision_does(pkg: Any) -> None:
 async def test_only_the_core_makes_a_task_of_a_call_that_declares_nothing(pkg: Any) -> None:
     bare: Json = {**META, CLIENT_CAPABILITIES: {}}
     async with serve(pkg, ABSORBING) as hand:
-        for spoken, expected in ((STATELESS, "complete"), (ABSORBING, "task")):
+        for spoken, expected in zip(REVISIONS, ("complete", "task", "task"), strict=True):
             with case(spoken):
                 meta: Json = {**bare, "io.modelcontextprotocol/protocolVersion": spoken}
                 await hand.send(modern("tools/call", 1, name="slow", _meta=meta))
@@ -239,3 +258,121 @@ async def test_a_bridge_waits_for_tasks_of_the_core_where_the_client_has_none(pk
         pkg.connect(opener, plain, revisions=revisions_of(pkg, STATELESS)) as client,
     ):
         assert (await client.call_tool("slow")).text == f"slow in {ABSORBING}"
+
+
+@pytest.fixture(scope="module")
+def other_ids(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A package in which tasks of the core have another member for their id."""
+    place = tmp_path_factory.mktemp("moved")
+    folder = Path(shutil.copytree(schema_folder(), place / "schema"))
+    write_facts(folder, "id")
+    write_moved(folder, place / "with_other_ids")
+    sys.path.insert(0, str(place))
+    return import_module("with_other_ids")
+
+
+def write_facts(folder: Path, path: str) -> None:
+    file = folder / OLD / "facts.json"
+    facts = json.loads(file.read_bytes())
+    facts["places"]["task_id"]["path"] = path
+    file.write_text(json.dumps(facts))
+
+
+def write_moved(folder: Path, place: Path) -> None:
+    schema = json.loads(read_snapshot(OLD))
+    types = schema["$defs"]
+    params = [types[name]["properties"]["params"] for name in NAMING]
+    for owner in (types["Task"], *params):
+        owner["properties"]["id"] = owner["properties"].pop("taskId")
+        owner["required"] = ["id", *(name for name in owner["required"] if name != "taskId")]
+    options = GenerationOptions(
+        (OLD, STATELESS),
+        {OLD: GivenFile("moved.json", json.dumps(schema).encode())},
+        parts=PARTS,
+        extensions={"tasks": None},
+        runtime="mcp_protogen.runtime",
+    )
+    with schemas_of(folder):
+        for file in generate(options).files:
+            path = place / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
+
+
+async def use_handles(pkg: Any, client: Any, served: str) -> None:
+    await check_calls(client, served)
+    handle = await client.start_task("asking")
+    await handle.cancel()
+    assert (await handle.status()).has_ended
+    unknown = client.task({**handle.to_json(), "taskId": "unknown"})
+    with pytest.raises(pkg.McpError) as refused:
+        await unknown.status()
+    member = "id" if served == OLD else "taskId"
+    assert f"/params/{member}" in str(refused.value.data)
+
+
+async def test_id_of_task_is_where_facts_have_it(other_ids: Any) -> None:
+    sent: list[bytes] = []
+    opener = other_ids.in_memory(
+        make_server(other_ids, OLD),
+        revisions=other_ids.REVISIONS,
+        tap=partial(note_sent, sent),
+    )
+    client = make_client(other_ids, OLD)
+    async with other_ids.connect(
+        opener, client, revisions=revisions_of(other_ids, OLD)
+    ) as connected:
+        await use_handles(other_ids, connected, OLD)
+        listed = await connected.list_tasks()
+        assert all(task.id for task in listed.tasks) and listed.tasks
+    text = b"".join(sent)
+    assert b'"method":"tasks/get","params":{"id":' in text
+
+
+async def test_id_of_task_passes_bridges(other_ids: Any) -> None:
+    for ours, theirs in product((OLD, STATELESS), repeat=2):
+        with case(f"a client of {ours} and a server of {theirs}"):
+            async with (
+                open_bridge(other_ids, theirs, []) as opener,
+                other_ids.connect(
+                    opener,
+                    make_client(other_ids, ours),
+                    revisions=revisions_of(other_ids, ours),
+                ) as client,
+            ):
+                await use_handles(other_ids, client, theirs)
+
+
+async def test_task_of_client_has_its_id_there_too(other_ids: Any) -> None:
+    mcp = other_ids.load(OLD)
+    m, elicit = mcp.models, mcp.Client.TABLE.requests["elicitation/create"]
+    asked = m.ElicitRequestFormParams(
+        message="Sure?", requested_schema={"type": "object", "properties": {}}, task={}
+    )
+
+    async def ask(self: Any, session: Any) -> str:
+        created = await session.request_once(elicit, asked)
+        task = other_ids.RequestedTask(session, created, m.ElicitResult)
+        result = await task.result()
+        await task.cancel()
+        return f"{result.action} {(await task.status()).status}"
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return m.ElicitResult(action="accept", content={})
+
+    ask.__annotations__["session"] = mcp.Session
+    server = type("Asking", (other_ids.Toolkit, mcp.Server), {"ask": other_ids.tool(ask)})()
+    client = type("Host", (other_ids.TaskReceiver, mcp.Client), {"on_elicit": on_elicit})()
+    async with other_ids.client_of(server, client) as connected:
+        assert (await connected.call_tool("ask")).text == "accept completed"
+
+
+@pytest.mark.parametrize("path", ["name", "status.x", "ttl"])
+def test_unfit_id_of_tasks_is_refused(path: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    write_facts(folder, path)
+    with schemas_of(folder), pytest.raises(ProblemError) as refused:
+        generate(GenerationOptions((OLD,)))
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.pointer) == ("facts-disagree", "/places/task_id")
+    assert problem.place == f"schema/{OLD}/facts.json"

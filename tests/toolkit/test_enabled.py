@@ -400,7 +400,7 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
         (
             lambda: made.disable(tags="t"),
             TypeError,
-            "tags must be a collection, not a single string: write tags={'t'}",
+            "tags must be a collection, not a single string: write {'t'}",
         ),
         (
             lambda: made.enable("reset", principal_id=cast(Any, None)),

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -168,7 +169,12 @@ async def test_a_span_around_the_server_is_its_parent_or_linked() -> None:
     tracer = recorded.tracers.get_tracer("around")
     params = call_params(OLD, "echo")
     call = MethodCall(
-        method="tools/call", params=params, revision=OLD, session=None, meta={}, request_id=1
+        method="tools/call",
+        params=params,
+        revision=OLD,
+        session=SimpleNamespace(TABLE=pkg.load(OLD).Client.TABLE),
+        meta={},
+        request_id=1,
     )
     remote = f"00-{1:032x}-{2:016x}-01"
 

@@ -1,15 +1,22 @@
 """Files that are not MCP schemas, and invalid names of revisions."""
 
 import json
+import shutil
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from support import tables
+from support.generated.absorbing_revision import schemas_of
+from support.revisions import OLD, STATELESS
+from support.running import Ran, Run
 from support.unit import schemas
+from support.unit.damaged_files import damages, toml
 from support.unit.schemas import Json, errors_of, record
 
 NOT_JSON = {
@@ -158,3 +165,113 @@ def test_an_unknown_revision_without_a_schema_is_refused() -> None:
     with pytest.raises(ProblemError) as caught:
         generate(GenerationOptions(("2025-11-26",)))
     assert caught.value.problems[0].code == "unknown-revision"
+
+
+DRY = ("--with", "none", "--dry-run", "--no-cache", "--out", "pkg")
+BOTH = ("generate", "--revision", f"{OLD},{STATELESS}", *DRY)
+EXTENDED = ("generate", "--revision", STATELESS, "--extension", "all", *DRY)
+# Files of a schema folder, and a command that reads each.
+PINNED = {
+    f"{STATELESS}/facts.json": BOTH,
+    f"{STATELESS}/translation.json": BOTH,
+    f"{STATELESS}/patches.json": BOTH,
+    "descriptions.json": BOTH,
+    "pins.json": ("revisions",),
+    "extensions/tasks/facts.json": EXTENDED,
+    "extensions/apps/patches.json": EXTENDED,
+    "extensions/pins.json": ("extensions",),
+}
+ENTRIES = [{"pointer": "/$defs/Tool/properties/title/type", "was": "string", "now": "number"}]
+NAMES = {
+    "modules": {OLD: "_old"},
+    "types": {OLD: {"CompleteRequestParamsArgument": "Argument"}},
+    "members": {OLD: {"Tool.inputSchema": "schema_of_input"}},
+    "open": {OLD: ["Result"]},
+}
+SETTINGS = {"revisions": [OLD], "out": "pkg", "with": ["none"], "schemas": {OLD: "schema.json"}}
+TYPES = ("generate", "--revision", OLD, "--target", "pydantic", "--dry-run", "--out", "pkg")
+# Files of a user: their content, and a command that reads each.
+GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "patches.json": ({"patches": ENTRIES}, (*BOTH, "--patches", f"{OLD}=patches.json")),
+    "names.json": (NAMES, (*TYPES, "--names", "names.json")),
+    "pyproject.toml": (SETTINGS | {"patches": {"*": ENTRIES}}, ("generate", "--dry-run")),
+    "rules.json": (
+        json.loads((schema_folder() / OLD / "translation.json").read_bytes()),
+        (*BOTH, "--schema", f"{OLD}=schema.json", "--rules", f"{OLD}=rules.json"),
+    ),
+    "schema.json": (
+        json.loads((schema_folder() / OLD / "schema.json").read_bytes()),
+        ("generate", "--revision", OLD, "--schema", "schema.json", *DRY),
+    ),
+    "mcp.json": (
+        {"mcpServers": {"one": {"command": "false", "args": ["x"], "env": {"A": "b"}}}},
+        ("list", "one", "--config", "mcp.json"),
+    ),
+}
+# A setting may be right in itself; a patch may spoil what is right around it.
+ELSEWHERE = {"pyproject.toml": "error[", "patches.json": "schema/"}
+
+
+def has_named_its_fault(ran: Ran, *places: str) -> bool:
+    """Return whether a run has succeeded, or named a file with its mistake."""
+    said = ran.out + ran.err
+    is_named = "error[" in said and any(place in said for place in places)
+    return ran.code in (0, 1) or (ran.code == 2 and is_named and "internal-fault" not in said)
+
+
+@pytest.mark.parametrize("name", [*PINNED])
+def test_damaged_file_of_a_schema_folder_is_named(name: str, mcp_gen: Run, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    document = json.loads((folder / name).read_bytes())
+    for damage in tables.some(damages(document), 3, name):
+        with tables.case(damage), schemas_of(folder):
+            (folder / name).write_text(json.dumps(damage.apply_to(document)))
+            assert has_named_its_fault(mcp_gen(*PINNED[name]), Path(name).name, "schema/")
+
+
+@pytest.mark.parametrize("name", [*GIVEN])
+def test_damaged_file_of_a_user_is_named(name: str, mcp_gen: Run, tmp_path: Path) -> None:
+    for file, (content, _) in GIVEN.items():
+        if file != "pyproject.toml":
+            (tmp_path / file).write_text(json.dumps(content))
+    document, command = GIVEN[name]
+    for damage in tables.some(damages(document), 3, name):
+        with tables.case(damage):
+            damaged = damage.apply_to(document)
+            text = json.dumps(damaged)
+            if name == "pyproject.toml":
+                text = toml({"tool": {"mcp-gen": damaged}})[1:-1].replace("null", '"null"')
+            (tmp_path / name).write_text(text)
+            assert has_named_its_fault(mcp_gen(*command), name, ELSEWHERE.get(name, name))
+
+
+def test_damaged_lock_is_named(mcp_gen: Run, tmp_path: Path) -> None:
+    assert mcp_gen("generate", "--revision", OLD, "--with", "none", "--out", "pkg").code == 0
+    lock = tmp_path / "pkg" / "mcp-gen.lock"
+    document = json.loads(lock.read_bytes())
+    for damage in tables.some(damages(document), 20, "mcp-gen.lock"):
+        with tables.case(damage):
+            lock.write_text(json.dumps(damage.apply_to(document)))
+            assert has_named_its_fault(mcp_gen("--check", "--out", "pkg"), "mcp-gen.lock", "pkg")
+    document["files"]["__init__.py"]["sha256"] = 7
+    lock.write_text(json.dumps(document))
+    said = mcp_gen("--check", "--out", "pkg").err
+    assert "mcp-gen.lock#/files/__init__.py/sha256: unusable lock: 7 is not of type" in said
+
+
+def test_each_fault_of_the_files_of_a_schema_folder_is_found(mcp_gen: Run, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    for name in PINNED:
+        file = folder / name
+        file.write_text(json.dumps({**json.loads(file.read_bytes()), "unknown": 1}))
+    (folder / OLD / "facts.json").write_text("{")
+    (folder / OLD / "patches.json").unlink()
+    (folder / OLD / "patches.json").mkdir()
+    ran = mcp_gen("schema", "verify", "--schema-folder", str(folder), "--format", "json")
+    assert ran.code == 1
+    found = {(problem["place"], problem["code"]) for problem in json.loads(ran.out)["problems"]}
+    assert found == {
+        *((f"schema/{name}", "bad-form") for name in PINNED),
+        (f"schema/{OLD}/facts.json", "not-json"),
+        (f"schema/{OLD}/patches.json", "unreadable-source"),
+    }

@@ -1,7 +1,7 @@
 """Shapes of JSON Schema that published schemas lack: read correctly, or with a warning."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from mcp_protogen.base.problems import Level
 from mcp_protogen.pipeline.package import Package
 from support import tables
+from support.generating import require_importable
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
@@ -200,3 +201,41 @@ def test_members_that_are_called_like_keywords_are_members() -> None:
     derived = schemas.read(made)
     assert not [w for w in derived.warnings if w.code == "loosened-schema"]
     assert set(derived.schema["$defs"]["Odd"]["properties"]) == set(keywords)
+
+
+def maybe(*schemas: Json) -> Json:
+    return {"anyOf": [*schemas, {"type": "null"}]}
+
+
+# How each type contains the next one, and the most types that can be nested.
+NESTED: dict[str, tuple[Callable[[Json], Json], int]] = {
+    "arrays": (lambda inner: {"type": "array", "items": inner}, 84),
+    "maps": (lambda inner: {"type": "object", "additionalProperties": inner}, 84),
+    "alternatives": (maybe, 210),
+    "alternatives of types": (lambda inner: {"anyOf": [ref("TextBlock"), inner]}, 105),
+    "arrays that may be null": (lambda inner: maybe({"type": "array", "items": inner}), 60),
+}
+
+
+def nest(around: Callable[[Json], Json], count: int) -> Json:
+    made = schemas.schema()
+    names = [f"Nested{number}" for number in range(count)]
+    inner = [*map(ref, names[1:]), ref("LinkBlock")]
+    made["$defs"] |= {name: around(part) for name, part in zip(names, inner, strict=True)}
+    return made
+
+
+def test_types_nested_more_deeply_than_python_can_are_refused() -> None:
+    for name, (around, most) in NESTED.items():
+        with tables.case(name):
+            schemas.read(nest(around, most))
+            for count, place in ((most + 1, 0), (2 * most, most - 1)):
+                (problem,) = schemas.errors_of(nest(around, count))
+                assert problem.code == "unsupported-schema"
+                assert problem.pointer == f"/$defs/Nested{place}"
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("name", [*NESTED])
+def test_types_nested_as_deeply_as_python_can_are_imported(name: str) -> None:
+    require_importable(schemas.make(nest(*NESTED[name])))

@@ -67,6 +67,11 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "facts-disagree",
         "/headers/request/x-echo/repeats",
     ),
+    "a header field of requests with a value of its own": (
+        section("headers", request={"x-echo": {"level": "MAY", "value": "x", "when": "failed"}}),
+        "facts-disagree",
+        "/headers/request/x-echo/value",
+    ),
     "a member of params for an unknown header field": (
         say(headers={"x-echo": {"member": "text", "policy": "both"}}),
         "facts-disagree",
@@ -177,6 +182,14 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         section("errors", **{"-1": {"name": "X", "data": "Gone"}}),
         "unknown-type",
         "/errors/-1/data",
+    ),
+    "unknown delay of an error": (
+        section(
+            "errors",
+            **{"-1": {"name": "X", "data": "TextBlock", "retry": {"member": "gone", "unit": "s"}}},
+        ),
+        "unknown-type",
+        "/errors/-1/retry",
     ),
     "unknown open type": (types("open", "Gone"), "unknown-type", "/types/open/Gone"),
     "unknown deprecated type": (

@@ -8,7 +8,7 @@ from support.unit.fact_readers import OF_REVISIONS, Readers, find_readers
 # For people who check a fact, or decide it.
 FOR_PEOPLE = ("choices", "difference", "reason", "source")
 # Facts of extensions that become facts of a revision, where they are read.
-MERGED = ("enums", "errors", "methods", "open_strings", "unions")
+MERGED = ("enums", "errors", "methods", "open_strings", "places", "unions")
 
 
 def test_facts_have_no_key_that_nothing_reads() -> None:

@@ -115,6 +115,29 @@ def test_inherited_patches_are_named_unless_done() -> None:
     assert not any(pointer == "/$defs/ClientNotification" for _, pointer, _ in found)
 
 
+def test_own_facts_and_patches_of_what_an_edited_schema_lacks_are_left_out() -> None:
+    schema = snapshot("2025-11-25")
+    assert read(schema, "2025-11-25").warnings == ()
+    gone = "ElicitationCompleteNotification"
+    del schema["$defs"][gone]
+    schema["$defs"]["ServerNotification"]["anyOf"].remove({"$ref": f"#/$defs/{gone}"})
+    derived = read(schema, "2025-11-25")
+    assert {warning.level for warning in derived.warnings} == {Level.WARNING}
+    assert {(warning.code, warning.place, warning.pointer) for warning in derived.warnings} == {
+        ("stale-patch", "schema/2025-11-25/patches.json", ""),
+        *(
+            (code, "schema/2025-11-25/facts.json", pointer)
+            for code, pointer in (
+                ("facts-disagree", "/methods/notifications~1elicitation~1complete"),
+                ("unknown-type", "/unions/ServerNotification/arms/7"),
+            )
+        ),
+    }
+    assert "notifications/elicitation/complete" not in {m.method for m in derived.ir.methods}
+    (pattern,) = (f"/$defs/{gone}" in w.message for w in derived.warnings if not w.pointer)
+    assert pattern
+
+
 def test_a_patch_that_refers_to_what_is_not_there_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
     entry = {"pointer": "/$defs/A/b", "now": {"$ref": "#/$defs/B"}, "reason": "Why.", "source": ""}

@@ -102,6 +102,12 @@ def test_facts_move_with_those_they_inherit(folder: Path) -> None:
     assert moved_fields(before, inputs(folder)) == {"facts"}
 
 
+def test_rules_move_with_names_that_earlier_revisions_changed(folder: Path) -> None:
+    before = inputs(folder)
+    change(folder / "2025-06-18" / "translation.json", became={"tools/call": "tools/run"})
+    assert moved_fields(before, inputs(folder)) == {"rules"}
+
+
 def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
     before = inputs(folder)
     change(folder / "descriptions.json", overrides={"2026-07-28": {"types": {"A": "x"}}})

@@ -6,7 +6,15 @@ from typing import Any
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.emit import views
 from mcp_protogen.pipeline.emit.method_texts import handling, purpose
-from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.pipeline.ir import (
+    LeniencyIR,
+    MessageKind,
+    MethodIR,
+    Ref,
+    RevisionIR,
+    Scalar,
+    TypeExpr,
+)
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
@@ -22,6 +30,10 @@ def derive_ir(stated: Json | None = None, **more: Any) -> RevisionIR:
 
 def method(ir: RevisionIR, name: str) -> MethodIR:
     return next(method for method in ir.methods if method.method == name)
+
+
+def list_of(method: MethodIR) -> tuple[str, TypeExpr | None]:
+    return method.list_member, method.items
 
 
 def draft(**more: Any) -> RevisionIR:
@@ -186,11 +198,11 @@ def test_rules_and_metadata_come_from_the_facts() -> None:
 
 def test_a_page_lists_the_one_array_of_its_result() -> None:
     ir = derive_ir(schemas.facts_of_pages())
-    assert method(ir, "echo/say").items == ("content", Ref(ClassName("Block")))
-    assert method(ir, "ping").items is None
+    assert list_of(method(ir, "echo/say")) == ("content", Ref(ClassName("Block")))
+    assert list_of(method(ir, "ping")) == ("", None)
     result = record(("names",), names=STRINGS, nextCursor=STRING)
     of_strings = derive_ir(schemas.facts_of_pages(), SayResult=result)
-    assert method(of_strings, "echo/say").items == ("names", Scalar("string"))
+    assert list_of(method(of_strings, "echo/say")) == ("names", Scalar("string"))
 
 
 def test_a_page_of_anything_else_is_no_list() -> None:
@@ -210,7 +222,7 @@ def test_a_page_lists_its_array_where_other_results_may_come_instead() -> None:
     stated = schemas.facts_of_pages()
     stated["methods"]["echo/say"]["results"].append("EmptyResult")
     say = method(derive_ir(stated), "echo/say")
-    assert say.items == ("content", Ref(ClassName("Block")))
+    assert list_of(say) == ("content", Ref(ClassName("Block")))
     assert (views.plain_result(say), views.result(say)) == (
         "m.SayResult",
         "m.SayResult | m.EmptyResult",

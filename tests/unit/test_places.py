@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.types import places
@@ -19,8 +20,14 @@ from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.runtime.core.value_paths import ToolPlaces
-from support.generated.moved_results import with_outputs
-from support.revisions import REVISIONS, STATELESS
+from support.generated.moved_results import (
+    NAMES,
+    PAGE,
+    facts_of_outputs,
+    publish_outputs,
+    with_outputs,
+)
+from support.revisions import OLD, REVISIONS, STATELESS
 from support.tables import case
 
 STRUCTURED_SINCE = "2025-06-18"
@@ -71,7 +78,7 @@ def test_results_are_structured_from_one_revision_on() -> None:
         (
             "next_cursor",
             "prompts[name=a].name",
-            "lists can only have their cursors in members of params and pages",
+            "it must be a member, without objects or entries around it",
         ),
     ],
 )
@@ -91,45 +98,89 @@ def test_result_without_any_value_is_refused() -> None:
     assert problem.pointer == "/places/tool_content"
 
 
+PLACES_IN = {
+    "tools/call": ["tool_content", "tool_structured", "tool_error"],
+    "tools/list": ["tool_output_schema"],
+}
+
+
 def rename_method(source: RevisionSource, old: str, new: str) -> RevisionSource:
-    """Return a source whose schema and facts have another name for a method."""
+    """Return a source with another name for a method in its schema and facts."""
     schema, document = (
         json.loads(json.dumps(part).replace(f'"{old}"', f'"{new}"'))
         for part in (source.schema, source.facts.document)
     )
-    facts = replace(source.facts, document=document)
-    return replace(source, schema=schema, facts=facts)
+    return replace(source, schema=schema, facts=replace(source.facts, document=document))
 
 
-OF_METHODS = {
-    "tools/call": ("tool_content", "tool_structured", "tool_error"),
-    "tools/list": ("tool_output_schema",),
-}
+@pytest.mark.parametrize("method", PLACES_IN)
+def test_renamed_method_keeps_its_places(method: str) -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    usual = derive_revision(source).ir.places
+    renamed = rename_method(source, method, "tools/other")
+    facts = replace(renamed.facts, first_names={"tools/other": method})
+    derived = derive_revision(replace(renamed, facts=facts))
+    assert (derived.ir.places, derived.warnings) == (usual, ())
+    shown = SchemaFacts(
+        STATELESS, normalise_revision(renamed)[0], renamed.schema, names={method: "tools/other"}
+    )
+    stated = renamed.facts.document["places"]
+    assert places(stated, shown) == stated
 
 
-@pytest.mark.parametrize("method", OF_METHODS)
-def test_places_in_results_of_a_method_that_is_gone_are_reported(method: str) -> None:
+@pytest.mark.parametrize("method", PLACES_IN)
+def test_places_in_a_method_that_is_gone_are_reported(method: str) -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
     renamed = rename_method(source, method, "tools/other")
     expected = [
-        ("facts-disagree", f"/places/{name}", f"the schema has no method {method}")
-        for name in OF_METHODS[method]
+        ("facts-disagree", f"/places/{place}", f"the schema has no request {method}")
+        for place in PLACES_IN[method]
     ]
     with pytest.raises(ProblemError) as refused:
         derive_revision(renamed)
     problems = refused.value.problems
     assert [(p.code, p.pointer, p.message) for p in problems] == expected
-    assert all(p.hint.startswith("write null") for p in problems)
+    assert all("`became`" in p.hint for p in problems)
     borrowed = replace(renamed, facts=replace(renamed.facts, origin="another"))
     warnings = derive_revision(borrowed).warnings
-    found = [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer]
-    assert found == expected
-    shown = SchemaFacts(STATELESS, normalise_revision(renamed)[0], renamed.schema)
-    drafted = places(renamed.facts.document["places"], shown)
-    assert {name for name in drafted if drafted[name]["path"] == TODO} == {*OF_METHODS[method]}
-    stated = {**renamed.facts.document["places"], **dict.fromkeys(OF_METHODS[method])}
-    without = replace(renamed.facts, document={**renamed.facts.document, "places": stated})
-    assert derive_revision(replace(renamed, facts=without)).warnings == ()
+    assert [(p.code, p.pointer, p.message) for p in warnings if "/places/" in p.pointer] == expected
+    none = dict.fromkeys(PLACES_IN[method])
+    document = {**renamed.facts.document, "places": renamed.facts.document["places"] | none}
+    derived = derive_revision(replace(renamed, facts=replace(renamed.facts, document=document)))
+    assert derived.warnings == ()
+    assert derived.ir.places.item == ("Tool" if method == "tools/call" else "")
+
+
+REQUESTED = "requestedOutputs[kind=content]"
+OUTPUTS = {
+    "tool_content": "outputs[kind=content].content",
+    "tool_structured": "outputs[kind=structured].value",
+    "tool_content_variant": "outputVariants[kind=content]",
+    "tool_output_schema": "outputVariants[kind=structured].schema",
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "message"),
+    [
+        ("requested_outputs", "requested[kind=content]", "'requested' is not a member"),
+        ("requested_outputs", "requestedOutputs[kind=image]", "no entry has kind=image"),
+        ("requested_outputs", "requestedOutputs", "it must be an entry, which its constants"),
+        ("tool_content", "outputs", "tool_content leads through no array of outputs"),
+    ],
+)
+def test_requested_outputs_that_do_not_fit_are_refused(place: str, path: str, message: str) -> None:
+    source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
+    document = merge_patch(source.facts.document, facts_of_outputs(STATELESS))
+    paths = {**OUTPUTS, "requested_outputs": REQUESTED, place: path}
+    document["places"] |= {name: {"path": path, "source": PAGE} for name, path in paths.items()}
+    first_names = {new: old for old, new in NAMES.items()}
+    facts = replace(source.facts, document=document, first_names=first_names)
+    schema = publish_outputs()
+    with pytest.raises(ProblemError) as refused:
+        derive_revision(replace(source, schema=schema, facts=facts))
+    (problem,) = (p for p in refused.value.problems if "/places/" in p.pointer)
+    assert (problem.pointer, message in problem.message) == ("/places/requested_outputs", True)
 
 
 def test_result_may_lack_the_other_places() -> None:
@@ -151,12 +202,26 @@ def test_undecided_path_is_not_a_contradiction() -> None:
 def test_draft_asks_for_each_place_that_the_schema_lost() -> None:
     source = sources.load(STATELESS, GenerationOptions((STATELESS,)))
     moved = replace(source, schema=with_outputs(deepcopy(source.schema)), patches=())
+    shown = SchemaFacts(STATELESS, normalise_revision(source)[0], source.schema)
     stated = source.facts.document["places"]
-    undecided = {"path": TODO, "source": TODO}
+    assert places(stated, shown) == stated
+    shown = SchemaFacts(STATELESS, normalise_revision(moved)[0], moved.schema)
     lost = ("tool_content", "tool_structured", "tool_output_schema")
-    for drafted, expected in ((source, {}), (moved, dict.fromkeys(lost, undecided))):
-        shown = SchemaFacts(STATELESS, normalise_revision(drafted)[0], drafted.schema)
-        assert places(stated, shown) == {**stated, **expected}
+    undecided = {"path": TODO, "source": TODO}
+    assert places(stated, shown) == {**stated, **dict.fromkeys(lost, undecided)}
+
+
+def test_draft_asks_where_requests_name_a_task_if_one_lost_the_member() -> None:
+    source = sources.load(OLD, GenerationOptions((OLD,)))
+    stated = source.facts.document["places"]
+    schema = deepcopy(source.schema)
+    params = schema["$defs"]["GetTaskRequest"]["properties"]["params"]
+    params["properties"]["id"] = params["properties"].pop("taskId")
+    params["required"] = ["id"]
+    moved = replace(source, schema=schema, patches=())
+    for changed, expected in ((source, stated["task_id"]), (moved, {"path": TODO, "source": TODO})):
+        shown = SchemaFacts(OLD, normalise_revision(changed)[0], changed.schema)
+        assert places(stated, shown) == {**stated, "task_id": expected}
 
 
 def test_lists_without_a_cursor_are_not_walked() -> None:

@@ -72,6 +72,16 @@ def test_a_fact_without_its_source_is_refused() -> None:
         assert formats.faults("facts", spoilt), section
 
 
+def test_known_values_of_a_type_are_refused_where_only_members_have_them() -> None:
+    words = {"ResultType": {"values": ["complete"], "source": "basic/index"}}
+    for format in ("facts", "extension-facts"):
+        for section, faults in (("enums", 0), ("open_strings", 1)):
+            with tables.case((format, section)):
+                file = SCHEMA / ("2025-11-25" if format == "facts" else "extensions/tasks")
+                document = {**read(file / "facts.json"), section: words}
+                assert len(formats.faults(format, document)) == faults
+
+
 def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
     for revision in REVISIONS:
         with tables.case(revision):

@@ -1,22 +1,19 @@
 """Two revisions: decisions by types, by translation rules, and open ones."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any
 
 import black
 import pytest
-from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.names import ClassName
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.emit.rows import lay_out, row
-from mcp_protogen.pipeline.inputs import sources, translations
+from mcp_protogen.pipeline.inputs import translations
 from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
@@ -25,87 +22,33 @@ from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Membe
 from mcp_protogen.runtime.translation.translator import Translator
 from support import tables
 from support.revisions import NEIGHBOURS, REVISIONS
-
-Json = dict[str, Any]
-Types = tuple[ir.TypeIR, ...]
-Fields = tuple[ir.FieldIR, ...]
-
-OLDEST, MIDDLE, NEWEST = REVISIONS[:3]
-WAYS: tuple[StepDirection, ...] = ("up", "down")
-WHY = "It is so."
-STRING, NUMBER = ir.Scalar("string"), ir.Scalar("number")
-
-
-def member(wire: str, type_: ir.TypeExpr = STRING, **more: Any) -> ir.FieldIR:
-    plain = ir.FieldIR(wire, FieldName(wire), type_, False, None, False, (), (), "", False)
-    return replace(plain, **more)
-
-
-def a(name: str, *fields: ir.FieldIR) -> ir.ObjectIR:
-    return ir.ObjectIR(ClassName(name), fields, (), False, "", "", False)
-
-
-def ref(name: str) -> ir.Ref:
-    return ir.Ref(ClassName(name))
-
-
-def array(of: str | ir.Scalar) -> ir.ListOf:
-    return ir.ListOf(ref(of) if isinstance(of, str) else of)
-
-
-def union(name: str, *arms: str) -> ir.UnionIR:
-    return ir.UnionIR(ClassName(name), tuple(map(ref, arms)), "type", False, "", "", False)
-
-
-@cache
-def derive_ir(revision: str) -> ir.RevisionIR:
-    return derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
-
-
-def revision(id_: str, *types: ir.TypeIR) -> ir.RevisionIR:
-    """Return a revision with one method, whose params are the first type."""
-    say = replace(derive_ir(OLDEST).methods[0], method="say", params=types[0].name, results=())
-    return replace(derive_ir(OLDEST), id=id_, types=types, methods=(say,))
-
-
-def rule(*at: str, **actions: Json) -> Json:
-    return {"at": list(at), **actions, "reason": WHY, "source": "basic/index"}
-
-
-def rules_file(*entries: Json, **sections: Any) -> GivenFile:
-    document: Json = {"older": "any", "became": {}, "rules": entries, "errors": [], **sections}
-    return GivenFile("mine.json", json.dumps(document).encode())
-
-
-def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOptions:
-    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or rules_file()})
-
-
-def read_step(file: GivenFile) -> Translation:
-    (step,) = translations.steps_between(schema_folder(), OLDEST, MIDDLE, options(file))
-    return step
-
-
-def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
-    step = read_step(rules_file(*entries))
-    return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), step)
-
-
-def direction(way: StepDirection, source: Types, destination: Types, *entries: Json) -> Direction:
-    """Return the tables from `source` to `destination`, which is newer if the way is up."""
-    made: Direction = getattr(both_ways(*order_sides(way, source, destination), *entries), way)
-    return made
-
-
-def order_sides(way: StepDirection, source: Any, destination: Any) -> tuple[Any, Any]:
-    return (source, destination) if way == "up" else (destination, source)
-
-
-def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ...]:
-    with pytest.raises(ProblemError) as caught:
-        both_ways(older, newer, *entries)
-    return caught.value.problems
-
+from support.unit.revision_pairs import (
+    MIDDLE,
+    NEWEST,
+    NUMBER,
+    OLDEST,
+    STRING,
+    WAYS,
+    WHY,
+    Fields,
+    Json,
+    Types,
+    a,
+    array,
+    both_ways,
+    derive_ir,
+    direction,
+    member,
+    options,
+    order_sides,
+    problems_of,
+    read_step,
+    ref,
+    revision,
+    rule,
+    rules_file,
+    union,
+)
 
 # Open decisions of the types.
 
@@ -189,6 +132,31 @@ def test_a_value_that_no_alternative_allows_there_cannot_be_kept(way: StepDirect
             assert (problem.code, problem.message) == (code, message)
     made = direction(way, many, few, rule("Block", **{way: {"apply": "link_as_text"}}))
     assert made.plans["Block"] == Whole("Block", apply=(Apply("link_as_text", WHY),))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_function_at_a_member_gets_its_value(way: StepDirection) -> None:
+    text, link = a("Text", member("text", required=True)), a("Link", member("uri", required=True))
+    choice = ir.OneOf((ref("Text"), ref("Link")))
+    few = (a("Params", member("block", ref("Text"))), text)
+    many = (a("Params", member("block", choice)), text, link)
+    made = direction(way, many, few, rule("Params.block", **{way: {"apply": "link_as_text"}}))
+    given = {"block": {"uri": "u", "name": "n"}, "other": 1}
+    found = Translator(made).translate(given, "Params")
+    assert found.value == {"block": {"type": "text", "text": "n <u>"}, "other": 1}
+    assert [(loss.pointer, loss.what) for loss in found.losses] == [("/block", "replaced")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_function_without_a_value_is_refused(way: StepDirection) -> None:
+    with_x, without = (a("Params", X),), (a("Params"),)
+    for verb, there in (("apply", without), ("finish", with_x)):
+        entry = rule("Params.x", **{way: {verb: "link_as_text"}})
+        with tables.case(verb):
+            problems = problems_of(*order_sides(way, with_x, there), entry)
+            found = [str(problem) for problem in problems if problem.code == "bad-rule"]
+            assert ["#/rules/0: this" in text for text in found] == [True]
+            assert f"{verb} has no value at Params.x" in found[0]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -365,7 +333,7 @@ def test_a_new_object_that_would_lack_a_required_member_is_undecided() -> None:
 
 def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
     types = (a("Params", AT_ITEM), ITEM)
-    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy"}
+    names = {"Item": "Items", "Params": "Params", "speak": "say", "say": "sy", "sing": None}
     step = read_step(rules_file(became=names))
     with pytest.raises(ProblemError) as caught:
         pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
@@ -383,6 +351,7 @@ def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
             "did you mean say?",
         ),
         ("bad-rule", "mine.json#/became/say", f"{MIDDLE} has no method sy", "did you mean say?"),
+        ("bad-rule", "mine.json#/became/sing", f"{OLDEST} has no method sing", "known: say"),
     ]
 
 
@@ -391,7 +360,7 @@ def test_a_name_without_a_decision_is_reported() -> None:
     choices: Json = {"difference": "It is gone.", "choices": ["Other", None]}
     step = read_step(rules_file(became={"Gone": choices, "Removed": None}))
     with pytest.raises(ProblemError) as caught:
-        pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
+        pair_tables(revision(OLDEST, *types, a("Removed")), revision(MIDDLE, *types), step)
     (problem,) = caught.value.problems
     assert (problem.code, problem.where) == ("undecided-difference", "mine.json#/became/Gone")
     assert problem.message == f"{MIDDLE} has no Gone: it was renamed or removed"
@@ -436,7 +405,45 @@ def test_method_of_another_name_is_translated_also_as_a_tag(way: StepDirection) 
     translator = Translator(table)
     asked = {"asked": {"method": old}}
     assert translator.translate(asked, "Params").value == {"asked": {"method": new}}
-    assert translator.method(old) == new
+    assert translator.methods()[old] == new
+
+
+def test_alternatives_pair_by_the_names_of_both_revisions() -> None:
+    either = a("Params", member("x", ir.OneOf((ref("A"), ref("B")))))
+
+    def arm(name: str, kind: str, *members: str) -> ir.ObjectIR:
+        named = member("kind", ir.LiteralOf((kind,)), required=True)
+        return a(name, named, *map(member, members))
+
+    older = revision(OLDEST, either, arm("A", "a", "one"), arm("B", "b", "two"))
+    newer = revision(MIDDLE, either, arm("B", "a", "one", "more"), arm("A", "b", "two"))
+    made = pair_tables(older, newer, read_step(rules_file(became={"A": "B", "B": "A"})))
+    for value in ({"kind": "a", "one": "1"}, {"kind": "b", "two": "2"}):
+        for table in (made.up, made.down):
+            assert Translator(table).translate({"x": value}, "Params").value == {"x": value}
+    # A type that went has no counterpart of its name.
+    with pytest.raises(ProblemError) as caught:
+        pair_tables(older, newer, read_step(rules_file(became={"A": None})))
+    assert "A is not allowed here" in str(caught.value)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_rules_about_what_an_edited_schema_lacks_are_left_out(edited: bool) -> None:
+    text, link = (
+        a(name, member("type", ir.LiteralOf((tag,)), required=True))
+        for name, tag in (("Text", "text"), ("Link", "link"))
+    )
+    few = (a("Params", member("block", ref("Block"))), union("Block", "Text"), text)
+    entry = rule("Block[link]", down={"apply": "link_as_text"})
+    step = replace(read_step(rules_file(entry)), edited=edited)
+    ends = revision(OLDEST, *few), revision(MIDDLE, *few)
+    if edited:
+        assert pair_tables(*ends, step).down.plans == {}
+        many = (few[0], union("Block", "Text", "Link"), text, link)
+        assert "Block" in pair_tables(ends[0], revision(MIDDLE, *many), step).down.plans
+    else:
+        with pytest.raises(ProblemError, match=r"no effect: .* Block"):
+            pair_tables(*ends, step)
 
 
 # Our own translation rules, and those of a user.
@@ -465,12 +472,14 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
         try:
             return pair_tables(derive_ir(older), derive_ir(newer), step)
         except ProblemError as error:
-            assert {problem.code for problem in error.problems} == {"undecided-difference"}
+            # Without an error's change, rules for its data have no effect.
+            found = {problem.code for problem in error.problems}
+            assert found <= {"undecided-difference", "bad-rule"}
             return None
 
     (step,) = own_steps(older, newer)
     everything = make_tables(step)
-    assert everything is not None and step.actions
+    assert everything is not None
     assert [name for name, less in smaller(step) if make_tables(less) == everything] == []
 
 
@@ -495,7 +504,7 @@ def test_rules_and_the_runtime_know_the_same_functions() -> None:
         for action in step.actions
         if action.do in ("apply", "finish")
     }
-    # A revision that moves structured content has a use for it: see `moved_values`.
+    # A revision that moves structured content has a use for it: see `moved_results`.
     assert found | {"structured_content_also_as_text"} == set(CONVERSIONS)
 
 

@@ -76,6 +76,23 @@ def test_a_revision_that_is_kept_as_it_is_is_not_looked_for(whole: Package) -> N
     require_importable(listing._replace(inputs=whole.inputs._replace(revisions=kept)))
 
 
+def test_failure_before_a_connection_has_the_place_of_the_schema(whole: Package) -> None:
+    for module, text, said in (
+        ("server", "Server.__init__ = lambda self: 1 / 0", " by initialize: ZeroDivisionError: "),
+        ("methods", "TABLE = None", ": AttributeError: "),
+    ):
+        with tables.case(module):
+            broken = append_texts(whole, **{f"v2025_11_25/{module}": f"\n{text}\n"})
+            with pytest.raises(ProblemError) as caught:
+                require_importable(broken, [REVISION])
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place) == (
+                "failed-trial",
+                f"schema/{REVISION}/schema.json",
+            )
+            assert problem.message.startswith(f"no connection is opened{said}")
+
+
 def test_a_model_that_cannot_be_built_is_named() -> None:
     package = packages.package(
         {

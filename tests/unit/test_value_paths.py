@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.derive.value_paths import UnknownPath, typed_path
 from mcp_protogen.pipeline.inputs import sources
-from mcp_protogen.pipeline.ir import ListOf, Ref, Scalar, TypeIR
+from mcp_protogen.pipeline.ir import FieldIR, ListOf, ObjectIR, Ref, Scalar, TypeIR
 from mcp_protogen.runtime.core.copies import put
 from mcp_protogen.runtime.core.value_paths import PathEntry, find
 
@@ -18,6 +19,15 @@ VALUE: Mapping[str, Any] = {
 }
 
 STRUCTURED = PathEntry({"kind": "structured"})
+
+
+def scalars_object(name: str, *members: tuple[str, Any]) -> ObjectIR:
+    """Return an object with optional scalars."""
+    fields = (
+        FieldIR(wire, FieldName(wire), Scalar(kind), False, None, False, (), (), "", False)
+        for wire, kind in members
+    )
+    return ObjectIR(ClassName(name), tuple(fields), (), False, "", "", False)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +50,37 @@ def test_path_may_end_at_an_array(types: Mapping[str, TypeIR]) -> None:
 def test_entry_of_a_map_is_named_after_its_constants(types: Mapping[str, TypeIR]) -> None:
     found = typed_path("[method=roots/list]", Ref("InputRequests"), types)
     assert found.path == (PathEntry({"method": "roots/list"}, "roots/list"),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "constants"),
+    [
+        ("isError=true", {"isError": True}),
+        ("size=3", {"size": 3}),
+        ("size=03", None),
+        ("name=3", {"name": "3"}),
+        ("name=true,isError=false", {"name": "true", "isError": False}),
+        ("isError=1", None),
+        ("size=true", None),
+    ],
+)
+def test_constant_has_the_json_type_of_its_member(
+    types: Mapping[str, TypeIR], entry: str, constants: Mapping[str, Any] | None
+) -> None:
+    members = (("isError", "boolean"), ("size", "integer"), ("name", "string"))
+    known = {**types, "Entry": scalars_object("Entry", *members)}
+    if constants is None:
+        with pytest.raises(UnknownPath):
+            typed_path(f"[{entry}]", ListOf(Ref(ClassName("Entry"))), known)
+    else:
+        found = typed_path(f"[{entry}]", ListOf(Ref(ClassName("Entry"))), known)
+        assert repr(found.path) == repr((PathEntry(constants),))
+
+
+def test_entry_with_true_is_not_the_one_with_1() -> None:
+    entries = [{"kind": 1}, {"kind": True}, {"other": 1}]
+    assert find(entries, (PathEntry({"kind": True}),)) is entries[1]
+    assert find(entries, (PathEntry({"kind": 1}),)) is entries[0]
 
 
 @pytest.mark.parametrize(

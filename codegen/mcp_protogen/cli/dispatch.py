@@ -5,11 +5,13 @@ import sys
 import warnings
 
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cli.console import asker, crash, prepare_streams, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.outcome import finish, show
 from mcp_protogen.cli.run import is_value, parse_plain_command, run
 from mcp_protogen.pipeline.config import Format
+from mcp_protogen.pipeline.inputs.file_formats import check_folder
 
 _INTERRUPTED = 130  # 128 + SIGINT
 _COMPLETING = "_MCP_GEN_COMPLETE"
@@ -30,7 +32,12 @@ def dispatch() -> None:
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        crash(error, debug="--debug" in sys.argv)
+        debug = "--debug" in sys.argv
+        # Reading checks these files only as far as it must: a check of all takes as long as a run.
+        if wrong := () if debug else tuple(check_folder(schema_folder())):
+            show_problems(wrong)
+            sys.exit(2)
+        crash(error, debug=debug)
         sys.exit(3)
 
 

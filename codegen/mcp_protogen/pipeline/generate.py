@@ -70,7 +70,11 @@ def generate(options: GenerationOptions, on_ready: _OnReady = tuple) -> Package:
     raise_errors(shared.problems)
     files = [file for outcome in (shared, *outcomes) for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
-    files += layout.fixed_files(runtime_folder(), copied, options.selection)
+    irs = [revision.work.ir for revision in revisions if revision.work]
+    # The facts of a kept revision are unknown here.
+    requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
+    selection = options.selection._replace(requested_outputs=requested)
+    files += layout.fixed_files(runtime_folder(), copied, selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 

@@ -239,8 +239,9 @@ class MethodIR:
 
     `params_required` is about the wire; `params_given` says whether a caller must give params.
     `order` has the first members of a call. `variants` are further calls by their names, each with
-    its class of params, or the member that asks for another result. `items` is the list in the
-    result of a paginated method, and the type of its items.
+    its class of params, or the member that asks for another result. `list_member` is the only
+    list that each result has; `items` is the type of its items, if there may be more pages.
+    `known_as` is its first name, if earlier revisions call it otherwise.
     """
 
     method: str
@@ -258,7 +259,8 @@ class MethodIR:
     requires: tuple[RequirementIR, ...]
     phase: Phase
     traits: tuple[str, ...]
-    items: tuple[FieldName, TypeExpr] | None
+    list_member: str
+    items: TypeExpr | None
     since: str
     removed: str | None
     deprecated: str | None
@@ -266,6 +268,7 @@ class MethodIR:
     doc: str
     headers: tuple[HeaderFieldIR, ...] = ()
     errors: tuple[MethodErrorIR, ...] = ()
+    known_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +310,7 @@ class MetaKeyIR:
 
     Messages of the kinds in `on` carry it, the data of errors, or other types; `of` names the types
     of messages if only some do. `type` is a JSON type or a type of the revision, with `[]` after it
-    for an array of these, and `{}` for an object of them.
+    for an array of these, and `{}` for an object of them. If it `varies`, results depend on it.
     """
 
     key: str
@@ -317,6 +320,7 @@ class MetaKeyIR:
     required: bool
     source: str
     of: tuple[str, ...] = ()
+    varies: bool = False
 
     @property
     def item_type(self) -> str:
@@ -337,7 +341,8 @@ class LeniencyIR:
 class RulesIR:
     """The rules for sending messages of a revision.
 
-    `headers` are those of all requests, `answer_headers` those of answers.
+    `headers` are those of all requests, `answer_headers` those of answers. Responses with the
+    status of an error have `error_headers`, each with its value.
     """
 
     receive_batches: bool
@@ -352,21 +357,25 @@ class RulesIR:
     leniency: tuple[LeniencyIR, ...]
     headers: tuple[HeaderFieldIR, ...] = ()
     answer_headers: tuple[HeaderFieldIR, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlacesIR:
     """The places of values that convenience functions read and write.
 
-    `result` is the type of a tool's result, with the places of `tool`.
+    `item` is the type of a tool, and `result` that of its result, with the places of `tool`.
     """
 
+    item: str = ""
     result: str = ""
     tool: ToolPlaces | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = None
+    requested_outputs: ValuePath | None = None
     cursor: str = ""
     next_cursor: str = ""
+    task_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

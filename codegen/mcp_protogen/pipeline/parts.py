@@ -38,6 +38,8 @@ _SEVERAL: Final = "several"
 """More than one revision."""
 _EXTENDED: Final = "extensions"
 """Any extension."""
+_REQUESTED: Final = "requested outputs"
+"""A revision whose calls of tools choose outputs."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
@@ -128,6 +130,8 @@ _LOSSES: Final = (
 # A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
+_ADDED: Final = {"core.models": ("added_members",), "messages": ("extended_table",)}
+
 CONTENTS: Final = (
     Contents(
         frozenset(),
@@ -146,14 +150,11 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "extensions", "forms", "http_request"),
-                *("json_pointers", "losses", "middleware", "models", "options", "pagination"),
+                *("json_pointers", "losses", "middleware", "options", "pagination"),
                 "tasks",
             ),
-            "messages": (
-                *("envelope", "extended_table", "lenient_params", "method_table", "reading"),
-                "repairing",
-            ),
-            "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
+            "messages": ("envelope", "lenient_params", "method_table", "reading", "repairing"),
+            "rpc": ("batches", "endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "wire_features"),
             "translation": ("revision_view",),
             "transports": ("base",),
@@ -180,8 +181,7 @@ CONTENTS: Final = (
             ),
         },
         (
-            ("core.connection_errors", ("StatusError",)),
-            ("core.http_request", ("HttpRequest", "Principal")),
+            ("core.http_request", ("HttpRequest", "Principal", "StatusError")),
             ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
             ("server.answers", ("Accepted", "Answer", "Cancelled", "Declined", "Form")),
@@ -199,7 +199,7 @@ CONTENTS: Final = (
             ),
             "core": (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
-                *("schema_validation", "subscriptions"),
+                "schema_validation",
             ),
             "messages": ("lenient_results",),
             "rules": ("client_negotiation",),
@@ -215,6 +215,7 @@ CONTENTS: Final = (
         ("client",),
     ),
     Contents(frozenset({_EXTENDED}), {"core": ("extensions",)}),
+    Contents(frozenset({_EXTENDED, _ROLES}), _ADDED),
     Contents(
         frozenset({_SEVERAL}),
         {
@@ -226,11 +227,12 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL, _ROLES}),
-        {"translation": ("table", "translated_view")},
+        {"translation": ("table", "translated_view"), **_ADDED},
         modules=("translate.adapters",),
     ),
     Contents(frozenset({_SEVERAL, "toolkit"}), {"toolkit": ("translated_links",)}),
     Contents(frozenset({_SEVERAL, "client"}), {"client": ("era_adapter", "listen_stream")}),
+    Contents(frozenset({_SEVERAL, "client"}), {"core": ("subscriptions",)}),
     Contents(
         frozenset({"stdio"}),
         {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
@@ -301,6 +303,7 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
+    Contents(frozenset({"toolkit", _REQUESTED}), {"toolkit": ("requested_outputs",)}),
     Contents(frozenset({"toolkit", _APPS}), {"features.ui": ("constants", "items")}),
     Contents(frozenset({"client", _APPS}), {"features.ui": ("constants", "host")}),
     Contents(
@@ -308,6 +311,7 @@ CONTENTS: Final = (
         {
             "client": ("listen_stream",),
             "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
+            **_ADDED,
             "rules": ("task_kinds", "task_methods"),
         },
         modules=("bridge",),
@@ -401,10 +405,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.errors",
-                (
-                    *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
-                    "Unreachable",
-                ),
+                ("AuthorizationError", "InvalidMetadata", "OAuthError", "Unreachable", "UnsafeUrl"),
             ),
         ),
     ),
@@ -421,10 +422,7 @@ CONTENTS: Final = (
         (
             (
                 "features.auth.client.grants",
-                (
-                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
-                    "WorkloadIdentity",
-                ),
+                ("AuthorizationCode", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity"),
             ),
             ("features.auth.client.user_agent", ("LoopbackReceiver",)),
             ("features.auth.client.oauth", ("OAuth",)),
@@ -472,11 +470,11 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("record", "relay", "session_messages", "shared", "shared_sessions"),
+                    *("record", "relay", "session_messages", "shared_sessions"),
                     *("shared_worker", "stored_sessions", "worker_messages"),
                 )
             },
-            (("features.sharing.shared", ("Shared",)),),
+            (("features.sharing.shared_sessions", ("Shared",)),),
         )
         for engine in _ENGINES
     ),
@@ -484,11 +482,12 @@ CONTENTS: Final = (
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and whether it has several revisions."""
+    """The parts and extensions of one package, and what its revisions need."""
 
     parts: Collection[str]
     several: bool = False
     extensions: Collection[str] = ()
+    requested_outputs: bool = False
 
     @property
     def exports(self) -> Exports:
@@ -516,6 +515,7 @@ class PartSelection(NamedTuple):
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
+        has |= {_REQUESTED} if self.requested_outputs else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [contents for contents in CONTENTS if contents.when <= has]
 

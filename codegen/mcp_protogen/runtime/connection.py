@@ -5,11 +5,11 @@ a monotonic clock. In the stateless era its requests carry an envelope, its stat
 a client's capabilities are looked up for each request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
@@ -26,8 +26,9 @@ from .core.errors import (
     RequestId,
 )
 from .core.json import read_json
+from .core.models.base import declared_member
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import AnyRequest, Capability, NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import AnyRequest, Capability, NotificationSpec, P, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.codec import Error, Notification, Request, Result
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
@@ -35,10 +36,8 @@ from .messages.jsonrpc import Call, Malformed, Parsed, Response
 from .messages.method_table import EXTENSIONS, MethodTable
 from .messages.reading import Batch
 from .rules import capabilities, lifecycle
+from .rules.capabilities import Declared
 from .rules.lifecycle import MAY_PASS, State
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
@@ -112,10 +111,13 @@ Event: TypeAlias = (
 class Pending:
     """A pending request; `progress` is whether the peer was asked to report it."""
 
-    __slots__ = ("_limit", "_patience", "due", "progress", "spec")
+    __slots__ = ("_limit", "_patience", "due", "params", "progress", "spec")
 
-    def __init__(self, spec: AnyRequest, patience: Patience, progress: bool, now: float) -> None:
+    def __init__(
+        self, spec: AnyRequest, patience: Patience, progress: bool, now: float, params: Any = None
+    ) -> None:
         self.spec = spec
+        self.params = params
         self.progress = progress
         self._patience = patience
         self._limit = now + patience.max_timeout
@@ -150,7 +152,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
 
     __slots__ = ("client", "open_needs", "server")
 
-    def __init__(self, objects: Mapping[Role, Mapping[str, Any]]) -> None:
+    def __init__(self, objects: Declared) -> None:
         self.client: Mapping[str, Any] | bytes | None = objects.get("client")
         self.server: Mapping[str, Any] | bytes | None = objects.get("server")
         self.open_needs: dict[AnyRequest, tuple[Requirement, ...]] = {}
@@ -196,7 +198,7 @@ class Connection:
         self,
         table: MethodTable,
         role: Role,
-        declared: Mapping[Role, Mapping[str, Any]],
+        declared: Declared,
         *,
         state: State = State.OPEN,
     ) -> None:
@@ -246,19 +248,19 @@ class Connection:
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
-            self._check(spec, params)
-            self.table.admit(spec.method, self.role)
+            self._check(spec, params, self.declared)
+            self.table.admit(spec, self.role)
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admit_params(spec.method, needs, params)
+            params = _admit_params(spec.method, needs, params)
         id, base = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
             base = token if base is None else b"%b,%b" % (base, token)
         if meta is not None:
             base = meta if base is None else overlaid(base, meta)
-        pending = Pending(spec, patience, progress, now)
+        pending = Pending(spec, patience, progress, now, params)
         data = self.table.serialise_request(spec, id, params, meta=base)
         self._asked[id] = pending
         self.latest_due = pending.due
@@ -276,23 +278,18 @@ class Connection:
 
         `about` is the request of the peer to which it belongs; that may declare more capabilities.
         """
-        self.table.admit(spec.method, self.role)
-        self._check(spec, params, None if about is None else self._capabilities_for(about))
+        self.table.admit(spec, self.role)
+        self._check(spec, params, self.declared if about is None else self._capabilities_for(about))
         self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
     def _check(
-        self,
-        spec: RequestSpec[P, Any, Any] | NotificationSpec[P],
-        params: P | None,
-        declared: Mapping[Role, Mapping[str, Any]] | None = None,
+        self, spec: AnyRequest | NotificationSpec[Any], params: object, declared: Declared
     ) -> None:
-        lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
+        lifecycle.check(spec, self.role, params, declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
-            raise LocalError(
-                f"{spec.method} cannot be sent yet: the connection is in state "
-                f"{self.state.name}"
-            )
+            state = f"the connection is in state {self.state.name}"
+            raise LocalError(f"{spec.method} cannot be sent yet: {state}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
         """Forget the request `id`, and return the cancellation to send, if any."""
@@ -333,8 +330,7 @@ class Connection:
         return 0.0 if pending is None else pending.due - now
 
     def set_paused(self, id: RequestId, paused: bool, now: float) -> None:
-        pending = self._asked.get(id)
-        if pending is not None:
+        if (pending := self._asked.get(id)) is not None:
             pending.set_paused(paused, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
@@ -374,7 +370,7 @@ class Connection:
                 answer, lacking = type(result).__name__, f"does not declare {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
-    def _capabilities_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+    def _capabilities_for(self, request: Request[Any]) -> Declared:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
@@ -386,13 +382,15 @@ class Connection:
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
-        return self.reject(request.id, error, request.spec.method)
+        return self.reject(request.id, error, request.spec.method, request.params)
 
-    def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
+    def reject(
+        self, id: RequestId | None, error: ProtocolError, method: str = "", params: Any = None
+    ) -> bytes | None:
         """Return an error outside an open request; None if it cannot be expressed."""
-        code = self.table.code_to_send(method, error.code)
+        code, data = self.table.error_to_send(method, (error.code, error.data), params)
         try:
-            return self.table.serialise_error(id, code, error.message, error.data)
+            return self.table.serialise_error(id, code, error.message, data)
         except LocalError as unsent:
             if id is None:
                 return None
@@ -448,7 +446,8 @@ class Connection:
         id = self._only_pending() if error.id is None else error.id
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
-            self._note_stray(error.id, error.message if error.id is None else "")
+            text = error.message if error.id is None else ""
+            self.strays = self.strays.with_answer(error.id, text, self._asked)
             return Ignored(error)
         return Failure(id, in_answer(error, pending.spec.method))
 
@@ -459,13 +458,14 @@ class Connection:
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
-            self._note_stray(answer.id, text)
+            self.strays = self.strays.with_answer(answer.id, text, self._asked)
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
         self._notified_peer = False
         if isinstance(answer, Result):
             return answer
-        code = self.table.code_that_came(pending.spec.method, answer.code)
-        return answer._replace(id=id, code=code)
+        method, came = pending.spec.method, (answer.code, answer.data)
+        code, data = self.table.error_that_came(method, came, pending.params)
+        return answer._replace(id=id, code=code, data=data)
 
     def _request_of_error(self, error: Error) -> RequestId | None:
         """Return the request that an error without an id answers; None if unknown."""
@@ -480,20 +480,12 @@ class Connection:
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None
 
-    def _note_stray(self, id: RequestId | None, text: str) -> None:
-        self.strays = self.strays.with_answer(id, text, self._asked)
-
     def _take_request(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is already in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Refusal(
-                id,
-                InvalidRequest(
-                    f"{spec.method} is not allowed before the handshake is complete", id=id
-                ),
-            )
+            return Refusal(id, _too_early(spec.method, id))
         requires = spec.requires
         if requires and self.needs is not None:
             requires = self.needs[spec]
@@ -538,9 +530,7 @@ class Connection:
             pending.renew(now)
             return Progressed(params.progress_token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Ignored(
-                InvalidRequest(f"{spec.method} is not allowed before the handshake is complete")
-            )
+            return Ignored(_too_early(spec.method))
         return notification
 
     def _take_cancellation(self, notification: Notification[Any]) -> Event:
@@ -553,3 +543,22 @@ class Connection:
             return Ended(id, notification)
         # Late or unknown: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
+
+
+def _too_early(method: str, id: RequestId | None = None) -> InvalidRequest:
+    return InvalidRequest(f"{method} is not allowed before the handshake is complete", id=id)
+
+
+def _admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+    """Return `params` without a `task` that the receiver would ignore.
+
+    `needs` are those not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
+    Raise `MissingCapability`.
+    """
+    for need in needs:
+        if need.level != "MUST":
+            if declared_member(params, lifecycle.TASK) is not None:
+                params = params.model_copy(update={lifecycle.TASK: None})
+        elif not need.when or capabilities.applies(need.when, params):
+            raise capabilities.unmet_error(method, need)
+    return params

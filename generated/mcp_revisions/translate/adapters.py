@@ -8,11 +8,17 @@
 
 from types import ModuleType
 
-from mcp_protogen.runtime.client.era_adapter import era_adapter
+from mcp_protogen.runtime.client.era_adapter import era_adapter, prepare_native
 from mcp_protogen.runtime.translation.table import TranslatingTable
 from mcp_protogen.runtime.translation.translated_view import translated_view
 
-__all__ = ["era_adapter", "TranslatingTable", "translated_links", "translated_view"]
+__all__ = [
+    "era_adapter",
+    "prepare_native",
+    "TranslatingTable",
+    "translated_links",
+    "translated_view",
+]
 
 
 def translated_links() -> ModuleType:

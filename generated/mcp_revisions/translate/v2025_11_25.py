@@ -16,6 +16,7 @@ from mcp_protogen.runtime.translation.plans import (
     Drop,
     Each,
     Either,
+    ErrorChange,
     Members,
     Method,
     Plan,
@@ -486,6 +487,6 @@ DOWN: Final = Direction(
         "ToolAnnotations": "ToolAnnotations",
         "UnsubscribeRequestParams": "UnsubscribeRequestParams",
     },
-    {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
+    {("", -32042): (ErrorChange(-32603, "2025-06-18 has no URL elicitation."),)},
 )
 """From 2025-11-25 to 2025-06-18; types without a plan stay unchanged."""

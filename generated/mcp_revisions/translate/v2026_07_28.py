@@ -16,6 +16,7 @@ from mcp_protogen.runtime.translation.plans import (
     Drop,
     Each,
     Either,
+    ErrorChange,
     Members,
     Method,
     Plan,
@@ -354,8 +355,9 @@ UP: Final = Direction(
     },
     {
         ("resources/read", -32002): (
-            -32602,
-            "2026-07-28 has no code of its own for a resource that is not found.",
+            ErrorChange(
+                -32602, "2026-07-28 has no code of its own for a resource that is not found."
+            ),
         )
     },
 )
@@ -755,11 +757,14 @@ DOWN: Final = Direction(
         "UntitledSingleSelectEnumSchema": "UntitledSingleSelectEnumSchema",
     },
     {
-        ("resources/read", -32602): (
-            -32002,
-            "2026-07-28 has no code of its own for a resource that is not found.",
+        ("", -32021): (
+            ErrorChange(-32603, "2025-11-25 has no code for a missing client capability."),
         ),
-        ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
+        ("resources/read", -32602): (
+            ErrorChange(
+                -32002, "2026-07-28 has no code of its own for a resource that is not found."
+            ),
+        ),
     },
 )
 """From 2026-07-28 to 2025-11-25; types without a plan stay unchanged."""

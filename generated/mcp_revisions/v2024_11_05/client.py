@@ -184,7 +184,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.ListPromptsRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
+        return all_items(self, methods.LIST_PROMPTS, params, options)
 
     async def list_resources(
         self,
@@ -213,9 +213,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.ListResourcesRequestParams(cursor=cursor, meta=meta)
-        return all_items(
-            self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
-        )
+        return all_items(self, methods.LIST_RESOURCES, params, options)
 
     async def read_resource(
         self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
@@ -264,13 +262,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.ListResourceTemplatesRequestParams(cursor=cursor, meta=meta)
-        return all_items(
-            self,
-            methods.LIST_RESOURCE_TEMPLATES,
-            lambda result: result.resource_templates,
-            params,
-            options,
-        )
+        return all_items(self, methods.LIST_RESOURCE_TEMPLATES, params, options)
 
     async def unsubscribe(
         self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
@@ -360,7 +352,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.ListToolsRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
+        return all_items(self, methods.LIST_TOOLS, params, options)
 
     async def on_cancelled(self, params: m.CancelledNotificationParams) -> None:
         """Handle `notifications/cancelled`.

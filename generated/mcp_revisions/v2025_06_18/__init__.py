@@ -16,10 +16,14 @@ from .methods import REVISION as REVISION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import TypeAlias
 
     from .app import *
     from .client import *
     from .server import *
+
+    __mcp_tool__: TypeAlias = models.Tool
+    __mcp_tool_result__: TypeAlias = models.CallToolResult
 
 
 def __mcp_part__(name: str) -> ModuleType | None:

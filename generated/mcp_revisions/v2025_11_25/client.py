@@ -233,7 +233,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
+        return all_items(self, methods.LIST_PROMPTS, params, options)
 
     async def list_resources(
         self,
@@ -262,9 +262,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(
-            self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
-        )
+        return all_items(self, methods.LIST_RESOURCES, params, options)
 
     async def read_resource(
         self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
@@ -313,13 +311,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(
-            self,
-            methods.LIST_RESOURCE_TEMPLATES,
-            lambda result: result.resource_templates,
-            params,
-            options,
-        )
+        return all_items(self, methods.LIST_RESOURCE_TEMPLATES, params, options)
 
     async def unsubscribe(
         self, uri: str, *, meta: m.RequestParamsMeta | None = None, **options: Unpack[CallOptions]
@@ -386,7 +378,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
+        return all_items(self, methods.LIST_TASKS, params, options)
 
     async def get_task_payload(
         self,
@@ -499,7 +491,7 @@ class Client(ClientBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
+        return all_items(self, methods.LIST_TOOLS, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult | m.CreateTaskResult:
         """Ask the user for input (`elicitation/create`).

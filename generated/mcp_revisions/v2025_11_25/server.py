@@ -334,7 +334,7 @@ class Session(SessionBase):
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(cursor=cursor, meta=meta)
-        return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
+        return all_items(self, methods.LIST_TASKS, params, options)
 
     async def get_task_payload(
         self,

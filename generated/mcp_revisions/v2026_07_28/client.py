@@ -171,7 +171,7 @@ class Client(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
+        return all_items(self, methods.LIST_PROMPTS, params, options)
 
     async def list_resources(
         self,
@@ -204,9 +204,7 @@ class Client(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(
-            self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
-        )
+        return all_items(self, methods.LIST_RESOURCES, params, options)
 
     async def read_resource(
         self,
@@ -260,13 +258,7 @@ class Client(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(
-            self,
-            methods.LIST_RESOURCE_TEMPLATES,
-            lambda result: result.resource_templates,
-            params,
-            options,
-        )
+        return all_items(self, methods.LIST_RESOURCE_TEMPLATES, params, options)
 
     async def discover(
         self, *, meta: m.RequestMetaObject | None = None, **options: Unpack[CallOptions]
@@ -386,7 +378,7 @@ class Client(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
+        return all_items(self, methods.LIST_TOOLS, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
         """Ask the user for input (`elicitation/create`).

@@ -44,6 +44,7 @@ ASK = MethodIR(
     requires=(),
     phase="ready",
     traits=("cancellable",),
+    list_member="",
     items=None,
     since="1",
     removed=None,

@@ -6,7 +6,7 @@ of the revision, its messages in the unions, and its members in the types that i
 
 import json
 import shutil
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -22,12 +22,21 @@ from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.inputs.todo import TODO
 
+from support.generated.renamed_revisions import with_revisions
 from support.revisions import NEWEST
 
 Json = dict[str, Any]
 
 ABSORBED: Final = "tasks"
 ABSORBING: Final = f"{int(NEWEST[:4]) + 1}-02-01"
+FETCHING: Final = f"{int(NEWEST[:4]) + 1}-03-01"
+"""A later one, in which messages of tasks have other names."""
+NAMES: Final = {
+    "elicitation/create": "elicitation/ask",
+    "notifications/tasks": "notifications/tasks/changed",
+    "tasks/get": "tasks/fetch",
+    "tasks/update": "tasks/answer",
+}
 PARTS: Final = ("bridge", "stdio", "tasks", "testing", "toolkit")
 _SCHEMA: Final = resources.schema_folder()
 _DECIDED: Final = {"source": "server/tools#tasks", "state": "dropped"}
@@ -75,10 +84,10 @@ def draft_in(place: Path) -> Path:
     return folder
 
 
-def decide(folder: Path) -> None:
+def decide(folder: Path, revision: str = ABSORBING) -> None:
     """Decide everything that a draft leaves open."""
     for name in ("facts", "patches", "translation"):
-        file = folder / ABSORBING / f"{name}.json"
+        file = folder / revision / f"{name}.json"
         file.write_bytes(compact(_decide_value(json.loads(file.read_bytes()))))
 
 
@@ -103,15 +112,18 @@ def schemas_of(folder: Path) -> Generator[None, None, None]:
         yield
 
 
-def write_package(folder: Path, place: Path, revisions: Iterable[str]) -> None:
+def write_package(folder: Path, place: Path, revisions: Collection[str]) -> None:
     """Write a package of revisions with tasks, by the schemas of a folder, into `place`."""
     with schemas_of(folder):
         options = GenerationOptions(
-            tuple(revisions),
+            tuple(revision for revision in revisions if revision != FETCHING),
             parts=PARTS,
             extensions={ABSORBED: None},
             runtime="mcp_protogen.runtime",
         )
+        if FETCHING in revisions:
+            schema = (folder / ABSORBING / "schema.json").read_text()
+            options = with_revisions(options, schema, {FETCHING: NAMES})
         for file in generate(options).files:
             path = place / file.path
             path.parent.mkdir(parents=True, exist_ok=True)

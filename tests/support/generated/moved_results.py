@@ -1,4 +1,9 @@
-"""Made-up revisions whose results of tools are elsewhere."""
+"""Made-up revisions whose results of tools are elsewhere.
+
+One is the newest revision with `outputs` in place of `content` and `structuredContent` of results,
+and `outputVariants` in place of `outputSchema` of tools. With rules of translation, a method and a
+type have other names, too.
+"""
 
 import json
 import shutil
@@ -6,10 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.names import module_name
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
+from mcp_protogen.pipeline.inputs.facts import load
 
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout
-from support.revisions import NEWEST
+from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
 
@@ -19,7 +27,8 @@ PAGE: Final = "server/tools#outputs"
 def with_outputs(schema: Json) -> Json:
     """Return a schema with `outputs` in place of content and structured content.
 
-    A tool declares all its variants, by name.
+    A tool declares all its variants, by name, and a call requests some of them. The list in a page
+    has another name.
     """
     types: Json = schema["$defs"]
     result, tool = types["CallToolResult"], types["Tool"]
@@ -34,7 +43,7 @@ def with_outputs(schema: Json) -> Json:
     kind = {"type": "string", "enum": ["content", "structured"]}
     types["OutputVariant"] = {
         "type": "object",
-        "properties": {"kind": kind, "schema": declared},
+        "properties": {"kind": kind, "schema": declared, "note": {"type": "string"}},
         "required": ["kind"],
     }
     tool["properties"]["outputVariants"] = {
@@ -42,13 +51,87 @@ def with_outputs(schema: Json) -> Json:
         "additionalProperties": _ref("OutputVariant"),
     }
     tool["required"].append("outputVariants")
+    types["OutputChoice"] = _object(kind=kind)
+    called = types["CallToolRequestParams"]["properties"]
+    called["requestedOutputs"] = {"type": "array", "items": _ref("OutputChoice")}
+    page = types["ListToolsResult"]
+    page["properties"]["items"] = page["properties"].pop("tools")
+    page["required"] = ["items", *(name for name in page["required"] if name != "tools")]
     return schema
+
+
+def options_with_outputs(*others: str) -> GenerationOptions:
+    """Return the options of a package of other revisions, by default all, and of this one."""
+    schema = json.dumps(publish_outputs())
+    return GenerationOptions(
+        (*(others or REVISIONS), NEXT),
+        {NEXT: GivenFile("moved.json", schema.encode())},
+        rules={NEXT: GivenFile("moved-rules.json", json.dumps(_RULES).encode())},
+    )
+
+
+def publish_outputs() -> Json:
+    """Return the newest schema with `outputs`, and other names."""
+    text = (schema_folder() / NEWEST / "schema.json").read_text()
+    for old, new in NAMES.items():
+        text = text.replace(f'"{old}"', f'"{new}"').replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
+    return with_outputs(json.loads(text))
+
+
+def _rule(at: str, **actions: Json) -> Json:
+    return {"at": [at], **actions, "reason": "Values moved.", "source": PAGE}
+
+
+NAMES: Final = {
+    "tools/call": "tools/invoke",
+    "tools/list": "tools/catalog",
+    "Implementation": "PeerInfo",
+}
+_PARTS: Json = {
+    "[kind=content].content": "content",
+    "[kind=structured].value": "structuredContent",
+}
+_VARIANTS: Json = {"[kind=content]": None, "[kind=structured].schema": "outputSchema"}
+_FIRST: Json = {"content": {"kind": "content"}}
+MOVES: Final = (
+    _rule("CallToolResult.content", up={"move": "outputs[kind=content].content"}),
+    _rule("CallToolResult.structuredContent", up={"move": "outputs[kind=structured].value"}),
+    _rule("CallToolResult.outputs", down={"move": _PARTS}),
+    _rule("CallToolResult.content", down={"add": []}),
+    _rule("CallToolResult", down={"finish": "structured_content_also_as_text"}),
+    _rule("Tool.outputSchema", up={"move": "outputVariants[kind=structured].schema"}),
+    _rule("Tool.outputVariants", up={"add": _FIRST}, down={"move": _VARIANTS}),
+)
+"""Where the parts of results and the declarations of tools go."""
+_RULES: Json = {
+    "older": NEWEST,
+    "became": NAMES,
+    "rules": [
+        *MOVES,
+        _rule("CallToolRequestParams.requestedOutputs", down={"drop": "harmless"}),
+        _rule("ListToolsResult.tools", up={"move": "items"}),
+        _rule("ListToolsResult.items", down={"move": "tools"}),
+    ],
+    "errors": [],
+}
 
 
 def facts_of_outputs(inherits: str) -> Json:
     """Return the facts of such a revision."""
+    stated = load(schema_folder(), inherits)
+    methods, keys = stated.methods, stated.document["meta_keys"].items()
+    renamed = {old: new for old, new in NAMES.items() if old in methods}
     return {
         "inherits": inherits,
+        "methods": {
+            **dict.fromkeys(renamed),
+            **{new: dict(methods[old]) for old, new in renamed.items()},
+        },
+        "meta_keys": {
+            key: {**fact, "type": NAMES[fact["type"]]}
+            for key, fact in keys
+            if fact["type"] in NAMES
+        },
         "types": {
             "json_schemas": {
                 "Tool.outputSchema": None,
@@ -59,9 +142,11 @@ def facts_of_outputs(inherits: str) -> Json:
             "ToolOutput": {"arms": ["ContentOutput", "StructuredOutput"], "source": "schema.ts"}
         },
         "enums": {
-            "OutputVariant.kind": {"values": ["content", "structured"], "source": "schema.ts"}
+            name: {"values": ["content", "structured"], "source": "schema.ts"}
+            for name in ("OutputVariant.kind", "OutputChoice.kind")
         },
         "places": {
+            "requested_outputs": {"path": "requestedOutputs[kind=content]", "source": PAGE},
             "tool_content": {"path": "outputs[kind=content].content", "source": PAGE},
             "tool_structured": {"path": "outputs[kind=structured].value", "source": PAGE},
             "tool_content_variant": {"path": "outputVariants[kind=content]", "source": PAGE},
@@ -212,11 +297,11 @@ def write_programs(folder: Path, package: str, revision: str, own: Json) -> None
 def add_outputs(checkout: Checkout) -> None:
     """Pin the revision with `outputs`, give it facts, and make the commands speak it alone."""
     schema, published = checkout.schema, checkout.folder / "published.json"
-    newest = json.loads((schema / NEWEST / "schema.json").read_bytes())
-    published.write_text(json.dumps(with_outputs(newest)))
+    published.write_text(json.dumps(publish_outputs()))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
     (schema / NEXT / "facts.json").write_text(json.dumps(facts_of_outputs(NEWEST)))
+    (schema / NEXT / "translation.json").write_text(json.dumps(_RULES))
     arguments = ("--revision", NEXT, "--with", "all", "--runtime", "mcp_protogen.runtime")
     place = str(checkout.generated / PACKAGE.name)
     checkout.run("-m", "mcp_protogen", *arguments, "--out", place)

@@ -17,7 +17,7 @@ from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.drafts.drafting import draft
 
 from support.generated.next_revision import NEXT, Checkout
-from support.rehearsals.proposals import Rehearsal
+from support.rehearsals.proposals import Rehearsal, publish_extension
 
 Json = dict[str, Any]
 
@@ -37,14 +37,29 @@ class Decisions:
 def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
     """Pin a proposal as the next revision, with its facts and rules."""
     schema = checkout.schema
-    published = checkout.folder / "published.json"
-    base = json.loads((schema / rehearsal.base / "schema.json").read_bytes())
-    published.write_text(json.dumps(rehearsal.publish(base)))
-    checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
-    published.unlink()
+    base = _read(schema / rehearsal.base / "schema.json")
+    _add(checkout, rehearsal.publish(base), NEXT)
+    for name, change in rehearsal.extensions().items():
+        _pin_extension(checkout, name, change)
     (schema / NEXT / "facts.json").write_bytes(compact(rehearsal.facts()))
     if rules := rehearsal.translation():
         (schema / NEXT / "translation.json").write_bytes(compact(rules))
+
+
+def _pin_extension(checkout: Checkout, name: str, change: Json) -> None:
+    """Pin an extension of the next revision, too, by its former schema and facts if it has some."""
+    folder = checkout.schema / "extensions" / name
+    schema, facts = publish_extension(folder, change)
+    _add(checkout, schema, "--extension", name)
+    facts["revisions"].append(NEXT)
+    (folder / "facts.json").write_bytes(compact(facts))
+
+
+def _add(checkout: Checkout, schema: Json, *name: str) -> None:
+    published = checkout.folder / "published.json"
+    published.write_text(json.dumps(schema))
+    checkout.run("-m", "mcp_protogen", "schema", "add", *name, "--from", str(published))
+    published.unlink()
 
 
 def decide(checkout: Checkout, rehearsal: Rehearsal) -> Decisions:
@@ -53,6 +68,7 @@ def decide(checkout: Checkout, rehearsal: Rehearsal) -> Decisions:
     found = _count(undecided, checkout)
     for _ in range(_ROUNDS):
         if not undecided:
+            assert not draft(NEXT, checkout.schema).contradictions
             return found
         for problem in undecided:
             _fill_in(checkout.folder / problem.place, problem.pointer, rehearsal.page)

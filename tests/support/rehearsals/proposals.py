@@ -3,7 +3,8 @@
 A file has the `source` of a proposal, its `base`, the `page` that its entries name, new `types`,
 `arms` of unions, and `members` to `add`, `require` or `remove`; then `facts` (a JSON Merge Patch),
 `rules`, `errors` and `became` as in the files of a revision, and `left_out`: what no format has a
-word for yet.
+word for yet. `extensions` have new `types` and `facts` by name; types of messages that they lack
+follow from the methods. Tests also give a whole `schema`.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import merge_patch
+from mcp_protogen.pipeline.inputs.snapshot import DIALECT
 
 from support.folders import ROOT
 from support.generated.absorbing_revision import ABSORBED, add_extension
@@ -34,7 +36,7 @@ class Rehearsal:
     @property
     def base(self) -> str:
         """The revision that the proposals change."""
-        (base,) = {part["base"] for part in self.parts}
+        (base,) = {part["base"] for part in self.parts if "base" in part}
         return str(base)
 
     @property
@@ -59,9 +61,14 @@ class Rehearsal:
             return None
         return {"older": self.base, "became": became, **rules}
 
+    def extensions(self) -> Json:
+        """Return the types and facts of the extensions that they add or change, by name."""
+        return reduce(merge_patch, (part.get("extensions", {}) for part in self.parts), {})
+
     def publish(self, schema: Json) -> Json:
         """Return the schema of the base as these proposals would publish it."""
-        published: Json = json.loads(json.dumps(schema))
+        given = reduce(lambda before, part: part.get("schema", before), self.parts, schema)
+        published: Json = json.loads(json.dumps(given))
         types: Json = published["$defs"]
         if ABSORBED in self.collect("absorbs"):
             add_extension(types)
@@ -73,6 +80,33 @@ class Rehearsal:
             for path, change in part.get("members", {}).items():
                 _change_members(_type_at(types, path), change)
         return published
+
+
+def publish_extension(folder: Path, change: Json) -> tuple[Json, Json]:
+    """Return the schema and facts of an extension with new types, messages and facts.
+
+    `folder` has its former ones, if it exists.
+    """
+    schema: Json = {"$schema": DIALECT, "$defs": {}}
+    facts: Json = {}
+    if folder.is_dir():
+        schema, facts = _read(folder / "schema.json"), _read(folder / "facts.json")
+    messages = {
+        fact["message"]: _make_message(method, fact)
+        for method, fact in change["facts"].get("methods", {}).items()
+    }
+    types = {**schema["$defs"], **messages, **change["types"]}
+    return {**schema, "$defs": types}, merge_patch(facts, change["facts"])
+
+
+def _make_message(method: str, fact: Json) -> Json:
+    constants = {"jsonrpc": "2.0", "method": method}
+    members = {name: {"type": "string", "const": value} for name, value in constants.items()}
+    if fact["kind"] == "request":
+        members["id"] = {"$ref": "#/$defs/RequestId"}
+    required = [*members, *(["params"] if fact["params_required"] else [])]
+    members["params"] = {"$ref": f"#/$defs/{fact['params']}"}
+    return {"type": "object", "properties": members, "required": required}
 
 
 def _type_at(types: Json, path: str) -> Json:
@@ -99,13 +133,9 @@ def rehearsals() -> Iterator[Rehearsal]:
     for name, part in parts.items():
         yield Rehearsal(name, (part,))
     for name, members in combinations.items():
-        yield Rehearsal(f"together: {name}", tuple(parts[member] for member in members))
-
-
-def without_a_file() -> Json:
-    """Return the proposals that no file can express, with the reason."""
-    reasons: Json = _read(COMBINATIONS)["without_a_file"]
-    return reasons
+        # A member that is an object changes the others, where they exclude each other.
+        chosen = (parts[member] if isinstance(member, str) else member for member in members)
+        yield Rehearsal(f"together: {name}", tuple(chosen))
 
 
 def _read(path: Path) -> Json:

@@ -1,15 +1,28 @@
 """A client and a server of a revision, connected in memory: a list, a call, and an error.
 
-It runs on a copy of the checkout, with the revision, and the one before it, as its arguments.
+It runs on a copy of the checkout, with the revision, the one before it, and a JSON object with the
+new methods of each extension as its arguments. It sends each request, with the smallest values that
+the schemas allow, and hears each notification on each stream.
 """
 
 import asyncio
+import json
 import sys
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
 
-from mcp_revisions import McpError, client_of, load
+from mcp_protogen.base.names import extension_module, pascal
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.runtime.core.models.base import SUPPLIED
+from mcp_revisions import McpError, client_of, connect, load
 
-revision: Any = load(sys.argv[1])
+from support.generated.instances import smallest
+
+Json = dict[str, Any]
+
+NEXT, BEFORE, EXTENSIONS = sys.argv[1:]
+revision: Any = load(NEXT)
 app = revision.App("rehearsal", version="1.0.0")
 
 
@@ -21,9 +34,9 @@ def add(first: int, second: int) -> int:
 app.tool(add)
 
 
-async def talk() -> None:
+async def use_tools() -> None:
     """Use the server in its own revision, then with a client of the revision before."""
-    for only in (None, sys.argv[2]):
+    for only in (None, BEFORE):
         choice: dict[str, Any] = {"as_": load(only)} if only else {}
         async with client_of(app, **choice) as client:
             tools = [tool.name async for tool in client.iter_tools()]
@@ -35,6 +48,80 @@ async def talk() -> None:
             except McpError:
                 continue
             raise AssertionError("a tool that is not there was called")
+
+
+class SmallestValues:
+    """The smallest values of the types of an extension and of its revision."""
+
+    def __init__(self, extension: str) -> None:
+        folder = schema_folder()
+        places = (folder / NEXT, folder / "extensions" / extension)
+        schemas = [json.loads((place / "schema.json").read_bytes()) for place in places]
+        self._document: Final = {"$defs": schemas[0]["$defs"] | schemas[1]["$defs"]}
+
+    def make(self, type_: Any) -> Any:
+        """Return the smallest value of a generated type, with what a side adds to messages."""
+        value = smallest(self._document, {"$ref": f"#/$defs/{type_.__name__}"})
+        if "resultType" in value:
+            value["resultType"] = "complete"
+        made = type_.from_wire(value)
+        if "_meta" not in value:
+            return made
+        others = {name: getattr(made, name) for name in made.model_fields_set - {"meta"}}
+        return type_(meta=SUPPLIED, **others)
+
+
+async def use_extension(name: str, methods: list[str]) -> None:
+    """Send each new request of an extension, and hear each notification on its streams."""
+    values, heard = SmallestValues(name), set[str]()
+    module = import_module(f"{revision.__name__}.ext.{extension_module(name)}")
+    requests, notifications = (
+        [spec for method, spec in specs.items() if method in methods]
+        for specs in (module.methods.REQUESTS, module.methods.NOTIFICATIONS)
+    )
+
+    def answer(spec: Any) -> Any:
+        async def handle(_: Any, session: Any, params: Any) -> Any:
+            for notification in notifications if "long_lived" in spec.traits else ():
+                await session.notify(notification, values.make(notification.params))
+            return values.make(spec.results[0])
+
+        return handle
+
+    def hear(spec: Any) -> Any:
+        async def handle(_: Any, params: Any) -> None:
+            heard.add(spec.method)
+
+        return handle
+
+    server, client = (
+        _make_side(module, name, role, handler)
+        for role, handler in (("Server", answer), ("Client", hear))
+    )
+    async with connect(server, client) as connected:
+        for spec in requests:
+            result = await connected.request(spec, values.make(spec.params))
+            assert isinstance(result, spec.results), result
+    told = notifications if any("long_lived" in spec.traits for spec in requests) else []
+    assert heard == {spec.method for spec in told}, heard
+
+
+def _make_side(module: ModuleType, name: str, role: str, handler: Any) -> Any:
+    """Return a side with an extension, if that binds it, and with handlers of all its messages."""
+    usual, own = getattr(revision, role), f"{pascal(name)}{role}"
+    if not hasattr(module, own):
+        return usual()
+    base = getattr(module, own)
+    messages = {**base.REQUESTS, **base.NOTIFICATIONS}
+    handlers = {method: handler(spec) for spec, method in messages.values()}
+    return type(role, (base, usual), handlers)()
+
+
+async def talk() -> None:
+    """Use all that the arguments name."""
+    await use_tools()
+    for name, methods in json.loads(EXTENSIONS).items():
+        await use_extension(name, methods)
 
 
 asyncio.run(talk())

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
-from mcp_protogen.runtime.core.json import is_array
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.spec import CallSpec
 from mcp_protogen.runtime.rpc.peer import all_items
@@ -113,14 +112,9 @@ def _whole(peer: Any, stub: Callable[..., Any], params: Any) -> Any:
     if method.startswith("notifications/"):
         return peer.notify(peer.TABLE.notifications[method], params)
     if stub.__name__.startswith("iter_"):
-        return all_items(peer, entry(peer, method), _items, params, {})
+        return all_items(peer, entry(peer, method), params, {})
     send = peer.request_once if stub.__name__ == "call_as_task" else peer.request
     return send(entry(peer, method), params)
-
-
-def _items(page: Any) -> Any:
-    (name,) = (name for name in page.model_fields_set if is_array(getattr(page, name)))
-    return getattr(page, name)
 
 
 def echoing_server(revision: str, results: Results) -> AnyServer:

@@ -48,7 +48,7 @@ class Engine:
             yield connection
             if connection.killed:
                 # A worker that is gone needs no removal.
-                self.memory.workers[worker] = connection.take
+                self.memory.workers[worker] = connection.take, asyncio.get_running_loop()
 
     @property
     def receivers(self) -> list[Callable[[Any], None]]:
@@ -109,7 +109,7 @@ class Connection:
         It notices when it receives a gap.
         """
         self.killed, self.lapsed = False, not notices
-        self._engine.memory.workers[self.name] = self.take
+        self._engine.memory.workers[self.name] = self.take, asyncio.get_running_loop()
         if notices:
             self.receive(GAP)
 

@@ -73,8 +73,7 @@ class Engine:
         self, worker: str, receive: Callable[[Any], None]
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
-        self.memory.workers[worker] = connection.take
-        self.memory.loops[worker] = asyncio.get_running_loop()
+        self.memory.workers[worker] = connection.take, asyncio.get_running_loop()
         renewing = asyncio.create_task(connection.renew())
         pumping = asyncio.create_task(connection.pump())
         try:
@@ -95,7 +94,6 @@ class Engine:
         """Forget everything."""
         before, self.memory = self.memory, pkg.MemoryEngine()
         self.memory.workers.update(before.workers)
-        self.memory.loops.update(before.loops)
         self.miss()
         for connection in self.connections.values():
             connection.leased = -1.0

@@ -1,9 +1,9 @@
 """Servers whose tools may all be tasks, without the code that runs them."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
-from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
@@ -59,6 +59,6 @@ def with_tasks(revision: str) -> Json:
         return m.ListToolsResult(tools=listed)
 
     return {
-        "__mcp_runtime__": property(lambda self: runtime_of(self, TaskRuntime)),
+        "__mcp_runtime__": cached_property(TaskRuntime),
         "on_list_tools": on_list_tools,
     }

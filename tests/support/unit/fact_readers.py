@@ -55,11 +55,25 @@ _FIELD: Final[Json] = {
     "repeats": {"meta": "traceparent", "policy": "if_present"},
     **_SOURCE,
 }
+_VALUE: Final[Json] = {"level": "MUST", "when": "failed", "value": "no-store", **_SOURCE}
 # Keys of the formats that no committed file has.
 _NEXT: Final[Json] = {
     "errors": {"-32990": _LIMITED},
-    "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD}},
-    "places": {"tool_content_variant": {"path": "icons[src=one]", **_SOURCE}},
+    "meta_keys": {
+        "x-one": {
+            "on": ["request"],
+            "type": "string",
+            "required": False,
+            "varies": True,
+            **_SOURCE,
+        }
+    },
+    "headers": {"request": {"x-one": _FIELD}, "response": {"x-one": _FIELD, "x-two": _VALUE}},
+    "places": {
+        "requested_outputs": {"path": "inputResponses[action=accept]", **_SOURCE},
+        "tool_content": {"path": "content[type=text].annotations.audience", **_SOURCE},
+        "tool_content_variant": {"path": "icons[src=one]", **_SOURCE},
+    },
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.normalise.intersection import is_equal, of_type
+from mcp_protogen.runtime.core.json import is_same
 
 Json = dict[str, Any]
 
@@ -193,11 +194,6 @@ def _number(schema: Json) -> Json:
     return schema
 
 
-def _is_same(value: Any, other: Any) -> bool:
-    """Return whether two values are equal, where false is not 0."""
-    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -207,7 +203,7 @@ def _binding(schema: Json) -> Json:
     kept = {
         key: value
         for key, value in schema.items()
-        if not any(_is_same(value, nothing) for nothing in _BINDS_NOTHING.get(key, ()))
+        if not any(is_same(value, nothing) for nothing in _BINDS_NOTHING.get(key, ()))
     }
     if "contains" not in kept or (kept.get("minContains") == 0 and "maxContains" not in kept):
         kept = {key: kept[key] for key in kept.keys() - {"contains", "maxContains", "minContains"}}

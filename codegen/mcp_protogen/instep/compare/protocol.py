@@ -67,7 +67,8 @@ _KINDS = frozenset({"request", "notification", "result"})
 def _key_text(key: MetaKeyIR) -> str:
     need = "required" if key.required else "optional"
     on = ", ".join(key.of) if key.of else f"each {' and '.join(key.on)}"
-    return f"{need} {key.type} of {on}"
+    varies = ", on which results depend" if key.varies else ""
+    return f"{need} {key.type} of {on}{varies}"
 
 
 def _writers(

@@ -143,17 +143,18 @@ def compared_source(
 
 def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
     """Return a source adapted to a schema other than the pinned one, with notes."""
-    if source.facts.inherited:
+    if source.facts.origin != source.facts.revision:
         return source, tuple(sources.inherited_notice(source))
     # Patches and methods are found by the words of the pinned schema.
-    known = sources.load_pinned(source.facts.revision, schema_folder()).schema
-    schema = reword(source.schema, known)
-    mended = patch_fit.apply_fitting(schema, source.patches, source.patches_place)
+    pinned = sources.load_pinned(source.facts.revision, schema_folder())
+    schema = reword(source.schema, pinned.schema)
+    mended = patch_fit.apply_fitting(schema, pinned.patches, pinned.patches_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)
     borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
-    return replace(source, schema=schema, patches=mended.entries, facts=borrowed), mended.notes
+    adapted = replace(source, schema=schema, patches=mended.entries, facts=borrowed, notes=())
+    return adapted, mended.notes
 
 
 def without_tried_facts(source: RevisionSource) -> RevisionSource:
@@ -191,6 +192,7 @@ def facts_origin(given: GivenFile) -> str:
 
 
 _SITUATIONS: Mapping[str, str] = {
+    "failed": "the status is that of an error, with the value {value}",
     "in_session": "the server has given one",
     "refused": "access is refused",
     "restricted": "access is restricted",
@@ -228,6 +230,6 @@ def _header(name: str, direction: str, entry: Json, methods: Mapping[str, Json])
     ]
     if in_methods:
         parts.append(f"the method is {' or '.join(in_methods)}")
-    when = " or ".join(parts) or _SITUATIONS.get(entry.get("when") or "", "")
+    when = " or ".join(parts) or _SITUATIONS.get(entry.get("when") or "", "").format_map(entry)
     whole = f"{repeats['member']} ({policy})" if "member" in repeats else ""
     return Header(name, direction, entry["level"], when, entry["source"], bool(parts), whole)

@@ -11,12 +11,18 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
 from mcp_protogen.instep.drafts.absorbed import translation_rules, with_absorbed
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, translation_file
-from mcp_protogen.pipeline.derive.revision import derive_revision, normalise_revision
+from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.revision import (
+    DerivedRevision,
+    derive_revision,
+    normalise_revision,
+)
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts, texts_of_absorbed
 from mcp_protogen.pipeline.inputs.descriptions import load as load_texts
@@ -27,7 +33,7 @@ from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, extensions_folder, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
-from mcp_protogen.pipeline.inputs.translations import translation_of
+from mcp_protogen.pipeline.inputs.translations import first_names, names_since, translation_of
 from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 from mcp_protogen.pipeline.plans.renamed_names import find_wrong_names
 
@@ -85,13 +91,13 @@ def draft(revision: str, folder: Path) -> Draft:
     which no code can be generated.
     """
     files = _Files(folder, revision)
-    source = sources.load_pinned(revision, folder)
-    source = _find_source(source, files)
+    source = _find_source(sources.load_pinned(revision, folder), files)
     newer = derive_revision(source)
     translation = files.read_old(files.translation)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = translation["older"] if translation else before_it
     wrong: list[Problem] = []
+    is_open = False
     if older is not None:
         step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
         document = translation_file(
@@ -100,6 +106,7 @@ def draft(revision: str, folder: Path) -> Draft:
         files.after[files.translation] = document
         names = translation_of(document, revision, f"schema/{files.translation}")
         wrong += find_wrong_names(step.older.ir, newer.ir, names)
+        is_open = bool(names.open_names)
     missing = tuple(_find_undescribed(newer.ir))
     texts = files.read_old(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
@@ -107,7 +114,7 @@ def draft(revision: str, folder: Path) -> Draft:
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
     contradictions = (
-        *(warning for warning in newer.warnings if warning.place == source.facts_place),
+        *_contradictions(newer, source.facts_place, is_open),
         *(problem._replace(level=Level.WARNING) for problem in wrong),
     )
     undecided = tuple(_to_decide(*todo) for todo in pointers)
@@ -118,6 +125,14 @@ def draft(revision: str, folder: Path) -> Draft:
         for problem in check_format(content, Path(path).stem, f"schema/{path}")
     )
     return made
+
+
+def _contradictions(newer: DerivedRevision, place: str, is_open: bool) -> Iterator[Problem]:
+    for warning in newer.warnings:
+        # A name that is not decided yet may tell where a place is.
+        may_fit = is_open and warning.pointer.startswith("/places/")
+        if warning.place == place and not may_fit:
+            yield warning
 
 
 def _to_decide(path: str, pointer: str) -> Problem:
@@ -165,18 +180,17 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     stated: Json = {}
     patches_file: Json = {}
     gone: list[str] = []
+    names = _names_so_far(revision, files.folder)
+    own_patches = files.read_old(files.patches)
     for _ in range(_ENOUGH):
         stated = merge_facts(inherited, file, revision, files.folder)
-        theirs = [*(load_patches(files.folder, origin) if origin else ())]
-        theirs += _patches_of_absorbed(file, files.folder)
-        patches_file = _patches_file(
-            files.read_old(files.patches), source.schema, theirs, source.patches_place
-        )
+        theirs = [*_earlier_patches(origin, file, files.folder)]
+        patches_file = _patches_file(own_patches, source.schema, theirs, source.patches_place)
         entries = tuple(patches_file["patches"])
         corrected = replace(source, patches=entries, notes=(), facts_hint="")
-        source = replace(corrected, facts=Facts(revision, stated, origin or ""))
-        next_cursor = source.facts.path_of("next_cursor")
-        shown = SchemaFacts(revision, normalise_revision(source)[0], source.schema, next_cursor)
+        merged = Facts(revision, stated, origin or "", first_names=first_names(names, revision))
+        source = replace(corrected, facts=merged)
+        shown = _show(source, names, files)
         fuller = with_absorbed(file, stated, shown, files.folder)
         if fuller == file:
             fuller = facts.fill_in(file, facts.step(stated, facts.adapt(stated, shown)))
@@ -195,7 +209,21 @@ def _find_source(source: RevisionSource, files: _Files) -> RevisionSource:
     return replace(source, descriptions=texts)
 
 
-def _patches_of_absorbed(file: Json, folder: Path) -> Iterator[Json]:
+def _show(source: RevisionSource, names: Mapping[str, str], files: _Files) -> SchemaFacts:
+    skeleton, _ = normalise_revision(source)
+    cursor = source.facts.path_of("next_cursor")
+    rules = files.read_old(files.translation)
+    is_open = rules is None or any(map(is_object, rules["became"].values()))
+    return SchemaFacts(source.facts.revision, skeleton, source.schema, cursor, names, is_open)
+
+
+def _names_so_far(revision: str, folder: Path) -> Mapping[str, str]:
+    first = min(load_pins(folder))
+    return names_since(folder, first, revision, GenerationOptions((revision,)))
+
+
+def _earlier_patches(origin: str | None, file: Json, folder: Path) -> Iterator[Json]:
+    yield from load_patches(folder, origin) if origin else ()
     for name, fact in file.get("absorbs", {}).items():
         yield from load_patches(extensions_folder(folder), name) if fact else ()
 

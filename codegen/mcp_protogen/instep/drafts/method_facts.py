@@ -1,7 +1,7 @@
 """Facts about methods, capabilities and error codes, as far as a schema shows them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -27,13 +27,16 @@ _NOTIFIED = "notifications/"
 class SchemaFacts:
     """A normalised schema, and its snapshot.
 
-    `next_cursor` is the member of pages for cursors, by the facts.
+    `next_cursor` is the member of pages for cursors, by the facts. `names` are those of methods
+    that were renamed, by their first ones; some may be undecided.
     """
 
     revision: str
     skeleton: Skeleton
     snapshot: Json
     next_cursor: str = "nextCursor"
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    has_open_names: bool = False
 
     @property
     def definitions(self) -> Json:

@@ -9,9 +9,11 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts, find_codes
 from mcp_protogen.pipeline.derive import fillings
+from mcp_protogen.pipeline.derive.places import ABOUT_TASKS
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import definition_name
+from mcp_protogen.runtime.core.spec import CALL_TOOL, LIST_TOOLS
 
 Json = dict[str, Any]
 
@@ -149,16 +151,22 @@ def places(stated: Json, shown: SchemaFacts) -> Json:
 
 def _place(place: str, fact: Json, shown: SchemaFacts) -> Json:
     first = re.split(r"[.\[]", fact["path"])[0]
-    members = [
-        shown.definitions.get(name, {}).get("properties", {}) for name in _owners(place, shown)
-    ]
-    is_there = first == TODO or any(first in found for found in members)
+    owners = _owners(place, shown)
+    members = [shown.definitions.get(name, {}).get("properties", {}) for name in owners]
+    # A name that is not decided yet may tell where a place is, and revisions may lack tasks.
+    may_come = not owners and (shown.has_open_names or place == "task_id")
+    has = all if place == "task_id" else any
+    is_there = (
+        first == TODO or may_come or (bool(owners) and has(first in found for found in members))
+    )
     return fact if is_there else {"path": TODO, "source": TODO}
 
 
 def _owners(place: str, shown: SchemaFacts) -> list[str]:
     """Return the types at the beginning of a path."""
     methods = shown.skeleton.methods
+    names = (shown.names.get(known_as, known_as) for known_as in (LIST_TOOLS, CALL_TOOL))
+    listed, called = map(methods.get, names)
     match place:
         case "cursor":
             return [method.params for method in methods.values() if method.params]
@@ -167,16 +175,17 @@ def _owners(place: str, shown: SchemaFacts) -> list[str]:
         case "tool_content_variant" | "tool_output_schema":
             return [
                 name
-                for page in _results("tools/list", shown)
+                for page in (listed.results[:1] if listed else ())
                 for name in _types_of_items(page, shown)
             ]
+        case "task_id":
+            named = (methods.get(shown.names.get(name, name)) for name in ABOUT_TASKS)
+            params = [method.params for method in named if method and method.params]
+            return [name for name in params if "properties" in shown.definitions[name]]
+        case "requested_outputs":
+            return [called.params] if called and called.params else []
         case _:
-            return _results("tools/call", shown)
-
-
-def _results(method: str, shown: SchemaFacts) -> list[str]:
-    known = shown.skeleton.methods.get(method)
-    return [*known.results[:1]] if known else []
+            return [*called.results[:1]] if called else []
 
 
 def _types_of_items(page: str, shown: SchemaFacts) -> Iterator[str]:

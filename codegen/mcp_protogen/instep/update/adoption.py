@@ -14,7 +14,9 @@ from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.names import EXTENSION_HINT, REVISION_HINT, is_extension, is_revision
 from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs import metacheck
+from mcp_protogen.pipeline.inputs.file_formats import check_folder
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
@@ -124,7 +126,7 @@ def verification(
     folder: Path | None = None,
     extension: str | None = None,
 ) -> RunReport:
-    """Return a report on the snapshot of one revision or extension, or of all of them.
+    """Return a report on the snapshot of one revision or extension, or of all files of a folder.
 
     `against` has the name and the bytes of a published file, with which the snapshot is compared.
     Raise `ProblemError` for wrong use, an unknown name, or bytes that are not a schema.
@@ -137,6 +139,8 @@ def verification(
     extensions = _verified_extensions(extension, revision, against, folder)
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)
+    if revision is None and extension is None:
+        problems += tuple(check_folder(folder or schema_folder()))
     return RunReport(
         "schema verify",
         RunStatus.DIFFERS if problems else RunStatus.FINE,

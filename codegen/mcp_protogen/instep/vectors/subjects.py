@@ -13,7 +13,8 @@ from mcp_protogen.base import names
 from mcp_protogen.instep.vectors.envelope import ENVELOPES
 from mcp_protogen.instep.vectors.shapes import Node, PlacedSchema
 from mcp_protogen.instep.vectors.vector import Subject
-from mcp_protogen.pipeline.ir import OTHER, MethodIR, RevisionIR
+from mcp_protogen.pipeline.derive import recursion
+from mcp_protogen.pipeline.ir import OTHER, MethodIR, RevisionIR, UnionIR
 
 Json = dict[str, Any]
 
@@ -37,6 +38,10 @@ def topics(document: Json, ir: RevisionIR) -> Iterator[Topic]:
     for name in sorted(definitions):
         yield Topic(Subject(type=name), _ref(name))
     wire = {names.type_name(name): name for name in definitions}
+    for union in ir.types:
+        if isinstance(union, UnionIR) and union.name in wire:
+            # A method has the arms as its results, and not all of them have a definition.
+            wire = dict.fromkeys(recursion.uses(union), wire[union.name]) | wire
     for method in ir.methods:
         if method.kind != "embedded":
             yield from _messages(method, wire)
@@ -48,7 +53,7 @@ def _messages(method: MethodIR, wire: Mapping[str, str]) -> Iterator[Topic]:
         own = _ref(wire[method.message])
         yield Topic(subject, {"allOf": [*_envelope(method.kind, wire), own]})
     if method.kind == "request":
-        results = [_ref(wire[name]) for name in method.results]
+        results = [_ref(name) for name in dict.fromkeys(wire[name] for name in method.results)]
         result = results[0] if len(results) == 1 else {"anyOf": results}
         body = {"type": "object", "properties": {"result": result}, "required": ["result"]}
         for sender in sorted(OTHER[role] for role in method.senders):

@@ -5,6 +5,7 @@ and the contradicted facts are left out.
 """
 
 import copy
+import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,7 @@ def _findings(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     yield from _capabilities(shown, facts)
     yield from _headers(facts)
     yield from _types(shown, facts)
+    yield from _delays(shown.definitions, facts)
     yield from _duties(shown.definitions, facts)
     yield from _stray_messages(shown)
 
@@ -130,7 +132,7 @@ def _conditions(fact: Json, pointer: str, definitions: Json) -> Iterator[Finding
             schemas = [schema for schema in named if schema is not None]
             for value in case.get("one_of", ()) if schemas else ():
                 if not any(fillings.fits(value, schema, definitions) for schema in schemas):
-                    message = f"{case['member']} is never {value!r:.80}"
+                    message = f"{case['member']} is never {json.dumps(value):.80}"
                     place = pointer + jsonpointer.join(gate)
                     yield "facts-disagree", message, place, "write a value of its JSON type"
 
@@ -186,6 +188,9 @@ def _headers(facts: Facts) -> Iterator[Finding]:
             if key is not None and kind not in keys.get(key, {}).get("on", ()):
                 message = f"{key} is no key in the _meta of a {kind}"
                 yield "facts-disagree", message, f"{place}/repeats", "see meta_keys"
+            elif "value" in fact and (direction == "request" or facts.era != "stateless"):
+                message = "only responses of stateless revisions get a header field by its value"
+                yield "facts-disagree", message, f"{place}/value", "remove it"
             elif repeats is not None and not _compares_headers(facts):
                 yield "facts-disagree", _COMPARED, f"{place}/repeats", "see errors and lifecycle"
 
@@ -234,6 +239,15 @@ def _types(shown: Skeleton, facts: Facts) -> Iterator[Finding]:
     for section in ("enums", "open_strings"):
         for path in facts.document.get(section, {}):
             yield from _member(definitions, path, jsonpointer.join(section, path))
+
+
+def _delays(definitions: Json, facts: Facts) -> Iterator[Finding]:
+    """Yield a finding for each delay that the type of its error's data lacks."""
+    for code, fact in facts.document.get("errors", {}).items():
+        data, retry = fact.get("data"), fact.get("retry")
+        if retry and "properties" in definitions.get(data, {}):
+            place = jsonpointer.join("errors", code, "retry")
+            yield from _member(definitions, f"{data}.{retry['member']}", place)
 
 
 def _duties(definitions: Json, facts: Facts) -> Iterator[Finding]:

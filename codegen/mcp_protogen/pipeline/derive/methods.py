@@ -14,14 +14,14 @@ from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.places import only_list
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.derive.types import Context
-from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.inputs.facts import Facts, conditions
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 from mcp_protogen.pipeline.ir import (
     OTHER,
     ROLES,
     CapabilityIR,
-    ConditionIR,
     ErrorIR,
+    FieldIR,
     HeaderFieldIR,
     LeniencyIR,
     ListOf,
@@ -47,6 +47,7 @@ def rules(context: Context) -> RulesIR:
     result_type: Json = facts.get("result_type", {})
     headers: Json = context.facts.document.get("headers", {})
     sent: Json = headers.get("request", {})
+    answered: Json = headers.get("response", {})
     return RulesIR(
         receive_batches=facts["batching"]["receive"],
         send_batches=facts["batching"]["send"],
@@ -59,7 +60,10 @@ def rules(context: Context) -> RulesIR:
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
         headers=tuple(_header_fields(sent, ("params", "_meta"))),
-        answer_headers=tuple(_header_fields(headers.get("response", {}), ("_meta",))),
+        answer_headers=tuple(_header_fields(answered, ("_meta",))),
+        error_headers=tuple(
+            (header, fact["value"]) for header, fact in sorted(answered.items()) if "value" in fact
+        ),
     )
 
 
@@ -142,6 +146,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             required=fact["required"],
             source=fact["source"],
             of=tuple(fact.get("of", ())),
+            varies=fact.get("varies", False),
         )
         for key, fact in sorted(facts.items())
     )
@@ -172,6 +177,8 @@ def _method(
     traits = tuple(stated_traits(fact, derived_traits(schema, shown.definitions, next_cursor)))
     stated = [name for name in fact.get("results", schema.results) if name in shown.definitions]
     results = _results(stated or schema.results, traits, types)
+    page = types.get(results[0]) if results else None
+    listed = only_list(page)
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -188,7 +195,8 @@ def _method(
         requires=tuple(_requirements(schema, fact, shown)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(results, types, next_cursor) if "paginated" in traits else None,
+        list_member=listed.wire if listed else "",
+        items=_items(listed, page, next_cursor) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -196,6 +204,7 @@ def _method(
         doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
         headers=tuple(headers_in(fact)),
         errors=tuple(_errors(fact)),
+        known_as=context.facts.first_names.get(schema.method, ""),
     )
 
 
@@ -283,16 +292,11 @@ def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR
     )
 
 
-def _items(
-    results: Sequence[str], types: Mapping[str, TypeIR], next_cursor: str
-) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list in every page; None without exactly one list and a next page."""
-    result = types.get(results[0])
-    listed = only_list(result)
-    if listed is None or not isinstance(result, ObjectIR) or not isinstance(listed.type, ListOf):
-        return None
-    goes_on = any(member.wire == next_cursor for member in result.fields)
-    return (listed.name, listed.type.item) if goes_on else None
+def _items(listed: FieldIR | None, page: TypeIR | None, next_cursor: str) -> TypeExpr | None:
+    """Return the type of the items of all pages; None without a list or a next page."""
+    fields = page.fields if isinstance(page, ObjectIR) else ()
+    goes_on = any(member.wire == next_cursor for member in fields)
+    return listed.type.item if goes_on and listed and isinstance(listed.type, ListOf) else None
 
 
 class ShownTrait(NamedTuple):
@@ -353,7 +357,7 @@ def _requirements(schema: DerivedMethod, fact: Json, shown: Skeleton) -> Iterato
                 path=path,
                 level=gate["level"],
                 sender=sender,
-                when=tuple(_condition(entry) for entry in gate.get("when", ())),
+                when=conditions(gate.get("when", ())),
                 source=gate["source"],
             )
 
@@ -368,12 +372,3 @@ def _role(party: str, sender: Role) -> Role:
             return "client"
         case _:
             return "server"
-
-
-def _condition(entry: Json) -> ConditionIR:
-    one_of = entry.get("one_of")
-    return ConditionIR(
-        member=entry["member"],
-        one_of=None if one_of is None else tuple(one_of),
-        or_absent=entry.get("or_absent", False),
-    )

@@ -4,10 +4,11 @@ Facts of another revision may not fit. Then a result with a single required memb
 its structured value there (drafts of 2024: `toolResult`).
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import eq
+from typing import Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.pipeline.derive.crosscheck import Finding
@@ -27,15 +28,26 @@ from mcp_protogen.pipeline.ir import (
     TypeExpr,
     TypeIR,
 )
+from mcp_protogen.runtime.core.spec import CALL_TOOL, LIST_TOOLS
 from mcp_protogen.runtime.core.value_paths import PathEntry, ToolPlaces, ValuePath
+from mcp_protogen.runtime.rules.task_methods import (
+    CANCEL,
+    CHANGED,
+    CORE_CHANGED,
+    GET,
+    RESULT,
+    UPDATE,
+)
 
 Types = Mapping[str, TypeIR]
 
-_CALL, _LIST = "tools/call", "tools/list"
+ABOUT_TASKS: Final = (GET, CANCEL, RESULT, UPDATE, CHANGED, CORE_CHANGED)
+"""The messages whose params name a task."""
+
 _HINT = "write the path that the schema has, or null without one"
-_IN_RESULTS = {
-    _CALL: ("tool_content", "tool_structured", "tool_error"),
-    _LIST: ("tool_content_variant", "tool_output_schema"),
+_PLACES_IN = {
+    CALL_TOOL: ("tool_content", "tool_structured", "tool_error", "requested_outputs"),
+    LIST_TOOLS: ("tool_content_variant", "tool_output_schema"),
 }
 
 
@@ -51,23 +63,38 @@ def find_places(
 ) -> tuple[PlacesIR, list[Finding]]:
     """Return the places of a revision, and a finding for each fact that does not fit."""
     reader = _Reader(facts, types)
-    by_name = {method.method: method for method in methods}
-    reader.report_missing_methods(by_name)
+    methods = tuple(methods)
+    by_name = {method.method: method for method in methods if method.kind == "request"}
     lists = [method for method in by_name.values() if "paginated" in method.traits]
-    listed = by_name.get(_LIST)
+    listed, called = (reader.method(name, by_name) for name in (LIST_TOOLS, CALL_TOOL))
     tools = only_list(types.get(listed.results[0])) if listed and listed.results else None
     item = tools.type.item if tools and isinstance(tools.type, ListOf) else None
-    called = by_name.get(_CALL)
     result = called.results[0] if called and called.results else ""
+    tool = reader.tool_places(result) if result else None
     places = PlacesIR(
+        item.name if isinstance(item, Ref) else "",
         result,
-        reader.tool_places(result) if result else None,
-        reader.variant([item] if item else []),
+        tool,
+        reader.entry("tool_content_variant", [item] if item else []),
         reader.path("tool_output_schema", [item] if item else []),
+        reader.requested_outputs(
+            [Ref(called.params)] if called and tool else [], (tool and tool.content) or ()
+        ),
         reader.member("cursor", [Ref(method.params) for method in lists]),
         reader.member("next_cursor", [Ref(method.results[0]) for method in lists]),
+        reader.common_member("task_id", list(_task_types(facts, methods))),
     )
     return places, reader.findings
+
+
+def _task_types(facts: Facts, methods: Iterable[MethodIR]) -> Iterator[TypeExpr]:
+    """Yield the types with the id of a task: states of tasks, and params that name one."""
+    named = set(map(facts.name_of, ABOUT_TASKS))
+    for method in methods:
+        if method.method in named and method.params:
+            yield Ref(method.params)
+        if method.method == facts.name_of(GET):
+            yield from map(Ref, method.results)
 
 
 def with_places(type_: TypeIR, places: PlacesIR) -> TypeIR:
@@ -83,13 +110,14 @@ class _Reader:
     types: Types
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def report_missing_methods(self, methods: Container[str]) -> None:
-        """Report the places in results of methods that the revision lacks."""
-        hint = "write null: only a method of that name is known to have it"
-        for method, names in _IN_RESULTS.items():
-            for name in names if method not in methods else ():
-                if self.facts.path_of(name) not in ("", TODO):
-                    self._report(name, f"the schema has no method {method}", hint)
+    def method(self, known_as: str, methods: Mapping[str, MethodIR]) -> MethodIR | None:
+        """Return a method by its first name; report the places in it if it is missing."""
+        name = self.facts.name_of(known_as)
+        for place in _PLACES_IN[known_as] if name not in methods else ():
+            if self.facts.path_of(place) not in ("", TODO):
+                hint = "write null, or its new name as `became` in the rules of translation"
+                self._report(place, f"the schema has no request {name}", hint)
+        return methods.get(name)
 
     def tool_places(self, result: str) -> ToolPlaces | None:
         content = self.path("tool_content", [Ref(result)], _is_list)
@@ -109,16 +137,37 @@ class _Reader:
         path = self.path(name, owners, partial(eq, Scalar("string"))) or ("",)
         if len(path) == 1 and isinstance(path[0], str):
             return path[0]
-        self._report(name, "lists can only have their cursors in members of params and pages")
+        self._report(name, "it must be a member, without objects or entries around it")
         return ""
 
-    def variant(self, owners: list[TypeExpr]) -> ValuePath | None:
-        """Return the path of the entry in a tool that promises content."""
-        path = self.path("tool_content_variant", owners)
+    def common_member(self, name: str, owners: Iterable[TypeExpr]) -> str:
+        """Return the member that each of the types has; empty for a missing one."""
+        found = ""
+        for owner in owners:
+            found = self.member(name, [owner])
+            if not found:
+                break
+        return found
+
+    def entry(self, name: str, owners: list[TypeExpr]) -> ValuePath | None:
+        """Return the path of a fact that leads to an entry."""
+        path = self.path(name, owners)
         if path is None or isinstance(path[-1], PathEntry):
             return path
-        self._report("tool_content_variant", "it must be an entry, which its constants describe")
+        self._report(name, "it must be an entry, which its constants describe")
         return None
+
+    def requested_outputs(self, owners: list[TypeExpr], content: ValuePath) -> ValuePath | None:
+        """Return the path of the entry in params that requests content."""
+        name = "requested_outputs"
+        path = self.entry(name, owners)
+        if path and len(path) > 2:
+            self._report(name, "it must be in a member of the params, without objects between")
+            return None
+        if path and not any(isinstance(step, PathEntry) and not step.key for step in content):
+            self._report(name, "tool_content leads through no array of outputs")
+            return None
+        return path
 
     def path(
         self, name: str, owners: list[TypeExpr], fits: Callable[[TypeExpr], bool] | None = None

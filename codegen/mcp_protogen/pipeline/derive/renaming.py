@@ -83,7 +83,7 @@ def rename_revision(ir: RevisionIR, names: OwnNames, *, file_names: bool = False
         ir,
         module=ModuleName(names.module) if names.module else ir.module,
         types=tuple(merged[name] for name in sorted(merged)),
-        methods=tuple(work.method(method, ir) for method in ir.methods),
+        methods=tuple(work.method(method) for method in ir.methods),
         errors=tuple(
             replace(error, data=work.name(error.data)) if error.data else error
             for error in ir.errors
@@ -96,6 +96,9 @@ def rename_revision(ir: RevisionIR, names: OwnNames, *, file_names: bool = False
                 of=tuple(map(work.name, key.of)),
             )
             for key in ir.meta_keys
+        ),
+        places=replace(
+            ir.places, item=work.name(ir.places.item), result=work.name(ir.places.result)
         ),
     )
 
@@ -144,18 +147,13 @@ class _Renaming:
         base = self.name(type_.base) if type_.base else None
         return replace(type_, name=name, fields=fields, base=base)
 
-    def method(self, method: MethodIR, ir: RevisionIR) -> MethodIR:
-        items = method.items
-        if items is not None:
-            fields = _fields(ir, method.results[0])
-            member = self.member(method.results[0], fields.get(items[0], items[0]), items[0])
-            items = member, self.expression(items[1])
+    def method(self, method: MethodIR) -> MethodIR:
         return replace(
             method,
             message=self.name(method.message),
             params=self.name(method.params),
             results=tuple(dict.fromkeys(map(self.name, method.results))),
-            items=items,
+            items=self.expression(method.items) if method.items else None,
         )
 
 

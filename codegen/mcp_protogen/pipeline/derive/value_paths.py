@@ -3,12 +3,16 @@
 A path names members, and in brackets the entry of an array or map by its constants.
 """
 
+import json
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.derive.expressions import by_name, flat, object_fields, plain
 from mcp_protogen.pipeline.ir import (
+    Anything,
     FieldIR,
     ListOf,
     LiteralOf,
@@ -19,8 +23,11 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
+from mcp_protogen.runtime.core.json import is_same
 from mcp_protogen.runtime.core.value_paths import PathEntry, ValuePath
 
+_SCALAR = re.compile(r"true|false|-?(0|[1-9][0-9]*)")
+_CLASSES = {"string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float)}
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
 
@@ -55,15 +62,22 @@ def typed_path(text: str, start: TypeExpr, types: Mapping[str, TypeIR]) -> Typed
             path.append(step)
             given = ()
         else:
-            is_map, type_ = _entry(type_, step, types)
-            path.append(PathEntry(step, "-".join(map(str, step.values())) if is_map else None))
+            is_map, type_, constants = _entry(type_, step, types)
+            path.append(PathEntry(constants, "-".join(step.values()) if is_map else None))
             given = step
     return TypedPath(tuple(path), type_, tuple(lacking))
 
 
 def untyped_path(text: str) -> ValuePath:
     """Return the path in a text for reading; only types tell arrays from maps."""
-    return tuple(step if isinstance(step, str) else PathEntry(step) for step in _split(text))
+    return tuple(
+        (
+            step
+            if isinstance(step, str)
+            else PathEntry({name: _readings(value)[-1] for name, value in step.items()})
+        )
+        for step in _split(text)
+    )
 
 
 def _split(text: str) -> Iterator[str | dict[str, str]]:
@@ -81,6 +95,8 @@ def _split(text: str) -> Iterator[str | dict[str, str]]:
 
 
 def _member(owner: TypeExpr, name: str, types: Mapping[str, TypeIR]) -> TypeExpr:
+    if isinstance(owner, Anything):
+        return owner
     for arm in _arms(owner, types):
         member = _members(arm, types).get(name)
         if member is not None:
@@ -90,17 +106,21 @@ def _member(owner: TypeExpr, name: str, types: Mapping[str, TypeIR]) -> TypeExpr
 
 def _entry(
     owner: TypeExpr, constants: Mapping[str, str], types: Mapping[str, TypeIR]
-) -> tuple[bool, TypeExpr]:
-    """Return whether the entries are those of a map, and the type of the entry."""
+) -> tuple[bool, TypeExpr, Mapping[str, Any]]:
+    """Return whether the entries are those of a map, the type of the entry, and its constants."""
     container = plain(owner, types)
     if not isinstance(container, ListOf | MapOf):
         raise UnknownPath("brackets follow an array, or an object with free keys")
     for arm in _arms(container.item if isinstance(container, ListOf) else container.value, types):
         members = _members(arm, types)
-        if constants.keys() <= members.keys() and all(
-            _may_be(members[name].type, value, types) for name, value in constants.items()
-        ):
-            return isinstance(container, MapOf), arm
+        values = {
+            name: value
+            for name in constants.keys() & members.keys()
+            for value in _readings(constants[name])
+            if may_be(members[name].type, value, types)
+        }
+        if constants.keys() == values.keys():
+            return isinstance(container, MapOf), arm, {name: values[name] for name in constants}
     entry = ", ".join(f"{name}={value}" for name, value in constants.items())
     raise UnknownPath(f"no entry has {entry}")
 
@@ -120,8 +140,35 @@ def _members(expression: TypeExpr, types: Mapping[str, TypeIR]) -> Mapping[str, 
     return by_name(object_fields(expression, types))
 
 
-def _may_be(expression: TypeExpr, value: str, types: Mapping[str, TypeIR]) -> bool:
-    return any(
-        arm == Scalar("string") or (isinstance(arm, LiteralOf) and value in arm.values)
-        for arm in _arms(expression, types)
-    )
+def _readings(text: str) -> tuple[Any, ...]:
+    """Return the constants that a text may be, a string first."""
+    return (text, json.loads(text)) if _SCALAR.fullmatch(text) else (text,)
+
+
+def may_be(expression: TypeExpr, value: Any, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a JSON value may be one of a type."""
+    return any(_is_of(arm, value, types) for arm in _arms(expression, types))
+
+
+def may_hold(member: FieldIR, value: Any, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a member may have a JSON value."""
+    return (value is None and member.nullable) or may_be(member.type, value, types)
+
+
+def _is_of(arm: TypeExpr, value: Any, types: Mapping[str, TypeIR]) -> bool:
+    match arm:
+        case Anything():
+            return True
+        case Scalar(kind):
+            return type(value) in _CLASSES.get(kind, ())
+        case LiteralOf(values):
+            return any(is_same(value, constant) for constant in values)
+        case ListOf(item):
+            return is_array(value) and all(may_be(item, entry, types) for entry in value)
+        case MapOf(item):
+            return is_object(value) and all(may_be(item, entry, types) for entry in value.values())
+        case _:
+            return is_object(value) and all(
+                may_hold(member, value[name], types) if name in value else not member.required
+                for name, member in _members(arm, types).items()
+            )

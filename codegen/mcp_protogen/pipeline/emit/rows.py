@@ -13,6 +13,7 @@ from mcp_protogen.pipeline.emit.wrapping import (
     UnknownStatement,
     lines,
 )
+from mcp_protogen.runtime.core.spec import Condition
 
 
 def row(value: Any) -> str:
@@ -36,6 +37,8 @@ def _expression(value: Any) -> Item:
         return (value,)
     if is_dataclass(value) and not isinstance(value, type):
         return (type(value).__name__, Group("(", tuple(_arguments(value))))
+    if isinstance(value, Condition):
+        return (Condition.__name__, Group("(", tuple(map(_expression, value))))
     if isinstance(value, Mapping):
         entries = cast("Mapping[Any, object]", value).items()
         items = tuple((FixedText(f"{row(key)}: "), *_expression(inner)) for key, inner in entries)
@@ -68,6 +71,8 @@ def classes_in(value: Any) -> set[str]:
         parts = (getattr(value, field.name) for field in fields(value))
         return {type(value).__name__}.union(*map(classes_in, parts))
     inner: Iterator[object]
+    if isinstance(value, Condition):
+        return {Condition.__name__}
     if isinstance(value, Mapping):
         inner = iter(cast("Mapping[Any, object]", value).values())
     elif isinstance(value, tuple):

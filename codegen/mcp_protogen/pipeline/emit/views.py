@@ -7,6 +7,7 @@ from typing import Any, TypedDict, cast
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.calls import CallSignature, is_needed, is_tool_call, signatures_of
+from mcp_protogen.pipeline.derive.introductions import introduction_types
 from mcp_protogen.pipeline.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -74,7 +75,7 @@ def params_argument(method: MethodIR) -> str:
 def item(method: MethodIR) -> str:
     """Return the annotation of one item of a paginated list."""
     assert method.items is not None
-    return qualified_annotation(method.items[1])
+    return qualified_annotation(method.items)
 
 
 def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
@@ -189,7 +190,7 @@ def revision_messages(ir: RevisionIR) -> RevisionMessages:
     )
     return {
         **messages,
-        **_self_descriptions(classes),
+        **_self_descriptions(introduction_types(ir), classes),
         "server_asks_in_results": "InputRequiredResult" in classes and asks_in_results,
     }
 
@@ -338,11 +339,13 @@ class _SelfDescriptions(TypedDict):
     server_capabilities: str
 
 
-def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
+def _self_descriptions(
+    types: Mapping[str, str], classes: Container[str | None]
+) -> _SelfDescriptions:
     """Return the types of the name and capabilities of each side; a schema may lack them."""
 
     def annotation_of(name: str) -> str:
-        return f"m.{name}" if name in classes else "WireModel"
+        return f"m.{types[name]}" if types.get(name) in classes else "WireModel"
 
     return {
         "client_capabilities": annotation_of("ClientCapabilities"),

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.jsonvalue import is_object, merge_patch
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.jsonvalue import merge_patch
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, extension_place, extensions_folder
 
 Json = dict[str, Any]
 
-SHARED_FACTS: Final = ("enums", "errors", "open_strings", "unions")
+SHARED_FACTS: Final = ("enums", "errors", "open_strings", "places", "unions")
 """Facts of an extension that mean the same as those of a revision."""
 _OF_EXTENSIONS = frozenset({"declared_by", "revisions", "setting"})
 """Members of the facts of a method that only extensions have."""
@@ -66,7 +67,7 @@ def applies(fact: Json, revision: str) -> bool:
 def read_extension(name: str, revision: str, folder: Path) -> Json:
     """Return the facts of an extension that a revision absorbs.
 
-    Raise `ProblemError` (`unknown-extension`) without any.
+    Raise `ProblemError`: `unknown-extension` without any, or `bad-form`.
     """
     file = extensions_folder(folder) / name / "facts.json"
     if not file.is_file():
@@ -74,8 +75,10 @@ def read_extension(name: str, revision: str, folder: Path) -> Json:
         place, pointer = f"schema/{revision}/facts.json", jsonpointer.join("absorbs", name)
         hint = f"name one that has: see the folders of schema/{EXTENSION.member}"
         raise ProblemError(Problem(EXTENSION.unknown, message, place, pointer, hint))
-    facts = parse_json(file.read_bytes(), extension_place(name))
-    return facts if is_object(facts) else {}
+    place = extension_place(name)
+    facts: Json = parse_json(file.read_bytes(), place)
+    raise_errors(check_format(facts, "extension-facts", place))
+    return facts
 
 
 def _core_facts(name: str, extension: Json, inherited: Json, own: Json, revision: str) -> Json:

@@ -13,7 +13,9 @@ from typing import Any
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import pascal
+from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.pipeline.config import Docstrings
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.inputs.todo import TODO
 
 Json = dict[str, Any]
@@ -90,13 +92,19 @@ def load(
     own: Mapping[str, str] | None = None,
     absorbed: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Descriptions:
-    """Return the texts for one revision: the common ones, those of extensions, its overrides."""
+    """Return the texts for one revision: the common ones, those of extensions, its overrides.
+
+    Raise `ProblemError` (`bad-form`) for one that is not a string.
+    """
     document: Json = parse_json(path.read_bytes(), str(path))
-    overrides: Json = document.pop("overrides", {}).get(revision, {})
+    overrides: Json = document.get("overrides", {}).get(revision, {})
     texts = {
         kind: {**entries, **(absorbed or {}).get(kind, {}), **overrides.get(kind, {})}
         for kind, entries in document.items()
+        if kind != "overrides"
     }
+    if not all(isinstance(text, str) for entries in texts.values() for text in entries.values()):
+        raise_errors(check_format(document, "descriptions", f"schema/{path.name}"))
     return Descriptions(texts, own or {})
 
 

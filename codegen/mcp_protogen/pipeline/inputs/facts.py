@@ -8,9 +8,10 @@ the methods of a schema show, the one that differs in the fewest types and metho
 revision decides only between equals, because a draft may have any name, and if no era fits.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import NothingThere
-from mcp_protogen.base.jsonvalue import is_object, merge_patch
+from mcp_protogen.base.jsonvalue import is_array, is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.inputs.absorbed import merge_facts
 from mcp_protogen.pipeline.inputs.pins import Pins, load_pins, nearest_revision, pinned_structure
+from mcp_protogen.pipeline.ir import ConditionIR
 
 Json = dict[str, Any]
 
@@ -35,11 +37,15 @@ class Facts:
     document: Json
     origin: str
     """The revision with these facts: itself, or another one if it has none."""
+    edited: bool = False
+    """Whether the schema is one of the user that differs from the pinned one."""
+    first_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The first names of methods that earlier revisions call otherwise."""
 
     @property
     def inherited(self) -> bool:
-        """Return whether the facts are those of another revision."""
-        return self.origin != self.revision
+        """Return whether the facts are about another schema than that of the revision."""
+        return self.edited or self.origin != self.revision
 
     @property
     def era(self) -> Era:
@@ -56,8 +62,13 @@ class Facts:
     def path_of(self, place: str) -> str:
         """Return the text of a path (see `derive.value_paths`); empty for a missing one."""
         fact: Json = self.document.get("places", {}).get(place) or {}
-        path: str = fact.get("path", "")
-        return path
+        text: str = fact.get("path", "")
+        return text
+
+    def name_of(self, known_as: str) -> str:
+        """Return a method's name in this revision, given its first one."""
+        names = (name for name, first in self.first_names.items() if first == known_as)
+        return next(names, known_as)
 
     @cached_property
     def absorbed(self) -> Mapping[str, Json]:
@@ -104,6 +115,10 @@ class Facts:
         """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
+    def with_names(self, names: Mapping[str, str]) -> "Facts":
+        """Return these facts with other names of types and methods."""
+        return replace(self, document=_rename(self.document, names)) if names else self
+
     def as_published(self) -> "Facts":
         """Return these facts with types as `schema.ts` defines them."""
         defined = {
@@ -115,6 +130,17 @@ class Facts:
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})
         return entries
+
+
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if is_object(value):
+        return {_rename(key, names): _rename(inner, names) for key, inner in value.items()}
+    if is_array(value):
+        return [_rename(entry, names) for entry in value]
+    if not isinstance(value, str):
+        return value
+    name = re.split(r"[.\[{]", value, maxsplit=1)[0]
+    return names.get(name, name) + value[len(name) :]
 
 
 def chain(folder: Path, revision: str) -> list[Path]:
@@ -158,16 +184,18 @@ def origin_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | N
     return _best_origin(revision, schema, eras, folder, pins)
 
 
-def facts_for(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
+def facts_for(
+    folder: Path, revision: str, schema: Mapping[str, Any], *, edited: bool = False
+) -> Facts:
     """Return the facts that apply to a revision, its own or others; raise `ProblemError`."""
     origin = origin_of(folder, revision, schema)
     if origin is None:
         message = f"{revision} has no facts, and no other revision has facts to use"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
-    document = load(folder, origin).document
-    if origin != revision:
-        document = as_shown(folder, document, schema)
-    return Facts(revision, document, origin)
+    found = Facts(revision, load(folder, origin).document, origin, edited)
+    if not found.inherited:
+        return found
+    return replace(found, document=as_shown(folder, found.document, schema))
 
 
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
@@ -206,6 +234,18 @@ def _filled_in_by_others(
 def revisions_with_facts(folder: Path) -> list[str]:
     """Return the pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
+
+
+def conditions(entries: Iterable[Json]) -> tuple[ConditionIR, ...]:
+    """Return the conditions on members in the array `when` of a fact."""
+    return tuple(
+        ConditionIR(
+            member=entry["member"],
+            one_of=tuple(entry["one_of"]) if "one_of" in entry else None,
+            or_absent=entry.get("or_absent", False),
+        )
+        for entry in entries
+    )
 
 
 def _file(folder: Path, revision: str) -> Path:

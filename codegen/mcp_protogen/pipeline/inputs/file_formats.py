@@ -1,12 +1,40 @@
 """The check of hand-written files against the formats in `schema/formats`."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
+
+_FORMATS: Final[Mapping[str, str]] = {
+    "pins.json": "pins",
+    "descriptions.json": "descriptions",
+    "*/facts.json": "facts",
+    "*/patches.json": "patches",
+    "*/translation.json": "translation",
+    "extensions/pins.json": "pins",
+    "extensions/*/facts.json": "extension-facts",
+    "extensions/*/patches.json": "patches",
+}
+"""The formats of the files in a schema folder."""
+
+
+def check_folder(folder: Path) -> Iterator[Problem]:
+    """Yield a problem for each part of a schema folder's files that does not match its format."""
+    for pattern, format in _FORMATS.items():
+        for file in sorted(folder.glob(pattern)):
+            place = f"schema/{file.relative_to(folder).as_posix()}"
+            try:
+                document = parse_json(file.read_bytes(), place)
+            except ProblemError as error:
+                yield from error.problems
+            except OSError as error:
+                yield Problem("unreadable-source", f"it cannot be read: {error.strerror}", place)
+            else:
+                yield from check_format(document, format, place)
 
 
 def _path(error: Any) -> list[str]:

@@ -21,6 +21,7 @@ from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     extensions_folder,
+    is_edited,
     load_pins,
     pin_of,
     read_snapshot,
@@ -91,7 +92,8 @@ class _SchemaFolder:
         source, published, commit, snapshot = (
             _user_schema(file) if file else self._pinned_schema(revision)
         )
-        facts, patches = self._facts_and_patches(revision, snapshot)
+        edited = file is not None and is_edited(revision, snapshot, self._pins)
+        facts, patches = self._facts_and_patches(revision, snapshot, edited=edited)
         return RevisionInputs(
             source=source,
             published=published,
@@ -130,18 +132,20 @@ class _SchemaFolder:
             revisions=tuple(revision for revision in pinned.revisions if revision in revisions),
         )
 
-    def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
+    def _facts_and_patches(
+        self, revision: str, snapshot: bytes, *, edited: bool = False
+    ) -> tuple[Any, Any]:
         """Return the facts and patches of a revision: its own, or those of its origin."""
         document = self._json(revision, "patches.json")
-        if (self._folder / revision / "facts.json").is_file():
+        if not edited and (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), document
-        # Only a schema from the user has no facts.
+        # Only a schema from the user has no facts, or other ones than the files say.
         from mcp_protogen.pipeline.inputs.facts import facts_for, origin_of
 
         structure: dict[str, Any] = parse_json(snapshot, revision)
         if origin_of(self._folder, revision, structure) is None:
             return None, document
-        facts = facts_for(self._folder, revision, structure)
+        facts = facts_for(self._folder, revision, structure, edited=edited)
         patches = document if document is not None else self._json(facts.origin, "patches.json")
         return facts.document, patches
 
@@ -156,6 +160,11 @@ class _SchemaFolder:
                 snapshot = self._pinned_schema(name)[-1]
                 sources = self._facts_and_patches(name, snapshot)
                 between.append([sha256(snapshot), *sources, self._translation(name, options)])
+        # Methods have the first of all their names.
+        earlier = (
+            self._translation(name, options) for name in sorted(self._pins) if name < revision
+        )
+        between += (step["became"] for step in earlier if step and step.get("became"))
         if between:
             return digest([rules, *between])
         return "" if rules is None else digest(rules)

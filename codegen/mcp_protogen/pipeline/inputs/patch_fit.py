@@ -91,15 +91,17 @@ def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem
 def apply_inherited(schema: Json, folder: Path, revision: str, origin: str) -> PatchedSchema:
     """Return `schema`, called `revision`, with the patches of its origin that fit it.
 
-    `notes` warn of each patch that is applied or no longer fits, at the place for the revision's
-    own patches. A correction that the schema has already needs no note.
+    `notes` warn of each patch of another revision that is applied, and of each that does not fit,
+    at the place for the revision's own patches. A correction that the schema has already needs no
+    note.
     """
     outcome = apply_fitting(
         schema, patches.load_patches(folder, origin), f"schema/{origin}/patches.json"
     )
     place = f"schema/{revision}/patches.json"
+    unremarkable = {Fit.DONE, *((Fit.FITS,) if origin == revision else ())}
     notes = tuple(
-        _inherited_note(fit, place, origin) for fit in outcome.fits if fit.fit is not Fit.DONE
+        _inherited_note(fit, place, origin) for fit in outcome.fits if fit.fit not in unremarkable
     )
     return replace(outcome, notes=notes)
 

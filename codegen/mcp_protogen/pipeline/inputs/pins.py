@@ -136,6 +136,11 @@ def pin_of(revision: str, pins: Pins, kind: Pinnable = REVISION) -> Pin:
     raise ProblemError(Problem(kind.unknown, message, hint=hint))
 
 
+def is_edited(revision: str, snapshot: bytes, pins: Pins) -> bool:
+    """Return whether the snapshot of a user's file differs from that of the pin of its name."""
+    return revision in pins and pins[revision].snapshot_sha256 != sha256(snapshot)
+
+
 def nearest_revision(revision: str, pins: Pins) -> str | None:
     """Return the newest pinned revision that is not later than an unpinned one.
 

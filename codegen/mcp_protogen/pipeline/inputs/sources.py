@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
@@ -13,9 +13,10 @@ from mcp_protogen.pipeline.inputs import descriptions, facts, metacheck, patch_f
 from mcp_protogen.pipeline.inputs.absorbed import texts_of_absorbed
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
-from mcp_protogen.pipeline.inputs.pins import pinned_structure
+from mcp_protogen.pipeline.inputs.pins import is_edited, load_pins, pinned_structure
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
+from mcp_protogen.pipeline.inputs.translations import first_names, names_since
 
 Json = dict[str, Any]
 
@@ -61,7 +62,11 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
-    return replace(source, descriptions=texts, own_patches=options.patches_of(revision))
+    names = names_since(schema_folder(), min(load_pins(schema_folder())), revision, options)
+    merged = replace(source.facts, first_names=first_names(names, revision))
+    return replace(
+        source, facts=merged, descriptions=texts, own_patches=options.patches_of(revision)
+    )
 
 
 def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:
@@ -71,10 +76,13 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
             raise ProblemError(_without_texts(revision))
         return load_pinned(revision, schema_folder())
     schema, texts = parse_schema(file)
+    edited = is_edited(revision, pretty(schema), load_pins())
+    source = of_snapshot(revision, schema_folder(), schema, file.name, texts, edited=edited)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
-    return replace(
-        of_snapshot(revision, schema_folder(), schema, file.name, texts), facts_hint=hint
-    )
+    names = names_since(schema_folder(), source.facts.origin, revision, options)
+    if edited:
+        hint = f"our facts are about the pinned schema of {revision}; see that yours should differ"
+    return replace(source, facts=source.facts.with_names(names), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:
@@ -109,10 +117,19 @@ def _todo_warnings(revision: str, folder: Path) -> Iterator[Problem]:
 
 
 def of_snapshot(
-    revision: str, folder: Path, schema: Json, place: str, texts: Mapping[str, str]
+    revision: str,
+    folder: Path,
+    schema: Json,
+    place: str,
+    texts: Mapping[str, str],
+    *,
+    edited: bool = False,
 ) -> RevisionSource:
-    """Return the inputs of a revision with this schema and its descriptions `texts`."""
-    merged = facts.facts_for(folder, revision, schema)
+    """Return the inputs of a revision with this schema and its descriptions `texts`.
+
+    Patches and facts need not fit an `edited` schema: those that do not are left out and noted.
+    """
+    merged = facts.facts_for(folder, revision, schema, edited=edited)
     entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(
         schema=schema,
@@ -131,9 +148,9 @@ def of_snapshot(
 def _applicable_patches(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
-    """Return the patches that apply, with notes about inherited ones."""
+    """Return the patches that apply, with notes about those of another schema."""
     own_patches = patches.load_patches(folder, merged.revision)
-    if own_patches or not merged.inherited:
+    if not merged.inherited or (own_patches and not merged.edited):
         return own_patches, ()
     outcome = patch_fit.apply_inherited(schema, folder, merged.revision, merged.origin)
     return outcome.entries, outcome.notes
@@ -150,7 +167,7 @@ def parse_schema(file: GivenFile) -> tuple[Json, dict[str, str]]:
 def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
     """Yield a warning for a revision without its own facts."""
     facts, place, hint = source.facts, source.facts_place, source.facts_hint
-    if facts.inherited:
+    if facts.origin != facts.revision:
         borrowed = f"required capabilities and error codes are those of {facts.origin}"
         message = f"{facts.revision} has no facts: {borrowed}"
         yield Problem("derived-facts", message, place, hint=hint, level=Level.WARNING)

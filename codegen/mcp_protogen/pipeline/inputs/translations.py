@@ -3,11 +3,12 @@
 The `translation.json` of a revision has the rules of the step from the one before it. A rule has
 places and, for one or both directions, an action. A place is a type, a member (`Type.member`) or an
 arm of a union (`Type[tag]`) of the newer revision. `became` has the types and methods of the older
-revision with another name in the newer one; a name that begins with a capital letter is a type.
+revision with another name in the newer one, or null for those that went; a name that begins with a
+capital letter is a type.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,10 +18,11 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.inputs.facts import origin_of
+from mcp_protogen.pipeline.inputs.facts import conditions, origin_of
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.todo import CHOICES
+from mcp_protogen.pipeline.ir import ConditionIR
 
 Json = dict[str, Any]
 StepDirection = Literal["up", "down"]
@@ -49,17 +51,34 @@ class TranslationAction:
     reason: str
     place: str
     """The place of the translation rule: file and JSON pointer."""
+    when: tuple[ConditionIR, ...] = ()
+    """The only case: one of these holds for the object with the member."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """The translation of an error code of a method, or of all methods if `method` is empty."""
+    """The translation of an error code of a method, or of all methods if its name is empty.
 
-    method: str
+    It counts where the request and the error's data meet a condition of `params` and of `data`.
+    `add` are members that the data gets; `retry` is the member with the delay, and its unit, at the
+    end without a fact for it.
+    """
+
+    names: tuple[str, ...]
+    """The method in the newer revision, and its names in the older one."""
     direction: StepDirection
     was: int
     becomes: int
     reason: str
+    place: str
+    params: tuple[ConditionIR, ...] = ()
+    data: tuple[ConditionIR, ...] = ()
+    add: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    retry: tuple[str, str] | None = None
+
+    @property
+    def method(self) -> str:
+        return self.names[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +95,8 @@ class UndecidedAction:
 class Translation:
     """The actions of one step, from `older` to `newer`.
 
-    `became` are the renamed types and methods; `choices` and `open_names` are undecided.
+    `became` are the renamed types and methods, `removed` those that went, also if another one took
+    the name; `choices` and `open_names` are undecided.
     """
 
     older: str
@@ -86,8 +106,11 @@ class Translation:
     errors: tuple[CodeChange, ...]
     choices: tuple[UndecidedAction, ...] = ()
     open_names: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     place: str = ""
     """The file, as problems name it."""
+    edited: bool = False
+    """Whether one end has a schema of the user, and the rules are ours, about the pinned one."""
 
 
 def place_of(revision: str) -> str:
@@ -112,14 +135,8 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         for action in _read_actions(entry, f"{place}#/rules/{number}")
     )
     errors = tuple(
-        CodeChange(
-            entry["method"],
-            direction,
-            entry[direction]["was"],
-            entry[direction]["becomes"],
-            entry["reason"],
-        )
-        for entry in document["errors"]
+        _read_code(entry, direction, f"{place}#/errors/{number}/{direction}", document["became"])
+        for number, entry in enumerate(document["errors"])
         for direction in DIRECTIONS
         if direction in entry
     )
@@ -139,6 +156,7 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         errors,
         choices,
         tuple(old for old, new in names.items() if is_object(new)),
+        tuple(old for old, new in names.items() if new is None),
         place,
     )
 
@@ -151,10 +169,29 @@ def _read_actions(entry: Json, place: str) -> Iterator[TranslationAction]:
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
         is_whole: bool = action.get("whole", False)
+        when = conditions(action.get("when", ()))
         for at in entry["at"]:
             yield TranslationAction(
-                at, direction, do, action[do], settles, is_whole, entry["reason"], place
+                at, direction, do, action[do], settles, is_whole, entry["reason"], place, when
             )
+
+
+def _read_code(entry: Json, direction: StepDirection, place: str, became: Json) -> CodeChange:
+    code: Json = entry[direction]
+    when, retry = code.get("when", {}), code.get("retry")
+    older = (old for old, new in became.items() if new == entry["method"])
+    return CodeChange(
+        (entry["method"], *older),
+        direction,
+        code["was"],
+        code["becomes"],
+        entry["reason"],
+        place,
+        conditions(when.get("params", ())),
+        conditions(when.get("data", ())),
+        code.get("add", {}),
+        retry and (retry["member"], retry["unit"]),
+    )
 
 
 def all_steps(folder: Path, options: GenerationOptions) -> tuple[Translation, ...]:
@@ -187,9 +224,28 @@ def steps_between(
         step = step or Translation(_origin(folder, at, options), at, {}, (), ())
         between = [revision for revision in known if older <= revision < at]
         before = step.older if step.older in between else max(between)
-        steps.append(replace(step, older=before))
+        edited = file is None and not options.schemas.keys().isdisjoint((before, at))
+        steps.append(replace(step, older=before, edited=edited))
         at = before
     return tuple(reversed(steps))
+
+
+def names_since(
+    folder: Path, older: str, newer: str, options: GenerationOptions
+) -> Mapping[str, str]:
+    """Return the types and methods of `older` with another name in `newer`, over all steps."""
+    names: dict[str, str] = {}
+    for step in steps_between(folder, older, newer, options):
+        first = {old: new for old, new in step.became.items() if old not in names.values()}
+        names = first | {old: step.became.get(name, name) for old, name in names.items()}
+    return names
+
+
+def first_names(names: Mapping[str, str], revision: str) -> Mapping[str, str]:
+    """Return the first names of what has another one in a revision; see `names_since`."""
+    # What has an old name of another thing is unknown to earlier revisions.
+    others = {old: f"{old} of {revision}" for old in names}
+    return others | {new: old for old, new in names.items()}
 
 
 def _origin(folder: Path, revision: str, options: GenerationOptions) -> str:

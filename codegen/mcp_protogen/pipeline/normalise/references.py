@@ -12,7 +12,10 @@ from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
 
 Json = dict[str, Any]
 PREFIX = "#/$defs/"
-_DEEPEST = 60
+# Calls that Python and Pydantic nest for each type within another one, as measured. Python allows
+# 1,000; those of the program that imports the types come on top.
+_CALLS_OF_MAP, _CALLS_OF_NAMED_UNION, _CALLS_OF_UNION = 10, 8, 4
+_MOST_CALLS = 840
 
 
 def definition_name(ref: str) -> str:
@@ -154,15 +157,27 @@ def deep_aliases(definitions: Json, place: str) -> Iterator[Problem]:
         for name, schema in definitions.items()
         if "properties" not in schema
     }
-    depths: dict[str, int] = {}
+    calls: dict[str, int] = {}
     for name in graph.dependencies_first(aliases):
-        inside = max((depths.get(inner, 0) for inner in aliases[name]), default=0)
-        depths[name] = inside + (definitions[name].keys() != {"$ref"})
-        if inside == _DEEPEST < depths[name]:
-            message = f"{name} leads through {_DEEPEST} types without an object in between"
+        inside = max((calls.get(inner, 0) for inner in aliases[name]), default=0)
+        calls[name] = _nested_calls(definitions[name], calls)
+        if inside <= _MOST_CALLS < calls[name]:
+            message = f"{name} leads through too many types without an object in between"
             hint = "put an object in between, or remove some of them"
             pointer = jsonpointer.join("$defs", name)
             yield Problem("unsupported-schema", message, place, pointer, hint)
+
+
+def _nested_calls(schema: Json, calls: Mapping[str, int]) -> int:
+    """Return about how many calls are nested when a type is built; `calls` has those of aliases."""
+    if "$ref" in schema:
+        return calls.get(definition_name(schema["$ref"]), 0)
+    members = (schema.get("items"), schema.get("additionalProperties"))
+    inner: list[Json] = [member for member in members if is_object(member)]
+    arms: list[Json] = schema.get("anyOf", [])
+    union = _CALLS_OF_NAMED_UNION if all("$ref" in arm for arm in arms) else _CALLS_OF_UNION
+    own = _CALLS_OF_MAP if inner else union if arms else 0
+    return own + max((_nested_calls(part, calls) for part in (*inner, *arms)), default=0)
 
 
 def dependencies_first(definitions: Json) -> list[str]:

@@ -14,6 +14,7 @@ from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.options import locked_options
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE
 from mcp_protogen.pipeline.package import (
@@ -27,6 +28,7 @@ from mcp_protogen.pipeline.package import (
 )
 
 LOCK_NAME = "mcp-gen.lock"
+_NO_COMMIT = ("spec_commit", None)
 FORMAT = 1
 
 
@@ -105,16 +107,25 @@ def _lock(path: Path, data: Any) -> Lock:
         templates_digest=data["templates_digest"],
         options={**data["options"]},
         revisions={
-            _check_revision(name): RevisionInputs(**r) for name, r in data["revisions"].items()
+            _check_revision(name): RevisionInputs(**_texts(made))
+            for name, made in data["revisions"].items()
         },
         extensions={
-            _check_extension(name): _extension(**made)
+            _check_extension(name): _extension(**_texts(made))
             for name, made in data.get("extensions", {}).items()
         },
     )
     locked_options(inputs.options)  # raises for unknown values
-    files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
+    files = {_inside(path): LockedFile(**_texts(entry)) for path, entry in data["files"].items()}
     return Lock(inputs, files)
+
+
+def _texts(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry of the lock; raise `TypeError` unless its digests and names are strings."""
+    for name, value in entry.items():
+        if not isinstance(value, str) and name != "revisions" and (name, value) != _NO_COMMIT:
+            raise TypeError(f"{name} is not a string")
+    return entry
 
 
 def _check_revision(revision: str) -> str:
@@ -149,6 +160,8 @@ def _strange(path: Path, data: Any, reason: str) -> ProblemError:
     writer = data.get("generator") if is_object(data) else None
     if isinstance(writer, str) and newer(writer):
         return _newer(path, writer, reason)
+    for fault in check_format(data, "lock", str(path)):
+        return _bad(path, fault.message, fault.pointer)
     return _bad(path, reason)
 
 
@@ -157,9 +170,10 @@ def _newer(path: Path, writer: str, reason: str) -> ProblemError:
     return ProblemError(Problem("newer-lock", f"{writer} wrote it: {reason}", str(path), hint=hint))
 
 
-def _bad(path: Path, reason: str) -> ProblemError:
+def _bad(path: Path, reason: str, pointer: str = "") -> ProblemError:
     hint = "restore it from version control, or move it away and generate with --force"
-    return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))
+    message = f"unusable lock: {reason}"
+    return ProblemError(Problem("bad-lock", message, str(path), pointer, hint))
 
 
 # Folders of installed or built files. Hidden folders and virtual environments are skipped, too.

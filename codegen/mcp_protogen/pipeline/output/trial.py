@@ -120,7 +120,8 @@ def _problem(step: Mapping[str, str], package: Package) -> Problem:
     revision, method, part = step["revision"], step["method"], step["part"]
     source = package.inputs.revisions[revision].source
     place = f"schema/{revision}/schema.json" if source == PINNED else source
-    what = f"{method} of the {part} fails" if part else f"no connection is opened by {method}"
+    opened = f"no connection is opened{f' by {method}' if method else ''}"
+    what = f"{method} of the {part} fails" if part else opened
     message, level = f"{what}: {step['reason']:.300}", Level.WARNING if part else Level.ERROR
     return Problem("failed-trial", message, place, step["pointer"], _TRIAL_HINT, level)
 

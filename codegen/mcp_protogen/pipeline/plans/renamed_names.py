@@ -10,13 +10,14 @@ from mcp_protogen.pipeline.ir import RevisionIR
 
 def find_wrong_names(older: RevisionIR, newer: RevisionIR, step: Translation) -> Iterator[Problem]:
     """Yield a problem for each name that its revision does not have."""
-    for old, new in step.became.items():
-        for revision, name in ((older, old), (newer, new)):
-            known, noun = _names_like(revision, name)
-            if name not in known:
-                message, hint = f"{revision.id} has no {noun} {name}", did_you_mean(name, known)
-                pointer = jsonpointer.join("became", old)
-                yield Problem("bad-rule", message, step.place, pointer, hint)
+    names = ((old, end) for old, new in step.became.items() for end in ((older, old), (newer, new)))
+    gone = ((old, (older, old)) for old in step.removed)
+    for old, (revision, name) in (*names, *gone):
+        known, noun = _names_like(revision, name)
+        if name not in known:
+            message, hint = f"{revision.id} has no {noun} {name}", did_you_mean(name, known)
+            pointer = jsonpointer.join("became", old)
+            yield Problem("bad-rule", message, step.place, pointer, hint)
 
 
 def find_open_names(step: Translation) -> Iterator[Problem]:

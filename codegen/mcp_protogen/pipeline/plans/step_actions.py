@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from mcp_protogen.pipeline.inputs.translations import (
     StepDirection,
@@ -10,6 +11,14 @@ from mcp_protogen.pipeline.inputs.translations import (
     TranslationAction,
     Verb,
 )
+from mcp_protogen.pipeline.plans.conditions import Conditions
+
+Case = tuple[str, Conditions]
+"""A type, and the conditions of an action at one of its members."""
+
+
+def case_of(action: TranslationAction) -> Case:
+    return action.at.partition(".")[0], action.when
 
 
 @dataclass(frozen=True)
@@ -20,6 +29,8 @@ class StepActions:
     direction: StepDirection
     looked_up: set[str] = field(default_factory=set[str])
     """The places that the walk has looked up."""
+    met: frozenset[Case] = frozenset()
+    """The conditions of the actions that count, beside those without any."""
 
     @cached_property
     def _by_place(self) -> Mapping[str, tuple[TranslationAction, ...]]:
@@ -27,7 +38,16 @@ class StepActions:
         for action in self.step.actions:
             if action.direction == self.direction:
                 found.setdefault(action.at, []).append(action)
-        return {place: tuple(actions) for place, actions in found.items()}
+        # An action with a condition counts before one without.
+        return {
+            place: tuple(sorted(actions, key=lambda action: not action.when))
+            for place, actions in found.items()
+        }
+
+    def cases(self, owner: str) -> tuple[Case, ...]:
+        """Return the different conditions of actions at the members of a type."""
+        found = (case_of(action) for action in self.all() if action.when)
+        return tuple(dict.fromkeys(case for case in found if case[0] == owner))
 
     @cached_property
     def settled_members(self) -> frozenset[str]:
@@ -45,7 +65,14 @@ class StepActions:
         The caller also handles the members or arms `inside`.
         """
         self.looked_up.update((place, *inside))
-        return self._by_place.get(place, ())
+        return tuple(
+            action
+            for action in self._by_place.get(place, ())
+            if not action.when or case_of(action) in self.met
+        )
+
+    def has(self, place: str) -> bool:
+        return place in self._by_place
 
     def of(self, place: str, verb: Verb) -> TranslationAction | None:
         """Return the first action with this verb at a member."""
@@ -57,9 +84,16 @@ class StepActions:
             if place not in self.looked_up:
                 yield from actions
 
+    def all(self) -> Iterator[TranslationAction]:
+        """Yield the actions at all places, with any condition."""
+        return chain.from_iterable(self._by_place.values())
+
     def other_names(self, name: str) -> tuple[str, ...]:
         """Return the names that a type or method may have at the other end."""
-        became = self.step.became
+        became, removed = self.step.became, self.step.removed
         if self.direction == "up":
-            return (became.get(name, name),)
-        return (name, *sorted(older for older, newer in became.items() if newer == name))
+            return () if name in removed else (became.get(name, name),)
+        older_names = sorted(older for older, newer in became.items() if newer == name)
+        # The older name may be that of another thing.
+        is_other = name in became or name in removed
+        return tuple(older_names) if is_other else (name, *older_names)

@@ -1,7 +1,7 @@
 """The translation tables between adjacent revisions, in both directions, with only the changes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.derive.introductions import introduction_types
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.translations import (
@@ -18,8 +19,9 @@ from mcp_protogen.pipeline.inputs.translations import (
     place_of,
 )
 from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.pipeline.plans.error_changes import Key, error_changes
 from mcp_protogen.pipeline.plans.renamed_names import find_open_names, find_wrong_names
-from mcp_protogen.pipeline.plans.step_actions import StepActions
+from mcp_protogen.pipeline.plans.step_actions import StepActions, case_of
 from mcp_protogen.pipeline.plans.walk import UnfitAction, Walk
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
@@ -27,6 +29,7 @@ from mcp_protogen.runtime.translation.plans import (
     Direction,
     Each,
     Either,
+    ErrorChange,
     Members,
     Method,
     Plan,
@@ -35,9 +38,6 @@ from mcp_protogen.runtime.translation.plans import (
     When,
     Whole,
 )
-
-# Types that are exchanged in any era, also outside common methods.
-_BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
 
 _AROUND = re.compile(r"(\[\]|\{\})+$")
 
@@ -80,7 +80,8 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, step: Translation) -> Pair
     up, found = _direction(older, newer, "up", step)
     down, more = _direction(newer, older, "down", step)
     problems = [*found, *more]
-    problems += (*find_wrong_names(older, newer, step), *find_open_names(step))
+    problems += find_open_names(step)
+    problems += () if step.edited else find_wrong_names(older, newer, step)
     if problems:
         raise ProblemError(*problems)
     return PairTables(older, newer, up, down)
@@ -94,7 +95,8 @@ def find_unsettled(
     The keys are the direction and a place for an action; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
-    for walk, _ in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
+    for walked in (_walk(older, newer, "up", step), _walk(newer, older, "down", step)):
+        walk = walked.walk
         for difference in walk.undecided:
             found.setdefault((walk.direction, place_in(difference.at)), difference.what)
         for unfit in _unfit(walk):
@@ -107,31 +109,37 @@ def place_in(at: str) -> str:
     return _AROUND.sub("", at)
 
 
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    walk: Walk
+    methods: Mapping[str, Method]
+    errors: Mapping[Key, tuple[ErrorChange, ...]]
+    problems: Sequence[Problem]
+    """Those of errors."""
+
+
 def _walk(
     source: RevisionIR,
     destination: RevisionIR,
     direction: StepDirection,
     step: Translation,
-) -> tuple[Walk, Mapping[str, Method]]:
+) -> _Walked:
     walk = Walk(source, destination, direction, StepActions(step, direction))
     methods = dict(_methods(walk))
     for _, pair in _beside(walk):
         walk.find_step(Ref(ClassName(pair.source)), Ref(ClassName(pair.destination)), pair.source)
-    return walk, methods
+    return _Walked(walk, methods, *error_changes(walk))
 
 
 def _beside(walk: Walk) -> Iterator[tuple[str, TypePair]]:
-    """Yield the types that are exchanged in any era, by the name that the runtime knows."""
-    became = walk.actions.step.became
-    for name in _BESIDE:
-        older = (old for old, new in became.items() if new == name)
-        names = (name, became.get(name, name), *older)
-        ends = [
-            next((known for known in names if _has(end, known)), None)
-            for end in (walk.source, walk.destination)
-        ]
-        if ends[0] is not None and ends[1] is not None:
-            yield name, TypePair(ends[0], ends[1])
+    """Yield the types that are exchanged in any era, also outside common methods.
+
+    Each has the name that the runtime knows.
+    """
+    theirs = introduction_types(walk.destination)
+    for name, source in introduction_types(walk.source).items():
+        if name in theirs:
+            yield name, TypePair(source, theirs[name])
 
 
 def _direction(
@@ -140,7 +148,8 @@ def _direction(
     direction: StepDirection,
     step: Translation,
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walk(source, destination, direction, step)
+    walked = _walk(source, destination, direction, step)
+    walk, methods = walked.walk, walked.methods
     plans, named = _keep_working(walk.plans)
     same = dict(_equal_pairs(walk.plans, plans, named))
     for name, pair in _beside(walk):
@@ -154,18 +163,14 @@ def _direction(
         methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
         same=dict(sorted(same.items())),
-        errors=_errors(walk.actions),
+        errors=dict(_cut_errors(walked.errors, named)),
     )
     newer = destination.id if direction == "up" else source.id
     problems = [
         _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
     ]
-    problems += map(_bad_rule, _unfit(walk))
+    problems += (*dict.fromkeys(map(_bad_rule, _unfit(walk))), *walked.problems)
     return table, problems
-
-
-def _has(revision: RevisionIR, name: str) -> bool:
-    return any(str(type_.name) == name for type_ in revision.types)
 
 
 def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
@@ -187,11 +192,29 @@ def _problem(at: str, reason: str, walk: Walk, newer: str) -> Problem:
 
 
 def _unfit(walk: Walk) -> Iterator[UnfitAction]:
-    """Yield the actions that cannot be done, or have no effect."""
+    """Yield the actions that cannot be done, or have no effect.
+
+    They are harmless where a schema was edited: what they are about is gone.
+    """
+    if walk.actions.step.edited:
+        return
     yield from walk.unfit
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
     for action in walk.actions.idle():
         yield UnfitAction(action, f"{action.at} does not exist", hint)
+    for action in walk.actions.all():
+        inner = "." in action.at or "[" in action.at
+        calls = action.do in ("apply", "finish")
+        if action.when and case_of(action) not in walk.cases:
+            why, hint = f"{action.at} has no case", "name a member of an object in both revisions"
+            yield UnfitAction(action, why, hint)
+        elif inner and calls and not (action.do == "apply" and action.at in walk.applied):
+            why = f"{action.do} has no value at {action.at}"
+            yield UnfitAction(
+                action,
+                why,
+                "name a type, or with apply a member of both revisions or an arm of one",
+            )
 
 
 def _bad_rule(unfit: UnfitAction) -> Problem:
@@ -222,14 +245,6 @@ def _result(walk: Walk, source: MethodIR, destination: MethodIR) -> Step | None:
             if name in destination.results[1:]:
                 walk.find_step(Ref(kind), Ref(name), source.method)
     return walk.find_step(Ref(source.results[0]), Ref(destination.results[0]), source.method)
-
-
-def _errors(actions: StepActions) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {
-        (change.method, change.was): (change.becomes, change.reason)
-        for change in actions.step.errors
-        if change.direction == actions.direction
-    }
 
 
 # Cutting: a plan without effect is dropped, with all references to it.
@@ -263,6 +278,15 @@ def _equal_pairs(
     for pair, plan in walked.items():
         if key_of(pair) not in names and plan.becomes and pair.source not in plans:
             yield pair.source, pair.destination
+
+
+def _cut_errors(
+    errors: Mapping[Key, tuple[ErrorChange, ...]], names: Mapping[str, str]
+) -> Iterator[tuple[Key, tuple[ErrorChange, ...]]]:
+    for key, changes in errors.items():
+        cut = [replace(change, step=_rewrite(change.step, names)) for change in changes]
+        if any(change.step or change.becomes != key[1] for change in cut):
+            yield key, tuple(cut)
 
 
 def _rewrite(part: Any, names: Mapping[str, str]) -> Any:

@@ -7,7 +7,7 @@ difference is undecided and reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
@@ -42,7 +42,8 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.pipeline.plans.step_actions import StepActions
+from mcp_protogen.pipeline.plans.conditions import find_impossible
+from mcp_protogen.pipeline.plans.step_actions import Case, StepActions, case_of
 from mcp_protogen.pipeline.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Apply,
@@ -58,6 +59,9 @@ from mcp_protogen.runtime.translation.plans import (
     When,
     Whole,
 )
+
+_MOST_CASES = 6
+"""How many conditions a type may have: each doubles its plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,10 @@ class Walk:
     plans: dict[TypePair, Plan] = field(default_factory=dict[TypePair, Plan])
     undecided: list[UndecidedDifference] = field(default_factory=list[UndecidedDifference])
     unfit: list[UnfitAction] = field(default_factory=list[UnfitAction])
+    applied: set[str] = field(default_factory=set[str])
+    """The members and arms whose values functions take."""
+    cases: set[Case] = field(default_factory=set[Case])
+    """The conditions of actions that plans have."""
 
     def __post_init__(self) -> None:
         self._sources = {str(type_.name): type_ for type_ in self.source.types}
@@ -116,7 +124,9 @@ class Walk:
                 return None
 
     def _undecide(self, at: str, reason: str) -> None:
-        self.undecided.append(UndecidedDifference(at, reason))
+        difference = UndecidedDifference(at, reason)
+        if difference not in self.undecided:
+            self.undecided.append(difference)
 
     def _reference_step(self, source: str, destination: str) -> Step:
         pair = TypePair(source, destination)
@@ -136,8 +146,11 @@ class Walk:
                 required = destination.any_of_required
                 if required and required != source.any_of_required:
                     self._undecide(newer, f"requires one of {', '.join(required)}")
-                name = str(destination.name)
-                return self._members(source.fields, destination.fields, newer, name)
+                cases = self.actions.cases(newer)
+                for case in cases[_MOST_CASES:]:
+                    why = f"{newer} has {len(cases)} different conditions"
+                    self.refuse(case, why, f"write at most {_MOST_CASES} for one type")
+                return self._cases(source, destination, newer, cases[:_MOST_CASES])
             case UnionIR(), UnionIR():
                 return self._union(source, destination, newer)
             case _:
@@ -145,6 +158,43 @@ class Walk:
                 return Whole(str(destination.name), apply=_functions(actions, "apply"), step=step)
 
     # Objects.
+
+    def _cases(
+        self, source: ObjectIR, destination: ObjectIR, at: str, cases: Sequence[Case]
+    ) -> Plan:
+        """Return the plan of an object, with a step for each case that it may be."""
+        name = str(destination.name)
+        if not cases:
+            return self.members(source.fields, destination.fields, at, name)
+        first, *rest = cases
+        self.cases.add(first)
+        self._refuse_impossible(first, source)
+        actions, steps = self.actions, list[Step]()
+        for met in (actions.met | {first}, actions.met):
+            self.actions = replace(actions, met=met)
+            pair = TypePair(f"{at} case {len(self.plans)}", "")
+            self.plans[pair] = Whole("")
+            plan = self._cases(source, destination, at, rest)
+            self.plans[pair] = replace(plan, becomes="")
+            steps.append(To(key_of(pair)))
+        self.actions = actions
+        met_by = (
+            (condition.member, value, steps[0])
+            for condition in first[1]
+            for value in condition.one_of or (None,)
+        )
+        return Whole(name, step=When(tuple(met_by), steps[1]))
+
+    def _refuse_impossible(self, case: Case, source: ObjectIR) -> None:
+        found = find_impossible(case[1], [source.fields], self._sources, self.source.id)
+        for why, hint in found:
+            self.refuse(case, why, hint)
+
+    def refuse(self, case: Case, why: str, hint: str) -> None:
+        """Report the actions with a condition."""
+        actions = (action for action in self.actions.all() if case_of(action) == case)
+        self.unfit += (UnfitAction(action, why, hint) for action in actions)
+        self.cases.add(case)
 
     def _free(self, source: TypeExpr, destination: TypeExpr) -> Step | None:
         """Return the step between an object with free keys and one with declared members."""
@@ -157,10 +207,10 @@ class Walk:
         if pair not in self.plans:
             source_fields = object_fields(source, self._sources)
             destination_fields = object_fields(destination, self._destinations)
-            self.plans[pair] = self._members(source_fields, destination_fields, name, "")
+            self.plans[pair] = self.members(source_fields, destination_fields, name, "")
         return To(key_of(pair))
 
-    def _members(
+    def members(
         self, source: Sequence[FieldIR], destination: Sequence[FieldIR], at: str, becomes: str
     ) -> Members:
         sources, destinations = by_name(source), by_name(destination)
@@ -220,7 +270,13 @@ class Walk:
         if not set(constraints) <= set(source.constraints):
             self._undecide(at, f"must satisfy {dict(constraints)} in {self.destination.id}")
         step = self.find_step(source.type, destination.type, at)
-        if settled:
+        functions = _functions(self.actions.at(at), "apply")
+        if functions:
+            self.applied.add(at)
+            pair = TypePair(at, "")
+            self.plans[pair] = Whole("", apply=functions, step=step)
+            step = To(key_of(pair))
+        if settled or functions:
             # Differences inside another type are decided there.
             self.undecided[count:] = [
                 difference
@@ -305,6 +361,7 @@ class Walk:
                 self._undecide(f"{at}[{tag}]", f"{self.destination.id} has no such arm")
             for function in _functions(actions, "apply"):
                 apply[tag] = function
+                self.applied.add(f"{at}[{tag}]")
         return Arms(str(destination.name), source.tag, apply=apply, arms=arms)
 
     @staticmethod
@@ -378,7 +435,7 @@ class Walk:
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         if not isinstance(arm, Ref):
             return arm if arm in theirs else None
-        names = {arm.name, *self.actions.other_names(arm.name)}
+        names = self.actions.other_names(str(arm.name))
         refs = (their_arm for their_arm in theirs if isinstance(their_arm, Ref))
         return next((ref for ref in refs if ref.name in names), None)
 

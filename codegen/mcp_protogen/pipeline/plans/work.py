@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
-from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To, Whole
+from mcp_protogen.runtime.translation.plans import Arms, Delay, Members, Plan, Step, To, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def acts(plan: Plan) -> bool:
         case Members():
             # `emptied` has an effect only if other members are dropped.
             parts = (plan.apply, plan.drop, plan.move, plan.undefined, plan.add, plan.finish)
-            return any(parts)
+            return any(parts) or any(isinstance(step, Delay) for step in plan.inside.values())
         case Arms() | Whole():
             return bool(plan.apply)
 

@@ -22,7 +22,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages.codec import Notification, Request
 from ..messages.jsonrpc import Response
@@ -45,14 +45,11 @@ if TYPE_CHECKING:
 _ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
-P = TypeVar("P")
-R = TypeVar("R")
 T = TypeVar("T")
 
 SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
 Work: TypeAlias = Callable[[], Awaitable[Any]]
 """Answers one question of the server."""
-
 
 ReadAs: TypeAlias = type[T] | TypeAdapter[T]
 """A type that Pydantic can validate, or its adapter."""
@@ -118,7 +115,7 @@ class ClientConnection:
 
     async def request_native(self, method: str, **params: Any) -> None:
         """Send a request of the server's revision whose result is empty."""
-        spec = self.view.table.wire.requests[method]
+        spec = self.view.table.wire.spec_of(method)
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
     async def change_subscription(self, method: str, uri: str) -> None:
@@ -160,10 +157,8 @@ class ClientConnection:
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
-        need = capabilities.unmet(
-            spec.requires, "server", params, self.endpoint.connection.declared
-        )
-        if need is not None:
+        declared = self.endpoint.connection.declared
+        if (need := capabilities.unmet(spec.requires, "server", params, declared)) is not None:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
@@ -173,11 +168,10 @@ class ClientConnection:
     async def handle(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
-        handler = self.handlers.get(method)
-        if handler is not None:
+        if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if method == _ELICIT else answer
+            return self._fit_answer(answer, job) if request.spec.known_as == _ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -188,9 +182,9 @@ class ClientConnection:
             return answer  # a task; anything else is refused when it is sent
         from ..core.forms import fit_answer
 
-        table = self.view.table
-        carried = table.carry_out(_ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
+        table, method = self.view.table, job.request.spec.method
+        carried = table.carry_out(method, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[table.wire_name(method)].results[0]
         return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
@@ -219,22 +213,19 @@ class Caller(Protocol):
     """A feature that sends the requests of a client, such as tasks."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
-
     def note_notification(self, method: str, params: Any) -> None: ...
-
     def wire_feature(self) -> "WireFeature": ...
-
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any: ...
 
 
 class ClientRuntime(HandlerSet):
-
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
         self.client: Final = owner
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
+        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__
@@ -244,9 +235,13 @@ class ClientRuntime(HandlerSet):
         self._connection = connection
         if self.caller is not None:
             self.caller.adopt(connection)
-        self._request, self._notify = connection.request, connection.endpoint.notify
+        request, self._notify = connection.request, connection.endpoint.notify
+        if self.owner.TABLE.rules.varying:
+            # Middleware may add what results depend on.
+            request = partial(self._find, request)
+        self._request = request
         if middleware := self.middleware():
-            self._request = partial(self._through, middleware, connection.request)
+            self._request = partial(self._through, middleware, request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
             core = connection.endpoint.connection
             core.ids = note_ids(core.ids)
@@ -318,16 +313,20 @@ class ClientRuntime(HandlerSet):
     def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> Awaitable[R]:
-        if self.cache is None:
+        if self.cache is None or self.owner.TABLE.rules.varying:
             return self._request(spec, params, options)
         # Cached results send nothing, so middleware does not see them.
-        request = partial(self._request, spec, params, options)
-        return self.cache.request(self.connection.mark, spec, params, request)
+        return self._find(self._request, spec, params, options)
+
+    def _find(self, send: SendRequest, *call: Any) -> Awaitable[Any]:
+        if self.cache is None:
+            return send(*call)
+        return self.cache.request(self.connection.mark, self.owner.TABLE.rules, send, *call)
 
     def note_notification(self, method: str, params: Any) -> None:
-        self.tool_list_changes += method == _TOOLS_CHANGED
+        self.tool_list_changes += method == self._tools_changed
         if self.cache is not None:
-            self.cache.remove_stale(method, declared_member(params, "uri"))
+            self.cache.remove_stale(self.owner.TABLE, method, declared_member(params, "uri"))
         if self.caller is not None:
             self.caller.note_notification(method, params)
 
@@ -360,7 +359,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if method != _ELICIT or not isinstance(answer, WireModel):
+        if spec.known_as != _ELICIT or not isinstance(answer, WireModel):
             return answer
         from ..core.forms import fit_answer
 
@@ -393,8 +392,7 @@ class ClientBase(Peer, Handlers):
 
     @cache.setter
     def cache(self, cache: "Cache | None") -> None:
-        results: list[Any] = [spec.results[0] for spec in self.TABLE.requests.values()]
-        if not any("ttl_ms" in result.__pydantic_fields__ for result in results):
+        if not any("cacheable" in spec.traits for spec in self.TABLE.requests.values()):
             raise LocalError(f"revision {self.TABLE.revision} has no cache hints in results")
         self.__mcp_runtime__.cache = cache
 

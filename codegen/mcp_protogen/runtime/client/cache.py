@@ -7,16 +7,10 @@ from typing import Any, Final, NamedTuple
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared_member
-from ..core.spec import AnyRequest
-from ..core.subscriptions import RESOURCE_UPDATED
+from ..core.options import CallOptions
+from ..core.spec import AnyRequest, CallSpec, Rules
+from ..messages.codec import MessageCodec
 
-_READ: Final = "resources/read"
-_STALE: Final = {
-    "notifications/tools/list_changed": ("tools/list",),
-    "notifications/prompts/list_changed": ("prompts/list",),
-    "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
-    RESOURCE_UPDATED: (_READ,),
-}
 # Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
 
@@ -54,26 +48,35 @@ class Cache:
         self._changes = 0
 
     async def request(
-        self, owner: object, spec: AnyRequest, params: Any, request: Callable[[], Awaitable[Any]]
+        self,
+        mark: object,
+        rules: Rules,
+        send: Callable[..., Awaitable[Any]],
+        spec: AnyRequest,
+        params: Any,
+        options: CallOptions,
     ) -> Any:
+        if "cacheable" not in spec.traits:
+            return await send(spec, params, options)
         result: Any = spec.results[0]
-        if "ttl_ms" not in result.__pydantic_fields__:
-            return await request()
         wire: JSONObject = {} if params is None else params.to_wire()
         if _ANSWERS & wire.keys():
-            return await request()
+            return await send(spec, params, options)
+        if rules.varying:
+            meta = wire.get("_meta", {})
+            wire["_meta"] = {key: meta.get(key) for key in rules.varying}
         public = _Key(spec.method, result, json_text(wire), wire.get("uri"), None)
-        private = public._replace(owner=owner)
+        private = public._replace(owner=mark)
         for key in (public, private):
             entry = self._kept.get(key)
             if entry is not None and monotonic() < entry.until:
                 return result.from_json(entry.result)
         changes = self._changes
         try:
-            received = await request()
+            received = await send(spec, params, options)
         except McpError:
             # A refused cursor belongs to a list that no longer exists.
-            if "cursor" in wire:
+            if rules.cursor in wire:
                 self.clear(spec.method)
             raise
         seconds = min(declared_member(received, "ttl_ms") or 0, _LONGEST) / 1000
@@ -95,9 +98,13 @@ class Cache:
         if entry is not None:
             self._size -= _size(key, entry)
 
-    def remove_stale(self, notification: str, uri: str | None) -> None:
-        for method in _STALE.get(notification, ()):
-            self.clear(method, uri)
+    def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:
+        """Drop the lists of the changed feature, or the results that contain a changed resource."""
+        changed = _features(table.notifications.get(notification))
+        for method, spec in table.requests.items() if changed else ():
+            is_list = "paginated" in spec.traits
+            if is_list == (uri is None) and changed & _features(spec):
+                self.clear(method, uri)
 
     def clear(self, method: str | None = None, uri: str | None = None) -> None:
         """Drop all results, or those of a method, or those that contain a resource."""
@@ -105,6 +112,10 @@ class Cache:
         for key in list(self._kept):
             if method in (None, key.method) and (uri is None or uri.startswith(key.uri or "")):
                 self._drop(key)
+
+
+def _features(spec: CallSpec[Any] | None) -> set[str]:
+    return {need.capability.path[0] for need in (spec.requires if spec else ())}
 
 
 def _size(key: _Key, entry: _Entry) -> int:

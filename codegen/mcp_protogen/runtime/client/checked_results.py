@@ -4,10 +4,10 @@
 """
 
 from asyncio import get_running_loop, timeout_at
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeVar, Unpack, cast
+from typing import Any, Final, Unpack, cast
 
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
@@ -16,17 +16,12 @@ from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
-from ..core.spec import RequestSpec
+from ..core.spec import CALL_TOOL, LIST_TOOLS, P, R, RequestSpec
 from .base import ClientBase
-from .tool_results import has_data, pointer_of
-
-P = TypeVar("P")
-R = TypeVar("R")
+from .tool_results import has_data, pointer_of, request_data
 
 _log: Final = getLogger(__name__)
 
-_LIST: Final = "tools/list"
-_CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
 
@@ -41,7 +36,7 @@ class KnownTools:
         runtime = self._client.__mcp_runtime__
         if runtime.tool_list_changes != self._changes:
             self.checks, self._changes = RecentNames(), runtime.tool_list_changes
-        spec = self._client.TABLE.requests[_CALL]
+        spec = self._client.TABLE.spec_of(CALL_TOOL)
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_time())
         is_new = name not in self.checks
@@ -58,7 +53,7 @@ class KnownTools:
                 raise
             call.renew(_time())
             if self._client.cache is not None:
-                self._client.cache.clear(_LIST)
+                self._client.cache.clear(self._client.TABLE.name_of(LIST_TOOLS))
             try:
                 listed = await self.is_listed(name, call)
             except (RequestTimeout, Disconnected):
@@ -81,8 +76,8 @@ class KnownTools:
             raise RequestTimeout(call.spec.method, call.seconds) from None
         return False
 
-    def learn(self, listed: Any) -> None:
-        for tool in listed.tools:
+    def learn(self, tools: Iterable[Any]) -> None:
+        for tool in tools:
             schema = member_at(tool, self._client.TABLE.rules.output_schema)
             check = None if schema is None else _usable(tool.name, schema)
             self.checks.learn(tool.name, check, schema if check else None)
@@ -123,10 +118,10 @@ class CheckedResults:
     ) -> R:
         client = cast(ClientBase, super())
         tools = find_known_tools(self)
-        if spec.method != _CALL:
+        if spec.known_as != CALL_TOOL:
             result = await client.request(spec, params, **options)
-            if spec.method == _LIST:
-                tools.learn(result)
+            if spec.known_as == LIST_TOOLS:
+                tools.learn(member_at(result, (spec.items,), ()))
             return result
         name: str = cast(Any, params).name
         call, is_new = await tools.begin(name, options)
@@ -134,6 +129,8 @@ class CheckedResults:
             if name not in tools.checks:
                 tools.checks.learn(name, None, None)
             options = {**options, **call.remaining_options(_time())}
+        if tools.checks.get(name):
+            params = request_data(spec, params, client.TABLE.rules.requested_outputs)
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
             await tools.check_result(name, result, None if is_new else call)

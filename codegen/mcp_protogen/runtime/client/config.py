@@ -29,6 +29,7 @@ from ..core.errors import ProtocolError, escape_step
 from ..core.json import is_array, is_object, read_json
 from ..core.models.validation_errors import problems
 from ..core.options import USUAL, CallOptions, Options
+from ..core.spec import CALL_TOOL
 from ..core.tasks import together
 from ..transports.base import Opener, StandardError
 from .base import ClientBase
@@ -39,7 +40,6 @@ ResultT = TypeVar("ResultT", covariant=True)
 
 _log: Final = getLogger(__name__)
 
-_CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
 _ZED_MEMBER: Final = "context_servers"
@@ -95,7 +95,6 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-
     model_config = ConfigDict(strict=True)
 
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
@@ -151,7 +150,7 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
         for server, client in self._clients.items():
             prefix = server + self._separator
             if name.startswith(prefix):
-                spec = client.TABLE.requests[_CALL]
+                spec = client.TABLE.spec_of(CALL_TOOL)
                 members = {} if arguments is None else {"arguments": dict(arguments)}
                 params = spec.params(name=name.removeprefix(prefix), **members)
                 result: ResultT = await client.request(spec, params, **options)

@@ -10,7 +10,7 @@ from itertools import count
 from logging import getLogger
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -28,6 +28,7 @@ from ..core.options import USUAL, Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
 from ..messages import jsonrpc, reading
+from ..messages.codec import MessageCodec
 from ..messages.envelope import SERVER_INFO, client_envelope, members, meta_in
 from ..messages.jsonrpc import Call, Malformed, Parsed, Response
 from ..messages.reading import Batch, messages_in
@@ -79,7 +80,6 @@ _ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
-
     __name__: str
 
     @property
@@ -87,7 +87,6 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-
     revisions: Iterable[Revision] | None
     options: Options
     negotiated: NegotiatedRevision | None
@@ -101,8 +100,7 @@ class Connector(Generic[Newest]):
 
     def newest(self) -> RevisionModule[Any]:
         *_, newest = self.package.REVISIONS
-        module: RevisionModule[Any] = newest.load()
-        return module
+        return cast(RevisionModule[Any], newest.load())
 
     def connection_through(
         self,
@@ -129,8 +127,7 @@ class Connector(Generic[Newest]):
         return open_client(views, open, options, negotiated)
 
     def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        opener: Opener = getattr(self.package, name)(*arguments, **options)
-        return opener
+        return cast(Opener, getattr(self.package, name)(*arguments, **options))
 
 
 @asynccontextmanager
@@ -194,6 +191,7 @@ class Negotiator:
         negotiation = Negotiation(
             self._views.offer,
             prior,
+            table_of=self._table_of,
             over_http=isinstance(transport, ExchangingTransport) and transport.over_http,
             restartable=isinstance(transport, RestartableTransport),
         )
@@ -224,8 +222,11 @@ class Negotiator:
         if isinstance(transport, WaitingTransport):
             transport.wait_within(lambda id: self._time_left)
         if isinstance(transport, InformedTransport):
-            transport.know(lambda revision: self._views[revision].table.wire)
+            transport.know(self._table_of)
         return transport
+
+    def _table_of(self, revision: str) -> MessageCodec:
+        return self._views[revision].table.wire
 
     @property
     def _time_left(self) -> float:
@@ -300,8 +301,7 @@ class Negotiator:
         for message in messages:
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
-            outcome = self._outcome(message, id)
-            if outcome is not None:
+            if (outcome := self._outcome(message, id)) is not None:
                 return outcome
             if isinstance(message, Call) and message.id is not None:
                 text = f"{message.method} must follow the answer to {self._method}"
@@ -372,9 +372,8 @@ def _build_connection(
     sink: MessageSink,
     options: Options,
 ) -> ClientConnection:
-    table, client = view.table, view.handlers.__mcp_runtime__
-    problems = options.of_server.problems("", {"result": adopted.result})
-    if problems:
+    table = view.table
+    if problems := options.of_server.problems("", {"result": adopted.result}):
         raise InvalidAnswer(problems[0].message, problems)
     result = table.read_result(table.requests[table.era.opened_by], adopted.result)
     result = result if table.carries else result.to_wire()
@@ -400,7 +399,7 @@ def _build_connection(
     adapted: ClientConnection = connection_class(
         view, connection, sink, options, adopted.negotiated, result
     )
-    client.adopt(adapted)
+    view.handlers.__mcp_runtime__.adopt(adapted)
     return adapted
 
 

@@ -18,16 +18,25 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import LEVELS, Filter, is_change, passes
+from ..core.subscriptions import (
+    ACKNOWLEDGED,
+    LEVELS,
+    LISTEN,
+    LOG,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    Filter,
+    is_change,
+    passes,
+)
 from ..messages.codec import Notification
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..rules.lifecycle import check
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
-from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from .listen_stream import ListenStream
 
-_LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
 
 # Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
@@ -55,9 +64,9 @@ class ToHandshake(ClientConnection):
     async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
-        if spec.method == "server/discover":
+        if spec.known_as == "server/discover":
             return self._answer_discover(spec)
-        if spec.method == LISTEN:
+        if spec.known_as == LISTEN:
             return await self._listen(params)
         level: str | None = declared_member(declared_member(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
@@ -133,19 +142,17 @@ class ToHandshake(ClientConnection):
             await handler(spec.params.from_wire(params))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
-        method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
-        handler = self.handlers.get(method)
-        if handler is None:
-            return None
-        if not self.hears_all and method == _LOG:
+        spec, params = notification.spec, notification.params
+        if not self.hears_all and spec.known_as == LOG:
             level = self._lowest_level()
-            wanted = level is not None and passes(params.level, level)
-            return handler(params) if wanted else None
-        if self.hears_all or not is_change(method):
-            return handler(params)
+            if level is None or not passes(params.level, level):
+                return None
+        handler = self.handlers.get(spec.method)
+        if handler is None or self.hears_all or not is_change(spec.known_as):
+            return super().on_notification(notification)
+        self.view.handlers.__mcp_runtime__.note_notification(spec.method, params)
         uri = declared_member(params, "uri")
-        streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
+        streams = [id for id, wanted in self._streams.items() if wanted.wants(spec.known_as, uri)]
         return self._notify(handler, params, streams)
 
     @staticmethod
@@ -166,10 +173,10 @@ class ToStateless(ClientConnection):
         self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
-        self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
+        self._stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
 
     async def open(self) -> None:
-        if _LOG in self.handlers:
+        if self._table.name_of(LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.follow_lists(self.handlers)
 
@@ -195,15 +202,17 @@ class ToStateless(ClientConnection):
         plain: type[WireModel] = spec.results[0]
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
-        native = table.wire.requests[method]
+        native = table.wire.requests[table.wire_name(method)]
         asks = "may_require_input" in native.traits
         if not asks or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
         wire = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
+        timeout = endpoint.options.patience(spec, options).timeout
+
         async def again(result: Any) -> Any:
-            return await endpoint.request(native, result, options, meta=meta)
+            return await endpoint.request(native, result, {**options, "timeout": timeout}, meta)
 
         result = await self.complete(native, native.params.from_wire(wire), result, again)
         if isinstance(result, claims):
@@ -211,26 +220,34 @@ class ToStateless(ClientConnection):
         return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
     def prepare(self, key: str, question: Any) -> Work:
-        method, table = question.method, self._table
-        spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
-        if spec is None or handler is None:
-            raise unfit_question(key, f"the client has no handler for {method}")
-        wire: JSONObject = {} if question.params is None else question.params.to_wire()
-        params = validator_of(spec.params)(table.carry_in(method, "params", wire))
-        self.check_question(key, spec, params)
-
-        async def answer() -> WireModel:
-            result: WireModel = await handler(params)
-            answer = table.carry_out(method, "result", result.to_wire())
-            if method == ELICIT:
-                answer = fit_answer(answer, wire, params.to_wire())
-            native: type[WireModel] = table.wire.input_requests[method].results[0]
-            return native.from_wire(answer)
-
-        return answer
+        return prepare_native(self, key, question)
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
         if self._stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)
+
+
+def prepare_native(connection: ClientConnection, key: str, question: Any) -> Work:
+    """Return the work that answers a question in the server's revision; raise `InvalidAnswer`."""
+    table, own = connection.view.table, connection.view.handlers.TABLE
+    assert isinstance(table, TranslatingTable)
+    method = table.own_name(question.method)
+    spec = own.input_requests.get(method) or own.requests.get(method)
+    handler = connection.handlers.get(method)
+    if spec is None or handler is None:
+        raise unfit_question(key, f"the client has no handler for {question.method}")
+    wire: JSONObject = {} if question.params is None else question.params.to_wire()
+    params = validator_of(spec.params)(table.carry_in(method, "params", wire))
+    connection.check_question(key, spec, params)
+
+    async def answer() -> WireModel:
+        result: WireModel = await handler(params)
+        answer = table.carry_out(method, "result", result.to_wire())
+        native: type[WireModel] = table.wire.input_requests[question.method].results[0]
+        if spec.known_as == ELICIT:
+            answer = fit_answer(answer, wire, params.to_wire())
+        return native.from_wire(answer)
+
+    return answer

@@ -10,7 +10,7 @@ from asyncio import (
     sleep,
     timeout,
 )
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from logging import getLogger
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
-from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..core.subscriptions import ACKNOWLEDGED, LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, Filter
 from ..messages.codec import Notification
 from ..messages.envelope import SUBSCRIPTION_ID
 from ..rpc.endpoint import Endpoint
@@ -30,11 +30,6 @@ _log: Final = getLogger(__name__)
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _LASTING: Final = 10.0
-
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-LISTEN: Final = "subscriptions/listen"
-SUBSCRIBE: Final = "resources/subscribe"
-UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class ListenStream:
@@ -50,10 +45,10 @@ class ListenStream:
         self._id: Any = None
         self._pause = _PAUSE
 
-    async def follow_lists(self, methods: Iterable[str]) -> None:
-        lists = Filter(frozenset(methods)).supported_by(
-            self._endpoint.connection.declared["server"]
-        )
+    async def follow_lists(self, methods: Container[str]) -> None:
+        connection = self._endpoint.connection
+        known = (name for name in LIST_CHANGES if connection.table.name_of(name) in methods)
+        lists = Filter(frozenset(known)).supported_by(connection.declared["server"])
         try:
             await self._listen(lambda filter: filter._replace(lists=lists.lists))
         except (ProtocolError, TimeoutError) as error:

@@ -9,9 +9,9 @@ from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
 from ..core.errors import LocalError
-from ..core.json import is_array, is_object
-from ..core.models.base import WireModel
 from ..core.options import USUAL, CallOptions, Options
+from ..core.sendable import as_python
+from ..core.spec import CALL_TOOL
 from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
@@ -20,6 +20,7 @@ from ..rpc.peer import present
 from ..transports.base import ServerLike
 from .base import ClientBase, ReadAs
 from .servers import Connect
+from .tool_results import request_data
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="_Calls")
@@ -58,14 +59,19 @@ class _Calls:
     ) -> T:
         arguments = present(**given)
         arguments |= {key: value for key, value in optional.items() if value is not None}
-        wire = {argument: _as_wire(value) for argument, value in arguments.items()}
+        wire: dict[str, Any] = as_python(arguments, by_alias=True, exclude_unset=True)
         params = (expanded_uri(name, wire),) if how == "read_resource" else (name, wire)
-        reading: Mapping[str, Any] = {}
-        if how == "call_tool":
-            reading = {"check": True} if returns is None else {"as_": returns}
+        extra: dict[str, Any] = {}
+        if how == "call_tool" and returns is None:
+            extra = {"check": True}
+        elif how == "call_tool":
+            table = self.client.TABLE
+            spec = table.spec_of(CALL_TOOL)
+            asked = request_data(spec, spec.params(name=name), table.rules.requested_outputs)
+            more = asked.model_fields_set - {"name", "meta"}
+            extra = {"as_": returns, **{member: getattr(asked, member) for member in more}}
         request: Any = getattr(self.client, how)
-        result: T = await request(*params, **reading, **self._options)
-        return result
+        return cast(T, await request(*params, **extra, **self._options))
 
     @classmethod
     def _connection(
@@ -148,7 +154,6 @@ class SyncToolClient(_Calls):
 
 
 class _Background:
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._leaving = asyncio.Event()
@@ -208,13 +213,6 @@ def _background() -> Generator[_Background, None, None]:
 
 def _refuse_in_loop() -> None:
     if is_running():
-        advice = "use the class whose methods are coroutines"
-        raise LocalError(f"this thread runs an event loop: {advice}")
-
-
-def _as_wire(value: Any) -> Any:
-    if isinstance(value, WireModel):
-        return value.to_wire()
-    if is_object(value):
-        return {name: _as_wire(member) for name, member in value.items()}
-    return [_as_wire(item) for item in value] if is_array(value) else value
+        raise LocalError(
+            "this thread runs an event loop: use the class whose methods are coroutines"
+        )

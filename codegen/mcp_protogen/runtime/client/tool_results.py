@@ -11,8 +11,9 @@ from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.json import is_object, read_json
 from ..core.json_pointers import ABSENT, pointer_along
 from ..core.many_errors import problems_within
-from ..core.models.base import ToolResult, has_failed, member_at
+from ..core.models.base import ToolResult, has_failed, member_at, places_of
 from ..core.spec import AnyRequest
+from ..core.value_paths import PathEntry, ValuePath
 
 # Servers wrap a result whose schema does not describe an object.
 _WRAPPED: Final = "result"
@@ -40,6 +41,16 @@ def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], An
         return result if failed or adapter is None else _read_result(spec.method, result, adapter)
 
     return read
+
+
+def request_data(spec: AnyRequest, params: Any, requested: ValuePath | None) -> Any:
+    """Return params that request structured content, too, unless they say what they request."""
+    if requested is None or member_at(params, requested[:-1]):
+        return params
+    places = places_of(spec.results[0])
+    steps = (*(places.content or ()), *(places.structured or ()))
+    entries = [dict(step.constants) for step in steps if isinstance(step, PathEntry)]
+    return spec.params.from_wire({**params.to_wire(), str(requested[0]): entries})
 
 
 def has_data(result: ToolResult) -> bool:

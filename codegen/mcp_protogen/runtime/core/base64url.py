@@ -1,8 +1,13 @@
 """Base64url: bytes in a URL, a header field or a JWT (RFC 4648, section 5)."""
 
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 
 def base64url(data: bytes) -> str:
     """Return bytes in base64url without padding, as in JOSE (RFC 7515, section 2)."""
     return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+def base64url_bytes(text: str) -> bytes:
+    """Return the bytes of such a text; raise `ValueError`. Several texts may mean the same."""
+    return urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))

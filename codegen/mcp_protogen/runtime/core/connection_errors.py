@@ -1,7 +1,6 @@
 """Errors of a connection: broken, silent, no common revision, or a missing capability."""
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from .errors import (
@@ -140,28 +139,6 @@ class HttpError(RemoteError):
         super().__init__(message)
         self.status: Final = status
         self.retry_after: Final = retry_after
-
-
-class StatusError(McpError):
-    """An error response with its own HTTP status, 400 to 599, and header fields.
-
-    Both are ignored if the response has begun, in batches, and over other transports.
-    """
-
-    def __init__(
-        self,
-        code: int,
-        message: str,
-        data: Any = None,
-        *,
-        status: int,
-        headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        super().__init__(code, message, data)
-        if not 400 <= status <= 599:
-            raise ValueError(f"the status of an error must be between 400 and 599, got {status}")
-        self.status: Final = status
-        self.headers: Final = headers
 
 
 class MissingClientCapability(RemoteError):

@@ -1,7 +1,7 @@
 """Errors of messages: `LocalError` is a fault of this side, `RemoteError` one of the peer."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 
 RequestId: TypeAlias = str | int
 Meant: TypeAlias = Literal["answer", "call", "message", "text"]
@@ -45,6 +45,12 @@ class McpError(ProtocolError):
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message, code=code, data=data)
+
+    def with_code(self, code: int, data: Any) -> Self:
+        """Return this error with another code and other data; it keeps its status over HTTP."""
+        changed = type(self).__new__(type(self), self.message)
+        changed.__dict__.update(self.__dict__, code=code, data=data)
+        return changed
 
 
 class LocalError(ProtocolError):

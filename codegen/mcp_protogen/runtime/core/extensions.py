@@ -43,7 +43,8 @@ class AddedMembers:
 class Extension:
     """One extension in one revision: its methods, and its additions to existing ones.
 
-    `settings` is the default declaration of each role. `items` is for toolkits.
+    `rules` has fields of `Rules`, and `settings` the default declaration of each role. `items` is
+    for toolkits.
     """
 
     identifier: str
@@ -53,5 +54,6 @@ class Extension:
     errors: Mapping[int, ErrorSpec] = field(default_factory=_empty_mapping)
     claims: tuple[ClaimedResult, ...] = ()
     members: tuple[AddedMembers, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=_empty_mapping)
     settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_empty_mapping)
     items: Callable[[], ModuleType] | None = None

@@ -1,9 +1,12 @@
-"""The HTTP request of a call, as handlers see it."""
+"""HTTP as handlers see it: the request of a call, and errors with a status."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
+
+from .errors import McpError
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +91,25 @@ class HttpRequest:
 
         text = self._scope.get("query_string", b"").decode("latin-1")
         return parse_qs(text, keep_blank_values=True)
+
+
+class StatusError(McpError):
+    """An error response with its own HTTP status, 400 to 599, and header fields.
+
+    Both are ignored if the response has begun, in batches, and over other transports.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any = None,
+        *,
+        status: int,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(code, message, data)
+        if not 400 <= status <= 599:
+            raise ValueError(f"the status of an error must be between 400 and 599, got {status}")
+        self.status: Final = status
+        self.headers: Final = headers

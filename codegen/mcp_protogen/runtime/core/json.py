@@ -20,6 +20,11 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def is_same(one: object, other: object) -> bool:
+    """Return whether two scalars are equal as JSON, in which true is not 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text; raise `ValueError`.
 

@@ -4,7 +4,6 @@ Pydantic copies into each error the names of all members around it, so a message
 could take seconds and gigabytes. The models of the protocol stop at the first error of a list.
 """
 
-from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from pydantic_core import ErrorDetails
 from .errors import Problem
 from .json import is_array, is_object
 from .json_pointers import ABSENT, steps_of, value_at
+from .models.base import Validate
 from .models.validation_errors import problem_of, problems
 from .options import MANY
 
@@ -20,7 +20,6 @@ from .options import MANY
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
 TOO_MUCH: Final = "There are too many errors to list"
 
-Validate: TypeAlias = Callable[[Any], object]
 _Steps: TypeAlias = tuple[int | str, ...]
 
 

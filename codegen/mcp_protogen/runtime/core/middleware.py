@@ -172,8 +172,7 @@ async def send_through(
 
 def note_ids(ids: Iterator[RequestId]) -> Iterator[RequestId]:
     for id in ids:
-        sent_ids = _ids.get()
-        if sent_ids is not None:
+        if (sent_ids := _ids.get()) is not None:
             sent_ids.append(id)
         yield id
 

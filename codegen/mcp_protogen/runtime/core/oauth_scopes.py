@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any, Final, cast
 
-from .connection_errors import StatusError
 from .errors import INVALID_REQUEST
+from .http_request import StatusError
+from .options import string_set
 
 # Visible ASCII without quotes and backslashes: safe in a header field.
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
@@ -21,11 +22,8 @@ NO_SCOPES: Final = frozenset[str]()
 
 def checked_scopes(scopes: Collection[str], label: str) -> frozenset[str]:
     """Return scopes as a set; raise `TypeError` or `ValueError` for invalid ones."""
-    if isinstance(scopes, str):
-        raise TypeError(
-            f"{label}: scopes must be a collection, not a single string: write {{{scopes!r}}}"
-        )
-    for scope in cast(Iterable[Any], scopes):
+    checked = string_set(scopes, f"{label}: scopes")
+    for scope in cast(Iterable[Any], checked):
         if not isinstance(scope, str):
             raise TypeError(f"{label}: a scope must be a string, got {scope!r}")
         if not _SCOPE.fullmatch(scope):
@@ -35,7 +33,7 @@ def checked_scopes(scopes: Collection[str], label: str) -> frozenset[str]:
             raise ValueError(
                 f"{label}: {scope} is for authorization servers; a resource cannot require it"
             )
-    return frozenset(scopes)
+    return checked
 
 
 def format_scopes(scopes: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Options of a connection and of a single call: limits and timeouts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
@@ -20,7 +20,6 @@ _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
         "elicitation/create": 300.0,  # answered by a person
     }
 )
-
 
 MANY: Final = 10_000
 """The most errors reported about one value, and so the most values that may all be wrong."""
@@ -50,7 +49,6 @@ class CallOptions(TypedDict, total=False):
 
 
 class Patience(NamedTuple):
-
     timeout: float
     max_timeout: float
     renewed_by_progress: bool = False
@@ -69,6 +67,13 @@ class TaskLimits(Protocol):
     def max_tasks(self) -> int: ...
     @property
     def lease(self) -> float: ...
+
+
+def string_set(strings: Collection[str], name: str) -> frozenset[str]:
+    """Return strings as a set; raise `TypeError` for a single one, whose parts would pass."""
+    if isinstance(strings, str):
+        raise TypeError(f"{name} must be a collection, not a single string: write {{{strings!r}}}")
+    return frozenset(strings)
 
 
 def count_values(value: object, most: int) -> int:
@@ -96,7 +101,6 @@ def has_long_paths(value: Any) -> bool:
 
 
 class SizeLimit(NamedTuple):
-
     size: int
     values: int
 
@@ -206,8 +210,9 @@ class Options:
     def patience(self, spec: AnyRequest, call: CallOptions) -> Patience:
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
+        usual = self.timeouts.get(spec.known_as, self.timeout)
         return Patience(
-            call.get("timeout", self.timeouts.get(spec.method, self.timeout)),
+            call.get("timeout", self.timeouts.get(spec.method, usual)),
             call.get("max_timeout", self.max_timeout),
             call.get("reset_on_progress", False),
         )

@@ -3,8 +3,6 @@
 Only the server can interpret a cursor (server/utilities/pagination, "Pagination Model").
 """
 
-from base64 import urlsafe_b64decode
-from binascii import Error as NotBase64
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from hashlib import sha256
 from logging import getLogger
@@ -12,7 +10,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
-from .base64url import base64url
+from .base64url import base64url, base64url_bytes
 from .errors import InvalidParams, RemoteError
 
 T = TypeVar("T")
@@ -50,9 +48,8 @@ def _cursor(place: int) -> str:
 
 def _place(cursor: str) -> int:
     try:
-        text = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        place = int(text.removeprefix(_MARK))
-    except (NotBase64, ValueError):
+        place = int(base64url_bytes(cursor).removeprefix(_MARK))
+    except ValueError:
         return 0
     return place if _cursor(place) == cursor else 0
 
@@ -86,8 +83,9 @@ async def items(
                 yield item
         if is_last:
             if cursor is not None:
-                text = "a list was cut short: the cursor %.100r was empty or repeated"
-                _log.warning(text, cursor)
+                _log.warning(
+                    "a list was cut short: the cursor %.100r was empty or repeated", cursor
+                )
             return
         cursors.add(mark)
         pages.add(content)

@@ -5,9 +5,9 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from .json import is_object
+from .json import is_object, json_text
 from .value_paths import ValuePath
 
 EraName: TypeAlias = Literal["handshake", "stateless"]
@@ -19,6 +19,10 @@ Part: TypeAlias = Literal["params", "result"]
 P = TypeVar("P")
 R = TypeVar("R")
 A = TypeVar("A")
+
+CALL_TOOL: Final = "tools/call"
+LIST_TOOLS: Final = "tools/list"
+"""First names of methods: see `known_as`."""
 
 
 class Capability(NamedTuple):
@@ -61,7 +65,10 @@ class Condition(NamedTuple):
         if self.one_of is None:
             return f"params.{self.member} is present"
         absent = " or absent" if self.or_absent else ""
-        return f"params.{self.member} is {' or '.join(map(str, self.one_of))}{absent}"
+        texts = (
+            text if isinstance(text, str) else json_text(text).decode() for text in self.one_of
+        )
+        return f"params.{self.member} is {' or '.join(texts)}{absent}"
 
 
 class Requirement(NamedTuple):
@@ -88,13 +95,16 @@ class HeaderField(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallSpec(Generic[P]):
-    """One request or notification, its senders and its types.
+    """One request or notification, its senders and types.
 
-    `types` loads the type expression of `params`, and the classes of the results, at the first use.
+    `types` loads the type of `params` and the classes of the results, at the first use.
+    `items` is the only list that each result has.
     """
 
     method: str
     _: KW_ONLY
+    known_as: str = ""
+    """Its first name, which the runtime knows."""
     senders: frozenset[Role]
     types: Callable[[], tuple[Any, ...]] = field(repr=False)
     params: Any = field(init=False, repr=False)
@@ -105,7 +115,11 @@ class CallSpec(Generic[P]):
     removed: str | None = None
     deprecated: str | None = None
     params_required: bool = True
+    items: str = ""
     headers: tuple[HeaderField, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known_as", self.known_as or self.method)
 
     if not TYPE_CHECKING:
 
@@ -130,7 +144,6 @@ AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-
     __slots__ = ()
 
 
@@ -168,8 +181,10 @@ class Rules(NamedTuple):
     `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
     (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers. The
     schema of a tool's structured values is at `output_schema`, and each tool has the entry at
-    `content_variant`; lists have `cursor` in their params and `next_cursor` in their pages. All
-    requests have `headers`, all answers `answer_headers`.
+    `content_variant`; calls name variants at `requested_outputs`. Params of
+    lists have `cursor`, pages `next_cursor`, tasks `task_id`. Results depend on the keys `varying`
+    of `_meta`. All requests have `headers`, all answers `answer_headers`, and errors
+    `error_headers`, with values.
     """
 
     era: EraName = "handshake"
@@ -182,9 +197,14 @@ class Rules(NamedTuple):
     resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()
+    requested_outputs: ValuePath | None = None
+    load_requested_outputs: Callable[[], Any] | None = None
     content_variant: ValuePath | None = None
     output_schema: ValuePath | None = ("outputSchema",)
     cursor: str = "cursor"
     next_cursor: str = "nextCursor"
+    task_id: str = "taskId"
+    varying: tuple[str, ...] = ()
     headers: tuple[HeaderField, ...] = ()
     answer_headers: tuple[HeaderField, ...] = ()
+    error_headers: tuple[tuple[str, str], ...] = ()

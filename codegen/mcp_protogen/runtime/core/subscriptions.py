@@ -21,7 +21,12 @@ Level: TypeAlias = Literal[
 LEVELS: Final[tuple[str, ...]] = get_args(Level)
 """The log levels, from least to most severe."""
 
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+LISTEN: Final = "subscriptions/listen"
+LOG: Final = "notifications/message"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 # Member of a filter → its notification, and the capability that the server needs.
 _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
@@ -33,7 +38,6 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
 }
 _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
-
 
 LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
 
@@ -65,9 +69,6 @@ def is_change(method: str) -> bool:
 
 def passes(level: str, threshold: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(threshold)
-
-
-_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Filter(NamedTuple):
@@ -168,7 +169,8 @@ class Listeners:
 
 
 def _strings(value: object) -> frozenset[str]:
-    return frozenset(item for item in value if isinstance(item, str)) if is_array(value) else _NONE
+    items = value if is_array(value) else ()
+    return frozenset(item for item in items if isinstance(item, str))
 
 
 def _size(uri: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .json import is_array, is_object
+from .json import is_array, is_object, is_same
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,12 @@ def key_of(value: Any, step: str | PathEntry) -> Any:
 def keys_at(value: Any, step: str | PathEntry) -> Iterator[Any]:
     """Yield the index or the name of each value that a step leads to."""
     if isinstance(step, str):
-        yield from (step,) if is_object(value) and step in value else ()
+        if is_object(value) and step in value:
+            yield step
         return
     entries = enumerate(value if is_array(value) else ())
     for key, entry in value.items() if is_object(value) else entries:
-        if is_object(entry) and step.constants.items() <= entry.items():
+        if is_object(entry) and all(
+            name in entry and is_same(entry[name], value) for name, value in step.constants.items()
+        ):
             yield key

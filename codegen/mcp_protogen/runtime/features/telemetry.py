@@ -16,24 +16,32 @@ from ..core.json import json_text
 from ..core.libraries import library
 from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
 from ..core.models.base import declared_member
-from ..core.spec import Role
+from ..core.spec import CALL_TOOL, Role
 
 REQUEST_ID: Final = "jsonrpc.request.id"
-_TOOL: Final = "tools/call"
-_PROMPT: Final = "prompts/get"
+
+
+def _first_name(call: MethodCall) -> str:
+    spec = call.session.TABLE.requests.get(call.method)
+    return spec.known_as if spec else call.method
 
 
 def _name_of(method: str) -> Callable[[MethodCall], str | None]:
-    return lambda call: call.target if call.method == method else None
+    return lambda call: call.target if _first_name(call) == method else None
 
 
-_NAMES: Final = {"gen_ai.tool.name": _name_of(_TOOL), "gen_ai.prompt.name": _name_of(_PROMPT)}
+_NAMES: Final = {
+    "gen_ai.tool.name": _name_of(CALL_TOOL),
+    "gen_ai.prompt.name": _name_of("prompts/get"),
+}
 
 # "Spans", "Client" and "Server": known before the call.
 ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.method.name": lambda call: call.method,
     "mcp.protocol.version": lambda call: call.revision,
-    "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
+    "gen_ai.operation.name": lambda call: (
+        "execute_tool" if _first_name(call) == CALL_TOOL else None
+    ),
     **_NAMES,
     "mcp.resource.uri": lambda call: declared_member(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
@@ -115,15 +123,14 @@ class Telemetry:
                     self._propagate.inject(carrier)
                     call = call.with_meta(carrier) if carrier else call
                 outcome = await next(call)
-                if self._results and call.method == _TOOL and not failure(outcome):
+                if self._results and _first_name(call) == CALL_TOOL and not failure(outcome):
                     span.set_attribute(RESULT, json_text(outcome.to_wire()).decode())
                 return outcome
             except BaseException as error:
                 outcome = error
                 raise
             finally:
-                failed = self._failure(call, outcome)
-                self._note(call, span, failed, outcome)
+                failed = self._note(call, span, outcome)
                 few = {**_metric_values(values, failed), **failed, **extra}
                 self._durations[call.is_sent].record(monotonic() - start, few)
 
@@ -136,7 +143,7 @@ class Telemetry:
 
     @contextmanager
     def _span(self, call: MethodCall, attributes: dict[str, Any]) -> Generator[Any, None, None]:
-        if self._arguments and call.method == _TOOL:
+        if self._arguments and _first_name(call) == CALL_TOOL:
             given: Any = call.params.arguments
             attributes[ARGUMENTS] = json_text(given or {}).decode()
         names = [name for of in _NAMES.values() if (name := of(call)) is not None]
@@ -167,25 +174,23 @@ class Telemetry:
         ambient = trace.get_current_span(around).get_span_context()
         return context, [trace.Link(ambient)] if ambient.is_valid else []
 
-    def _failure(self, call: MethodCall, outcome: Any) -> dict[str, str]:
-        failed = failure(outcome)
-        if failed is None:
-            return {}
-        if isinstance(outcome, CHOSEN):
-            return {ERROR_TYPE: failed, STATUS_CODE: failed}
-        if isinstance(outcome, Exception) and call.is_request and not call.is_sent:
-            return {ERROR_TYPE: failed, STATUS_CODE: str(INTERNAL_ERROR)}
-        return {ERROR_TYPE: failed}
-
-    def _note(self, call: MethodCall, span: Any, failed: dict[str, str], outcome: Any) -> None:
+    def _note(self, call: MethodCall, span: Any, outcome: Any) -> dict[str, str]:
+        """Complete a span with its outcome; return the attributes of a failure."""
         if call.sent_ids:
             # Known only now. One message may have become several requests.
             span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))
-        if failed:
+        failed, message = failure(outcome), None
+        if failed is None:
+            return {}
+        attributes = {ERROR_TYPE: failed}
+        if isinstance(outcome, CHOSEN):
             # Texts of other exceptions may be secret.
-            message = outcome.message if isinstance(outcome, CHOSEN) else None
-            span.set_status(self._trace.StatusCode.ERROR, message)
-            span.set_attributes(failed)
+            attributes[STATUS_CODE], message = failed, outcome.message
+        elif isinstance(outcome, Exception) and call.is_request and not call.is_sent:
+            attributes[STATUS_CODE] = str(INTERNAL_ERROR)
+        span.set_status(self._trace.StatusCode.ERROR, message)
+        span.set_attributes(attributes)
+        return attributes
 
 
 def _network(network: Network | None) -> dict[str, str | int]:

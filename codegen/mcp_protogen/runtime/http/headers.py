@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from ..core.errors import HEADER_MISMATCH
 from ..core.json import is_object
-from ..core.spec import HeaderField
-from ..messages.codec import MessageCodec
+from ..core.spec import CALL_TOOL, LIST_TOOLS, HeaderField
+from ..messages.method_table import MethodTable
 from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
-NAME: Final = "mcp-name"
 SESSION_ID: Final = "mcp-session-id"
 LAST_EVENT_ID: Final = "last-event-id"
 
@@ -129,20 +128,27 @@ def text_of(value: object) -> str | None:
 class HttpFacts:
     """What a revision says of HTTP: header fields that repeat parts of messages, and statuses."""
 
-    def __init__(self, table: MessageCodec) -> None:
+    def __init__(self, table: MethodTable) -> None:
         self.rules: Final = table.rules
-        self._table = table
+        self.table: Final = table
         self.common: Final = tuple(field for field in self.rules.headers if field.header != _PARAM)
         """The header fields of all requests."""
-        self.marks_arguments: Final = len(self.common) < len(self.rules.headers)
-        """Whether schemas of tools mark arguments for header fields."""
+        varying = self.rules.varying
+        vary = ", ".join(field.header for field in self.common if field.path[-1] in varying)
+        added = {"vary": vary} if vary else dict[str, str]()
+        self.added: Final = added, added | dict(self.rules.error_headers)
+        """Further header fields of responses, without and with an error."""
+        marks = len(self.common) < len(self.rules.headers)
+        self.tool_list: Final[Any] = table.spec_of(LIST_TOOLS) if marks else None
+        """The request for tools, if their schemas mark arguments for header fields."""
+        self.call_tool: Final = self.tool_list and table.name_of(CALL_TOOL)
         codes = {error.name: code for code, error in table.errors.items()}
         self.mismatch: Final = codes.get("HEADER_MISMATCH", HEADER_MISMATCH)
         """The code of a header field that differs from the message."""
 
     def status_and_delay(self, error: Mapping[str, Any]) -> tuple[int, float | None]:
         """Return the status of an error, and the seconds until the request may be repeated."""
-        spec = self._table.errors.get(error["code"])
+        spec = self.table.errors.get(error["code"])
         if spec is None:
             return 200, None
         member, unit = spec.retry or ("", "")
@@ -151,7 +157,7 @@ class HttpFacts:
         return spec.status, delay / (1000 if unit == "ms" else 1) if is_time else None
 
     def of_method(self, method: str) -> tuple[HeaderField, ...]:
-        spec = self._table.requests.get(method)
+        spec = self.table.requests.get(method)
         return (*self.common, *(spec.headers if spec else ()))
 
     def request_fields(self, method: str, message: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -177,7 +183,7 @@ def _repeat(fields: Iterable[HeaderField], message: object) -> Iterable[tuple[st
             yield field.header, encode_value(value) if is_ours(field) else value
 
 
-facts_of: Final[Callable[[MessageCodec], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)
+facts_of: Final[Callable[[MethodTable], HttpFacts]] = lru_cache(maxsize=64)(HttpFacts)
 
 
 def agrees(param: HeaderParam, header_value: str | None, arguments: object) -> bool:

@@ -10,9 +10,7 @@ class HttpClient(Protocol):
     """The part of `httpx2.AsyncClient` in use."""
 
     def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any: ...
-
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any: ...
-
     async def aclose(self) -> None: ...
 
 

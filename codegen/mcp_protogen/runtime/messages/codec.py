@@ -1,7 +1,7 @@
 """The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -19,8 +19,19 @@ from ..core.errors import (
 )
 from ..core.models.base import Validate, validator_of
 from ..core.sendable import Unsendable
-from ..core.spec import AnyRequest, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from ..core.spec import (
+    AnyRequest,
+    CallSpec,
+    ErrorSpec,
+    NotificationSpec,
+    P,
+    R,
+    RequestSpec,
+    Role,
+    Rules,
+)
 from .jsonrpc import (
+    NOTHING,
     Call,
     Malformed,
     Response,
@@ -34,11 +45,6 @@ from .jsonrpc import (
 from .results import UnknownResultType, result_reader
 from .writing import body_text, params_text
 
-P = TypeVar("P")
-R = TypeVar("R")
-
-_NOTHING: Final[Mapping[str, Any]] = {}
-
 
 @final
 class Request(NamedTuple, Generic[P]):
@@ -47,8 +53,8 @@ class Request(NamedTuple, Generic[P]):
     id: RequestId
     spec: AnyRequest
     params: P
-    raw: Mapping[str, Any] = _NOTHING
-    meta: Mapping[str, Any] = _NOTHING
+    raw: Mapping[str, Any] = NOTHING
+    meta: Mapping[str, Any] = NOTHING
 
 
 @final
@@ -57,12 +63,11 @@ class Notification(NamedTuple, Generic[P]):
 
     spec: NotificationSpec[P]
     params: P
-    meta: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = NOTHING
 
 
 @final
 class Result(NamedTuple, Generic[R]):
-
     id: RequestId
     value: R
 
@@ -84,10 +89,6 @@ CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 _Key: TypeAlias = tuple[Role, bool, str]
 """A sender, whether it sends a request, and the method."""
-_ABSENT: Final = object()
-
-_NO_PARAMS: Final = Problem("/params", "Field required")
-_NO_RESULT_TYPE: Final = Problem("/result/resultType", "This method has no result of this type")
 
 
 class MessageCodec:
@@ -95,8 +96,8 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[str, str] = _NOTHING
-    """The names of methods on the wire, if they differ."""
+    _names: Mapping[Any, str] = NOTHING
+    """The names on the wire, by spec, of messages with another name here."""
 
     def __init__(
         self,
@@ -105,14 +106,14 @@ class MessageCodec:
         requests: Mapping[str, AnyRequest],
         notifications: Mapping[str, NotificationSpec[Any]],
         errors: Mapping[int, ErrorSpec],
-        input_requests: Mapping[str, AnyRequest] | None = None,
+        input_requests: Mapping[str, AnyRequest] = NOTHING,
         rules: Rules = Rules(),  # noqa: B008 (frozen)
     ) -> None:
         self.revision = revision
         self.requests = requests
         self.notifications = notifications
         self.errors = errors
-        self.input_requests = input_requests or {}
+        self.input_requests = input_requests
         self.rules = rules
         # Methods used so far: the models of other methods are never built.
         self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
@@ -120,11 +121,15 @@ class MessageCodec:
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
-        spec = spec_for_sender(calls.get(method), sender)
+        spec = spec_for_sender(calls.get(self.own_name(method)), sender)
         if spec is None:
             return None
         entry = self._known[key] = (spec, self._params_reader(spec))
         return entry
+
+    def own_name(self, method: str) -> str:
+        """Return a method's name here, given that on the wire; empty if it is unknown here."""
+        return method
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
@@ -138,10 +143,11 @@ class MessageCodec:
             return MethodNotFound(method, id=id)
         spec: Any
         spec, validate = entry
-        raw = params or message.get("params", _ABSENT)
-        if raw is _ABSENT:
+        raw: Any = params or message.get("params")
+        if raw is None and "params" not in message:
             if spec.params_required:
-                return InvalidParams(f"Invalid params of {method}", [_NO_PARAMS], id=id)
+                fault = Problem("/params", "Field required")
+                return InvalidParams(f"Invalid params of {method}", [fault], id=id)
             raw = {}
         try:
             value = validate(raw)
@@ -164,7 +170,7 @@ class MessageCodec:
             answered: Result[Any] = make_tuple(Result, (id, self.result_reader(spec)(result)))
             return answered
         except UnknownResultType:
-            faults = [_NO_RESULT_TYPE]
+            faults = [Problem("/result/resultType", "This method has no result of this type")]
         except (ValidationError, Untranslatable) as error:
             if self.mender is not None:
                 return self.mender(answer, spec)
@@ -226,14 +232,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(id, to_json(self._names.get(spec, spec.method)), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._names.get(spec.method, spec.method)), text)
+        return write_call(None, to_json(self._names.get(spec, spec.method)), text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..core.json import OBJECT, is_object, json_text, read_json
+from .jsonrpc import NOTHING
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -18,18 +19,16 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 PROGRESS_TOKEN: Final = "progressToken"
 
-_NOTHING: Final[Mapping[str, Any]] = {}
-
 
 def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the `_meta` of params; empty if absent."""
     meta = params.get("_meta")
-    return meta if is_object(meta) else _NOTHING
+    return meta if is_object(meta) else NOTHING
 
 
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    declared = meta.get(CLIENT_CAPABILITIES, _NOTHING)
-    return declared if type(declared) is OBJECT else _NOTHING
+    declared = meta.get(CLIENT_CAPABILITIES, NOTHING)
+    return declared if type(declared) is OBJECT else NOTHING
 
 
 def client_envelope(

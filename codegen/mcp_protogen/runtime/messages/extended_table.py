@@ -15,13 +15,11 @@ from ..core.json import is_object
 from ..core.models.added_members import Added, narrow_to, with_members
 from ..core.models.base import Validate, validator_of
 from ..core.revision import Revision
-from ..core.spec import AnyRequest, CallSpec, RequestSpec
+from ..core.spec import AnyRequest, CallSpec, R, RequestSpec
 from .codec import SpecT
 from .jsonrpc import write_result
 from .method_table import MethodTable
 from .writing import body_text
-
-R = TypeVar("R")
 
 _RESULT_TYPE: Final = "resultType"
 
@@ -31,7 +29,9 @@ class ExtendedTable(MethodTable):
 
     def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
         self._members: dict[str, list[AddedMembers]] = {}
+        rules = core.rules
         for extension in extensions:
+            rules = rules._replace(**extension.rules)
             for members in extension.members:
                 self._members.setdefault(members.method, []).append(members)
             if extension.revision != core.revision:
@@ -44,7 +44,7 @@ class ExtendedTable(MethodTable):
             notifications=_merge(core.notifications, [added.notifications for added in extensions]),
             errors=_merge(core.errors, [added.errors for added in extensions]),
             input_requests=core.input_requests,
-            rules=core.rules,
+            rules=rules,
         )
         self.core = core
         self.extensions = extensions
@@ -83,8 +83,7 @@ ValueT = TypeVar("ValueT")
 
 
 def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    merged = {key: spec for specs in more for key, spec in specs.items()}
-    return {**merged, **core}
+    return {key: spec for specs in (*more, core) for key, spec in specs.items()}
 
 
 @cache

@@ -19,7 +19,7 @@ LONGEST: Final = 1000
 _TOO_LARGE: Final = 10**LONGEST
 _TOO_SMALL: Final = -_TOO_LARGE
 
-_NOTHING: Final[Mapping[str, Any]] = {}
+NOTHING: Final[Mapping[str, Any]] = {}
 
 make_tuple: Final[Any] = vars(tuple)["__new__"]
 """Make a named tuple of a class and its fields, at half the price of calling it."""
@@ -37,7 +37,6 @@ class Call(NamedTuple):
 
 
 class Response(NamedTuple):
-
     id: RequestId | None
     result: Any
     error: JSONObject | None = None
@@ -48,7 +47,7 @@ class Malformed(NamedTuple):
     """An invalid message, perhaps with `_meta`."""
 
     error: RemoteError
-    meta: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = NOTHING
 
 
 Parsed: TypeAlias = Call | Response | Malformed
@@ -81,16 +80,16 @@ def message_of(value: Any) -> Parsed:
         if type(method) is not str:
             raise InvalidRequest("method must be a string", id=id)
         given: Any = message.get("params")
-        params: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
+        params: Mapping[str, Any] = given if type(given) is OBJECT else NOTHING
         given = params.get("_meta")
-        meta: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
+        meta: Mapping[str, Any] = given if type(given) is OBJECT else NOTHING
         call: Call = make_tuple(Call, (id, method, params, meta, message))
         return call
     except (InvalidRequest, InvalidAnswer) as error:
         given = message.get("params")
         given = given.get("_meta") if is_object(given) else None
         # Its traceback would keep the message alive.
-        return Malformed(error.with_traceback(None), given if is_object(given) else _NOTHING)
+        return Malformed(error.with_traceback(None), given if is_object(given) else NOTHING)
 
 
 def _answer(value: JSONObject) -> Response:

@@ -28,6 +28,7 @@ from .method_table import MethodTable
 from .reading import Batch, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
+_Faults: TypeAlias = Mapping[_Steps, str]
 
 _NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
 _DISPLAYED: Final[tuple[_Steps, ...]] = (("serverInfo",), ("_meta", SERVER_INFO))
@@ -35,7 +36,6 @@ _NAMES: Final = ("name", "uri", "uriTemplate")
 _LONGEST: Final = 80
 # Limits the work that a server can cause: each round validates a value again.
 _MOST_VALUES: Final = 5_000_000
-
 
 Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
 
@@ -45,7 +45,7 @@ def lenient(table: MethodTable, report: LossReport) -> MethodTable:
 
     def read_mended(answer: Response, spec: AnyRequest) -> Result[Any] | Error:
         wire = table.wire
-        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        check = wire.result_reader(wire.requests.get(table.wire_name(spec.method), spec))
         result, losses = mend(answer.result, check, "/result")
         report.take(spec.method, losses)
         return table.read_answer(answer._replace(result=result), spec)
@@ -137,7 +137,7 @@ class _Mending:
             losses += extra
         return root, losses
 
-    def _problems(self, root: Any, place: _Steps) -> Mapping[_Steps, str]:
+    def _problems(self, root: Any, place: _Steps) -> _Faults:
         self._left -= count_values(root, self._left)
         if self._left < 0:
             raise _TooMuch
@@ -148,9 +148,7 @@ class _Mending:
             return {where: faults[where] for where in faults if where[: len(place)] == place}
         return {}
 
-    def _drop_nulls(
-        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, origin: _Steps
-    ) -> Mended:
+    def _drop_nulls(self, root: Any, faults: _Faults, place: _Steps, origin: _Steps) -> Mended:
         # Nulls in lists wait for `_filter`: validation reports only the first error of a list.
         nulls = [
             where
@@ -165,9 +163,7 @@ class _Mending:
         losses = [self._loss(where, _NULL_IS_ABSENT, True) for where in origins]
         return _remove(root, nulls), tuple(losses)
 
-    def _drop_entries(
-        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, origin: _Steps
-    ) -> Mended:
+    def _drop_entries(self, root: Any, faults: _Faults, place: _Steps, origin: _Steps) -> Mended:
         losses: list[Loss] = []
         lists = {_list_around(where, len(place), root): None for where in faults}
         for around in lists:
@@ -205,9 +201,7 @@ class _Mending:
         losses.append(self._loss((*origin, count), reason))
         return _replace(root, around, entries[:count])
 
-    def _replace_displayed(
-        self, root: Any, faults: Mapping[_Steps, str], place: _Steps, _: _Steps
-    ) -> Mended:
+    def _replace_displayed(self, root: Any, faults: _Faults, place: _Steps, _: _Steps) -> Mended:
         for path in () if place else _DISPLAYED:
             wrong = {where: faults[where] for where in faults if where[: len(path)] == path}
             if wrong:

@@ -6,27 +6,25 @@ All differences that follow from the era of a revision are fields of `Era`.
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
-from ..core.spec import AnyRequest, EraName, NotificationSpec, Part, RequestSpec, Role
+from ..core.spec import AnyRequest, CallSpec, EraName, NotificationSpec, Part, R, RequestSpec, Role
 from .codec import MessageCodec, Result, spec_for_sender
 from .jsonrpc import Response
 
 if TYPE_CHECKING:
     from ..core.extensions import ClaimedResult, Extension
 
-R = TypeVar("R")
-
+CodeAndData: TypeAlias = tuple[int, Any]
 
 EXTENSIONS: Final = "extensions"
 """The capability with the declared extensions, by identifier."""
 
 
 class Era(NamedTuple):
-
     name: EraName
     opened_by: str
     """The request that the server answers with its capabilities and name."""
@@ -93,6 +91,23 @@ class MethodTable(MessageCodec):
         return self
 
     @cached_property
+    def _by_first_name(self) -> Mapping[str, Any]:
+        specs = (self.notifications, self.input_requests, self.requests)
+        return {spec.known_as: spec for named in specs for spec in named.values()}
+
+    def spec_of(self, known_as: str) -> Any:
+        """Return the spec with this first name, if there is one."""
+        return self._by_first_name.get(known_as)
+
+    def name_of(self, known_as: str) -> str:
+        spec = self.spec_of(known_as)
+        return known_as if spec is None else spec.method
+
+    def wire_name(self, method: str) -> str:
+        """Return a method's name on the wire, given that here."""
+        return method
+
+    @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
         claims: dict[str, dict[str, ClaimedResult]] = {}
         for extension in self.extensions:
@@ -102,6 +117,7 @@ class MethodTable(MessageCodec):
 
     def claims(self, method: str) -> tuple[type[Any], ...]:
         """Return the classes of results that are neither plain nor questions: tasks."""
+        method = self.wire_name(method)
         spec = self.wire.requests.get(method)
         own: tuple[type[Any], ...] = ()
         if spec is not None and "may_require_input" in spec.traits:
@@ -146,15 +162,16 @@ class MethodTable(MessageCodec):
         """Return a table for a connection whose requests all have these members in `_meta`."""
         return self
 
-    def admit(self, method: str, sender: Role) -> None:
-        """Raise `LocalError` if this side may not send a method on the wire."""
+    def admit(self, spec: CallSpec[Any], sender: Role) -> None:
+        """Raise `LocalError` if this side may not send a message on the wire."""
 
     def lost(self, method: str, error: LocalError) -> None:
         """Handle a message that was not sent because the wire cannot express it."""
         raise error
 
-    def code_to_send(self, method: str, code: int) -> int:
-        return code
+    def error_to_send(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        """Return the code and data of an error as on the wire; `params` are its request's."""
+        return error
 
-    def code_that_came(self, method: str, code: int) -> int:
-        return code
+    def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        return error

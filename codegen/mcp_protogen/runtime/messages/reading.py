@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 class Batch:
-
     def __init__(self, values: list[Any]) -> None:
         self.values = values
 
@@ -57,11 +56,9 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
     try:
         # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
-    except ValueError as error:
-        from .repairing import repair_text
-
+    except ValueError:
         try:
-            values, repairs = repair_text(data, str(error))
+            values, repairs = read_values(data)
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
         if log is not None:

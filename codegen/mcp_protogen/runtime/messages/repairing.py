@@ -41,9 +41,10 @@ _NUMBER_WORD: Final = re.compile(
 
 # Names of members, and the beginnings and ends of containers.
 _TOKEN: Final = re.compile(_STRING + rb"?+(\s*+:\s*+)?+|[{}\[\]]", re.DOTALL)
-_ID: Final = re.compile(rb"(?:" + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)(?=\s*+[,}])", re.DOTALL)
+_ID_TEXT: Final = _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+"
+_ID: Final = re.compile(rb"(?:" + _ID_TEXT + rb")(?=\s*+[,}])", re.DOTALL)
 _LAST_ID: Final = re.compile(
-    rb'[,{]\s*+"id"\s*+:\s*+(' + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)"
+    rb'[,{]\s*+"id"\s*+:\s*+(' + _ID_TEXT + rb")"
     rb'\s*+(?:,\s*+"jsonrpc"\s*+:\s*+"2\.0"\s*+)?+\}\s*+\Z',
     re.DOTALL,
 )
@@ -53,7 +54,6 @@ _decoder: Final = JSONDecoder()
 
 
 class RepairKind(Enum):
-
     BYTE_ORDER_MARK = "a byte order mark, which is skipped"
     LONE_SURROGATE = "half of a surrogate pair, which is read as U+FFFD"
     SEVERAL_VALUES = "a further message in the same line"
@@ -91,8 +91,7 @@ def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair
     try:
         values, at = _read_several(text.decode())
     except (ValueError, RecursionError):
-        word = _NUMBER_WORD.match(text)
-        if word is not None:
+        if (word := _NUMBER_WORD.match(text)) is not None:
             place = word.start(1) + len(data) - len(text)
             reason = f"{word[1].decode()} is not JSON (at byte {place})"
         raise unreadable(reason, data) from None

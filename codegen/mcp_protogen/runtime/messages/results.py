@@ -87,7 +87,7 @@ def _mark(arm: type[WireModel], others: Sequence[type[WireModel]]) -> tuple[str,
     for member, constant in members.items():
         if constant is not SUPPLIED and all(required.get(member) != constant for required in rest):
             return member, constant
-    return next(
-        ((member, None) for member in members if not any(member in required for required in rest)),
-        None,
-    )
+    for member in members:
+        if not any(member in required for required in rest):
+            return member, None
+    return None

@@ -106,11 +106,10 @@ def write_with_meta(model: WireModel, members: bytes) -> bytes:
 def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
-    meta = wire.get("_meta")
+    wire = {**wire}
+    meta = wire.pop("_meta", None)
     if meta and type(meta) is OBJECT:
         return json_text({**wire, "_meta": {**meta, **read_json(b"{%b}" % members)}})
-    if "_meta" in wire:
-        wire = {name: value for name, value in wire.items() if name != "_meta"}
     return _join_meta(members, json_text(wire))
 
 

@@ -8,7 +8,7 @@ Notifications are handled in order, before answers that came later.
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..connection import (
     Cancellation,
@@ -23,32 +23,19 @@ from ..connection import (
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ParseError, RemoteError, RequestId, Untranslatable
 from ..core.options import Options
-from ..core.spec import NotificationSpec
+from ..core.spec import NotificationSpec, P
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
 from ..messages.reading import Batch, answered_id
-from .jobs import (
-    BUSY,
-    BatchReply,
-    GatheredReply,
-    Job,
-    Jobs,
-    Reply,
-    Serve,
-    SingleReply,
-    Work,
-    deliver,
-)
+from .jobs import BUSY, Job, Jobs, Reply, Serve, SingleReply, Work, deliver
 from .outgoing import PendingCalls
 from .send_queue import MessageSink
 
 if TYPE_CHECKING:
     from ..core.http_request import Principal
 
-P = TypeVar("P")
-R = TypeVar("R")
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
 
@@ -56,7 +43,6 @@ _log: Final = getLogger(__name__)
 
 
 class Endpoint:
-
     __slots__ = (
         *("_aborted", "_calls", "_on_notification", "_single", "connection", "jobs", "log"),
         *("options", "principal", "request", "sink", "tasks"),
@@ -132,6 +118,8 @@ class Endpoint:
         except RemoteError as error:
             self._answer_soon(self._handle_event(Refusal(None, error)), self._single)
             return
+        from .batches import BatchReply
+
         reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
@@ -185,8 +173,7 @@ class Endpoint:
         return None
 
     def handle_notification(self, notification: Notification[Any]) -> None:
-        work = self._on_notification(notification)
-        if work is not None:
+        if (work := self._on_notification(notification)) is not None:
             self.jobs.run_beside(work, notification.spec.method)
 
     def _answer_soon(self, data: bytes | None, reply: Reply) -> None:
@@ -215,6 +202,8 @@ class Endpoint:
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self.check_batch(batch)
+        from .batches import GatheredReply
+
         gathered = GatheredReply(reply)
 
         async def attend(member: Parsed) -> None:

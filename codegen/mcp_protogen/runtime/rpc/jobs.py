@@ -71,13 +71,10 @@ class Reply(Protocol):
 
     @property
     def principal(self) -> "Principal | None": ...
-
     @property
     def http_request(self) -> "HttpRequest | None": ...
 
-    def awaits(self, id: RequestId, /) -> bool:
-        """Return whether the peer still waits for the answer."""
-        ...
+    def awaits(self, id: RequestId, /) -> bool: ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
         """Send the answer, which may be an `error`; raise `Disconnected`."""
@@ -87,12 +84,10 @@ class Reply(Protocol):
 
     async def release(self) -> None:
         """Complete the HTTP response, if the client can reconnect for later messages."""
-        ...
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-
     request: Request[Any]
     reply: Reply
     open: bool = True
@@ -158,7 +153,7 @@ class Jobs:
 
         Beyond the limit it is refused. Raise exceptions of `before`; a cancelled job raises none.
         """
-        if self.ended or self.working >= self._limit:
+        if self.busy:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
@@ -366,51 +361,3 @@ class SingleReply:
     def skip(self) -> None: ...
 
     async def release(self) -> None: ...
-
-
-class GatheredReply:
-    """The channel for the members of a batch that one task awaits."""
-
-    __slots__ = ("answers", "awaits", "beside", "http_request", "principal")
-
-    def __init__(self, reply: Reply) -> None:
-        self.awaits = reply.awaits
-        self.beside = reply.beside
-        self.principal = reply.principal
-        self.http_request = reply.http_request
-        self.answers: list[bytes] = []
-
-    @property
-    def array(self) -> bytes:
-        return b"[%b]" % b",".join(self.answers)
-
-    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
-        self.answers.append(data)
-
-    def skip(self) -> None: ...
-
-    async def release(self) -> None: ...
-
-
-class BatchReply(GatheredReply):
-    """The channel for a batch of `size` members: one array, once all answers are there.
-
-    Without any answers, nothing is sent (JSON-RPC 2.0, section 6).
-    """
-
-    __slots__ = ("_missing",)
-
-    def __init__(self, reply: Reply, size: int) -> None:
-        super().__init__(reply)
-        self._missing = size
-
-    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
-        self.answers.append(data)
-        self._missing -= 1
-        if not self._missing:
-            await self.beside.send(self.array)
-
-    def skip(self) -> None:
-        self._missing -= 1
-        if not self._missing and self.answers:
-            self.beside.put(self.array)

@@ -1,4 +1,4 @@
-"""A sink for when there is no connection, or answers were already given."""
+"""A sink without a connection, or whose answers were already given."""
 
 from asyncio import Future
 from typing import Any
@@ -7,7 +7,6 @@ from ..core.connection_errors import Disconnected
 
 
 class NullSink:
-
     __slots__ = ("_reason",)
 
     full = flooded = False

@@ -10,20 +10,17 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
 from math import inf
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout, explain_error
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared_member
 from ..core.options import CallOptions, Options, Patience, Progress
-from ..core.spec import AnyRequest, RequestSpec
+from ..core.spec import AnyRequest, P, R, RequestSpec
 from ..core.tasks import Tasks
 from ..messages.codec import Error, Result
 from .send_queue import MessageSink
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
 
@@ -153,8 +150,7 @@ class PendingCalls:
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)
-        call = self._calls.get(id)
-        if call is not None:
+        if (call := self._calls.get(id)) is not None:
             call.fail(explain_error(error, self._connection.strays, id))
 
     def set_paused(self, id: RequestId, paused: bool) -> None:
@@ -180,8 +176,7 @@ class PendingCalls:
             self._tasks.start(_await_callback(work))
 
     def take_end(self, event: Ended) -> None:
-        call = self._calls.get(event.id)
-        if call is not None:
+        if (call := self._calls.get(event.id)) is not None:
             self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))
 
     def abort(self, error: Disconnected) -> None:

@@ -1,20 +1,15 @@
 """The base of both ends of a connection: calls, notifications, and paged lists."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from enum import Enum
-from typing import Any, ClassVar, Final, Protocol, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Protocol, Unpack, cast
 
 from ..core.errors import InvalidAnswer, LocalError
 from ..core.models.base import member_at
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
+from ..core.spec import A, AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..messages.method_table import MethodTable
 from .endpoint import Endpoint
-
-P = TypeVar("P")
-R = TypeVar("R")
-A = TypeVar("A")
-T = TypeVar("T")
 
 _ASKING: Final = frozenset({"may_require_input", "task_augmentable"})
 
@@ -41,13 +36,10 @@ class PeerRuntime(Protocol):
 
     @property
     def endpoint(self) -> Endpoint: ...
-
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions, /) -> Any: ...
-
     def request(
         self, spec: RequestSpec[P, Any, A], params: P | None, options: CallOptions, /
     ) -> Awaitable[A]: ...
-
     async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
 
@@ -99,23 +91,17 @@ class Peer:
         await self.__mcp_runtime__.notify(spec, params)
 
 
-def all_items(
-    peer: Peer,
-    spec: RequestSpec[P, R, Any],
-    of: Callable[[R], list[T]],
-    params: P | None,
-    options: Any,
-) -> AsyncIterator[T]:
+def all_items(peer: Peer, spec: AnyRequest, params: Any, options: Any) -> AsyncIterator[Any]:
     """Return the items of a paginated method, over all pages."""
     from ..core.pagination import Page, items
 
     rules = peer.TABLE.rules
 
-    async def page(cursor: str | None) -> Page[T]:
-        asked: Any = params
+    async def page(cursor: str | None) -> Page[Any]:
+        asked = params
         if cursor is not None:
             asked = (asked or spec.params()).model_copy(update={rules.cursor: cursor})
         result = await peer.request(spec, asked, **options)
-        return Page(of(result), member_at(result, (rules.next_cursor,)))
+        return Page(member_at(result, (spec.items,)), member_at(result, (rules.next_cursor,)))
 
     return items(page, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)

@@ -14,10 +14,8 @@ class MessageSink(Protocol):
 
     @property
     def full(self) -> bool: ...
-
     @property
     def flooded(self) -> bool: ...
-
     async def room(self) -> None: ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
@@ -25,11 +23,9 @@ class MessageSink(Protocol):
 
         If `unless` is done by then, the message is dropped.
         """
-        ...
 
     def put(self, message: bytes) -> None:
         """Send a message without waiting; it is lost if the connection is."""
-        ...
 
 
 class SendQueue:

@@ -1,28 +1,25 @@
 """Capability checks, both ways. Needs of level SHOULD are advice, and never enforced."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from ..core.errors import MissingCapability
-from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared_member, shape_of
+from ..core.json import JSONObject, is_object, is_same
+from ..core.models.base import WireModel, shape_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
-
-TASK: Final = "task"
 
 
 def require(
     method: str, needs: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> None:
     """Raise `MissingCapability` unless `method` meets its `needs`."""
-    need = unmet(needs, sender, params, declared)
-    if need is not None:
-        raise _unmet_error(method, need)
+    if (need := unmet(needs, sender, params, declared)) is not None:
+        raise unmet_error(method, need)
 
 
-def _unmet_error(method: str, need: Requirement) -> MissingCapability:
+def unmet_error(method: str, need: Requirement) -> MissingCapability:
     return MissingCapability(method, need.capability.name, " or ".join(map(str, need.when)))
 
 
@@ -41,21 +38,6 @@ def unmet(
     return None
 
 
-def admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
-    """Return `params` without a `task` that the receiver would ignore.
-
-    `needs` are those not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
-    Raise `MissingCapability`.
-    """
-    for need in needs:
-        if need.level != "MUST":
-            if declared_member(params, TASK) is not None:
-                params = params.model_copy(update={TASK: None})
-        elif not need.when or applies(need.when, params):
-            raise _unmet_error(method, need)
-    return params
-
-
 def applies(conditions: Collection[Condition], params: object) -> bool:
     """Return whether params, a model or a JSON object, meet any of the conditions."""
     members: Mapping[str, Any] = {}
@@ -70,11 +52,11 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
             if names.get(condition.member, condition.member) in keys:
                 members = params.to_wire()
                 break
-    for condition in conditions:
-        if condition.member not in members:
-            met = condition.or_absent
+    for member, values, or_absent in conditions:
+        if member not in members:
+            met = or_absent
         else:
-            met = condition.one_of is None or members[condition.member] in condition.one_of
+            met = values is None or any(is_same(members[member], value) for value in values)
         if met:
             return True
     return False

@@ -16,7 +16,7 @@ revision or fails. Its rules:
 * Only a revision of the offer is ever adopted, and nothing is tried twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -30,6 +30,7 @@ from ..core.errors import (
 )
 from ..core.json import is_array, is_object
 from ..core.spec import EraName
+from ..messages.codec import MessageCodec
 from ..messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
@@ -67,22 +68,32 @@ Step: TypeAlias = Ask | Restart | Adopt | Exception
 
 
 class Answered(NamedTuple):
-
     result: object
 
 
 Outcome: TypeAlias = Answered | Exception
 """Errors other than `McpError` and `Disconnected` say why there is no answer."""
 
-# On stdio -32020 does not show the stateless era: it is about headers (basic, "Error Codes").
-_MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
-MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
+# Errors that only servers of the stateless era send, by their names in facts.
+_ERRORS: Final = {
+    "HEADER_MISMATCH": HEADER_MISMATCH,
+    "MISSING_REQUIRED_CLIENT_CAPABILITY": MISSING_CLIENT_CAPABILITY,
+    "UNSUPPORTED_PROTOCOL_VERSION": UNSUPPORTED_VERSION,
+}
+
+
+def stateless_error(code: int, tables: Iterable[MessageCodec]) -> int | None:
+    """Return the code that such an error has in 2026-07-28; None for another error."""
+    errors = [table.errors[code] for table in tables if code in table.errors]
+    own = (_ERRORS[error.name] for error in errors if error.name in _ERRORS)
+    return next(own, code if code in _ERRORS.values() else None)
 
 
 class Negotiation:
     """The negotiation with one server, within `offer`; `known` is an earlier result.
 
-    `restartable` is whether a new connection restarts the server.
+    `table_of` has the tables of revisions. `restartable` is whether a new connection restarts the
+    server.
     """
 
     def __init__(
@@ -90,6 +101,7 @@ class Negotiation:
         offer: Offer,
         known: NegotiatedRevision | None = None,
         *,
+        table_of: Callable[[str], MessageCodec] | None = None,
         over_http: bool = False,
         restartable: bool = False,
     ) -> None:
@@ -98,7 +110,7 @@ class Negotiation:
         self._offer = offer
         self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
-        self._modern_errors = MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
+        self._table_of = table_of
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""
@@ -108,6 +120,12 @@ class Negotiation:
         self._restarted = False
         self._probed_again = False
         self._server_failure: HttpError | None = None
+
+    def _stateless_error(self, code: int) -> int | None:
+        tables = map(self._table_of, self._offer.stateless) if self._table_of else ()
+        error = stateless_error(code, tables)
+        # On stdio, an error about headers shows nothing (basic, "Error Codes").
+        return error if self._over_http or error != HEADER_MISMATCH else None
 
     @property
     def silence_means_old(self) -> bool:
@@ -178,7 +196,7 @@ class Negotiation:
                     if version in supported:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
-            case McpError(code=code, data=data) if code in self._modern_errors:
+            case McpError(code=code, data=data) if self._stateless_error(code) is not None:
                 return self._correct_version(outcome, _read_names(data, "supported") or ())
             case RequestTimeout() if self._restartable and not self._restarted:
                 return self._restart()
@@ -198,7 +216,7 @@ class Negotiation:
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
     def _correct_version(self, error: McpError, supported: Sequence[str]) -> Step:
-        if error.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
+        if self._stateless_error(error.code) != UNSUPPORTED_VERSION:
             # The client has declared all its capabilities, and its fields repeat its message.
             return error
         # Behind one URL there may be several servers that support different revisions: there, each
@@ -211,7 +229,7 @@ class Negotiation:
                 return self._ask(DISCOVER, revision)
         return self._common_handshake(supported)
 
-    def _common_handshake(self, supported: Sequence[str]) -> Step:
+    def _common_handshake(self, supported: Sequence[str]) -> Ask | NegotiationError:
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
@@ -258,10 +276,8 @@ class Negotiation:
             if revision in supported and not self._probed_again:
                 self._probed_again = True
                 return self._ask(DISCOVER, revision)
-        for revision in self._offer.handshake:
-            if revision in supported and Ask(INITIALIZE, revision) not in self._tried:
-                return Restart(self._ask(INITIALIZE, revision))
-        return self._no_agreement(supported)
+        step = self._common_handshake(supported)
+        return Restart(step) if isinstance(step, Ask) else step
 
 
 def _is_server_failure(error: HttpError) -> bool:

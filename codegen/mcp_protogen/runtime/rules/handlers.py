@@ -18,7 +18,6 @@ from . import capabilities
 
 if TYPE_CHECKING:
     from ..core.extensions import Extension
-    from ..messages.extended_table import ExtendedTable
     from .wire_features import WireFeature
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
@@ -126,6 +125,8 @@ class Handlers:
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
     EXTENSION: "ClassVar[Extension | None]" = None
     """The extension of a generated base; a subclass has those of all its bases."""
+    EXTENDED_TABLE: ClassVar[Callable[..., MethodTable]]
+    """The class of a table with extensions, where a package has any."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
@@ -190,7 +191,7 @@ def _extend(cls: type[Handlers]) -> None:
     extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
     in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
     try:
-        cls.TABLE = _extended_table(core.TABLE, in_order)
+        cls.TABLE = _extended_table(cls.EXTENDED_TABLE, core.TABLE, in_order)
     except ValueError as error:
         raise TypeError(f"{cls.__name__}: {error}") from None
     for tables in ("REQUESTS", "NOTIFICATIONS"):
@@ -201,10 +202,10 @@ def _extend(cls: type[Handlers]) -> None:
 
 
 @cache
-def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "ExtendedTable":
-    from ..messages.extended_table import ExtendedTable
-
-    return ExtendedTable(core, extensions)
+def _extended_table(
+    make: Callable[..., MethodTable], core: MethodTable, extensions: "tuple[Extension, ...]"
+) -> MethodTable:
+    return make(core, extensions)
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])

@@ -13,7 +13,10 @@ from typing import Any, Final
 
 from ..core.errors import LocalError
 from ..core.spec import CallSpec, Phase, Requirement, Role
-from .capabilities import TASK, Declared, require
+from .capabilities import Declared, require
+
+TASK: Final = "task"
+"""The member that asks for a call as a task (2025-11-25)."""
 
 
 class State(Enum):

@@ -34,7 +34,6 @@ class BadAnnotation(ValueError):
 
 
 class HeaderParam(NamedTuple):
-
     path: tuple[str, ...]
     """The member names that lead to the argument."""
     header: str

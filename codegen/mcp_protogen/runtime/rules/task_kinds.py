@@ -44,9 +44,9 @@ _DECLARED: Final[Mapping[tuple[TaskKind, Role], JSONObject]] = MappingProxyType(
 
 
 def task_kind(wire: MethodTable) -> TaskKind | None:
-    if RESULT in wire.requests:
+    if wire.spec_of(RESULT):
         return "core"
-    return "extension" if UPDATE in wire.requests else None
+    return "extension" if wire.spec_of(UPDATE) else None
 
 
 def tasks_declared(wire: MethodTable, role: Role) -> JSONObject:
@@ -55,13 +55,13 @@ def tasks_declared(wire: MethodTable, role: Role) -> JSONObject:
         return {}
     if not is_in_core(wire):
         return _DECLARED[kind, role]
-    needs = wire.requests[UPDATE].requires
+    needs = wire.spec_of(UPDATE).requires
     return declare(need.capability for need in needs if need.capability.role == role)
 
 
 def is_in_core(wire: MethodTable) -> bool:
     """Return whether tasks of the extension are a part of the revision."""
-    return UPDATE in wire.core.requests
+    return wire.core.spec_of(UPDATE) is not None
 
 
 def has_tasks(wire: MethodTable, capabilities: Mapping[str, Any]) -> bool:
@@ -79,13 +79,10 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
 
     Tasks of a client stay: it works on them itself.
     """
-    result = {
-        name: capability
-        for name, capability in declared.items()
-        if role == "client" or name != _CORE
-    }
-    extensions = result.pop(EXTENSIONS, None)
-    if is_object(extensions):
+    result = dict(declared)
+    if role == "server":
+        result.pop(_CORE, None)
+    if is_object(extensions := result.pop(EXTENSIONS, None)):
         others = {
             name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
         }

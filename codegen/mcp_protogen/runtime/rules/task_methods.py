@@ -2,11 +2,6 @@
 
 from typing import Final
 
-CALL: Final = "tools/call"
-"""The request that may become a task of a server."""
-TOOLS: Final = "tools/list"
-"""In 2025-11-25 it lists which tools support tasks."""
-
 # In both kinds of tasks.
 GET: Final = "tasks/get"
 CANCEL: Final = "tasks/cancel"

@@ -13,12 +13,12 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 class Untranslated(NamedTuple):
     """The parts of messages that a feature reads and writes on the wire alone.
 
-    `unlost` are members, each with its method or type, whose absence after translation is no loss.
-    `kept` are members that stay: of outgoing params, by method, or of an incoming type, by name.
-    `written` completes translated results, `read` receives incoming ones, by method.
+    By first names of methods, or names of types: `unlost` is a member whose absence after
+    translation is no loss. `kept` are members that stay, of outgoing params or an incoming type.
+    `written` completes translated results, `read` receives incoming ones.
     """
 
-    unlost: frozenset[tuple[str, str]] = frozenset()
+    unlost: Mapping[str, str] = _NONE
     kept: Mapping[str, frozenset[str]] = _NONE
     written: Mapping[str, Callable[[JSONObject], JSONObject]] = _NONE
     read: Mapping[str, Callable[[JSONObject], object]] = _NONE
@@ -32,7 +32,6 @@ class WireFeature(Protocol):
 
     @property
     def extension(self) -> str: ...
-
     @property
     def members(self) -> Collection[str]: ...
 
@@ -41,5 +40,4 @@ class WireFeature(Protocol):
         ...
 
     def capabilities_on(self, wire: MethodTable, /) -> JSONObject: ...
-
     def untranslated_members(self, wire: MethodTable, /) -> Untranslated: ...

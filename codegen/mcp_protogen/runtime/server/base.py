@@ -102,9 +102,9 @@ class ServerRuntime(HandlerSet):
         """Log once that a notification is not sent because it is not declared."""
         if method not in self._warned:
             self._warned.add(method)
-            cls = type(self.owner).__name__
+            name = type(self.owner).__name__
             advice = f'write SENDS = frozenset({{"{method}"}}) in the class'
-            _log.warning("%s does not declare %s, so it is not sent: %s", cls, method, advice)
+            _log.warning("%s does not declare %s, so it is not sent: %s", name, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Notify interested clients of a change; a relay may do so later."""
@@ -151,8 +151,7 @@ class ServerRuntime(HandlerSet):
 
         alive = {id(relay.engine): relay for relay in relays if not relay.loop.is_closed()}
         for relay in alive.values():
-            session = relays[relay]
-            if session is not None:
+            if (session := relays[relay]) is not None:
                 yield relay, PublishedChange(method=method, uri=uri, session=session)
                 continue
             name, revision = self.identity()["name"], self.owner.TABLE.revision

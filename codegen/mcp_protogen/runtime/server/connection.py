@@ -27,7 +27,6 @@ from ..core.middleware import (
     through,
 )
 from ..core.options import Options
-from ..core.spec import Role
 from ..core.tasks import Tasks
 from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -36,7 +35,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules.capabilities import unmet
+from ..rules.capabilities import Declared, unmet
 from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
@@ -65,7 +64,7 @@ class BoundServer:
         declaration = view.declaration()
         self.layer: Layer | None = runtime.layer(view.table, tells_apart)
         if self.layer is not None:
-            self.handlers = _LayerHandlers(self.handlers, self.layer)
+            self.handlers = _LayerHandlers(self.handlers, self.layer, view.table)
             self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
             declaration = self.layer.extend_capabilities(declaration)
         self.middleware = runtime.middleware()
@@ -73,7 +72,7 @@ class BoundServer:
         self.changes: Final = runtime.changes
         self.strategies: Mapping[str, Strategy] = _strategies(server.TABLE, view.table)
         self.class_id = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
+        self.declared: Declared = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
 
@@ -97,8 +96,7 @@ class BoundServer:
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
         params = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
-        problems = options.of_client.problems("/params", params)
-        if problems:
+        if problems := options.of_client.problems("/params", params):
             raise InvalidParams(problems[0].message, problems, id=event.id)
         declared = table.inward("ClientCapabilities", params["capabilities"])
         self.remember(connection, declared, table.inward("Implementation", params["clientInfo"]))
@@ -123,8 +121,9 @@ class BoundServer:
 class _LayerHandlers(Mapping[str, Handler]):
     """Handlers below those of a layer; not copied, because a bridge handles more than it lists."""
 
-    def __init__(self, handlers: Mapping[str, Handler], layer: Layer) -> None:
-        self._below, self._above, self._hidden = handlers, layer.handlers, layer.hidden
+    def __init__(self, handlers: Mapping[str, Handler], layer: Layer, table: MethodTable) -> None:
+        self._below, self._hidden = handlers, {*map(table.name_of, layer.hidden)}
+        self._above = {table.name_of(method): run for method, run in layer.handlers.items()}
 
     def __getitem__(self, method: str) -> Handler:
         if method in self._hidden:
@@ -242,9 +241,10 @@ class ServerConnection:
         self.server.__mcp_runtime__.remove_connection(self)
 
     def answers(self, method: str) -> bool:
-        return method in self.handlers or (
-            method in _BUILT_IN
-            and self.endpoint.connection.table.request(method, "client") is not None
+        table = self.endpoint.connection.table
+        name = table.own_name(method)
+        return name in self.handlers or (
+            name in _BUILT_IN and table.request(name, "client") is not None
         )
 
     @property
@@ -368,11 +368,11 @@ class ServerConnection:
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
-        spec = connection.table.notification(method, "server")
+        spec = connection.table.spec_of(method)
         if spec is None:
             return
         if unmet(self.bound_server.needs[spec], "server", None, connection.declared):
-            self.server.__mcp_runtime__.warn_undeclared(method)
+            self.server.__mcp_runtime__.warn_undeclared(spec.method)
             return
         if self.endpoint.sink.full:
             # Publishing reaches many clients; one that does not read must not delay it.
@@ -426,8 +426,7 @@ async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
 
 
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
-    problems = connection.state.options.of_stream.problems("", {"params": request.raw})
-    if problems:
+    if problems := connection.state.options.of_stream.problems("", {"params": request.raw}):
         raise InvalidParams(problems[0].message, problems)
 
 

@@ -7,7 +7,7 @@ log entries of a request stop when it is answered or cancelled.
 from asyncio import AbstractEventLoop, Task, get_running_loop
 from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -35,7 +35,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
+from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
 from ..messages.jsonrpc import LONGEST
@@ -52,13 +52,10 @@ if TYPE_CHECKING:
     from .sealed_state import StateSeal
     from .thread_waits import ThreadWaits
 
-P = TypeVar("P")
-R = TypeVar("R")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
 _ELICIT: Final = "elicitation/create"
-_MESSAGE: Final = "notifications/message"
 
 
 class _Runtime(Protocol):
@@ -70,7 +67,6 @@ class _Runtime(Protocol):
 
 
 class _Server(Protocol):
-
     SESSION: ClassVar[type[Any]]
     TABLE: ClassVar[MethodTable]
 
@@ -101,7 +97,6 @@ class Relay(Protocol):
 
 
 class SharedState(Protocol):
-
     network: Network | None
     relay: Relay | None
     """Carries changes to connections of other processes, if there are any."""
@@ -119,7 +114,6 @@ class OpenConnection(Protocol):
 
     @property
     def server(self) -> _Server: ...
-
     @property
     def state(self) -> SharedState: ...
 
@@ -135,9 +129,7 @@ class OpenConnection(Protocol):
 
     @property
     def middleware(self) -> Sequence[Middleware]: ...
-
     def session(self) -> Any: ...
-
     async def publish(self, method: str, uri: str | None, /) -> None: ...
 
 
@@ -194,7 +186,7 @@ class Reports:
         await context.notify(context.table.notifications[PROGRESS], params)
 
     async def log(self, level: "Level", data: Any, logger: str | None) -> None:
-        from ..core.subscriptions import passes
+        from ..core.subscriptions import LOG, passes
 
         context = self._context
         threshold: object = context.connection.level
@@ -202,11 +194,11 @@ class Reports:
             threshold = context.meta.get(LOG_LEVEL) if context.is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = context.table.notifications[_MESSAGE]
+        spec = context.table.spec_of(LOG)
         try:
             await context.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
-            context.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+            context.connection.server.__mcp_runtime__.warn_undeclared(spec.method)
         except Disconnected:
             context.endpoint.log.info("the client has gone: a log entry was not sent")
         except (LocalError, PydanticSerializationError) as error:
@@ -350,9 +342,9 @@ class RequestContext:
 
     def peer_capabilities(self) -> Mapping[str, Any]:
         declared = self._wire_capabilities()
-        # A connection stores it in the server's revision.
-        remembers = self.spoken.era.remembers_client
-        return declared if remembers else self.spoken.inward("ClientCapabilities", dict(declared))
+        if self.spoken.era.remembers_client:
+            return declared  # stored in the server's revision
+        return self.spoken.inward("ClientCapabilities", dict(declared))
 
     def _wire_capabilities(self) -> Mapping[str, Any]:
         if self.spoken.era.remembers_client:
@@ -399,7 +391,7 @@ class RequestContext:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
         answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if spec.method != _ELICIT or not isinstance(answer, plain):
+        if spec.known_as != _ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
@@ -414,14 +406,19 @@ class RequestContext:
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         return await self.request(spec, params, options)
 
+    def wire_name(self, method: str) -> str:
+        return self.spoken.wire_name(method)
+
+    def own_questions(self) -> Mapping[str, AnyRequest]:
+        """Return the server's questions by their names on the wire."""
+        return {self.wire_name(name): spec for name, spec in self.table.input_requests.items()}
+
     def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
-        """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
     async def request_unchecked(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> R:
-        """Ask the client without checking the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
             middleware, via = self.connection.middleware, self.beside
@@ -436,19 +433,14 @@ class RequestContext:
                     del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, meta, via)
 
-            result: R = await send_through(middleware, send, spec, params, self.method_call)
-            return result
+            return cast(R, await send_through(middleware, send, spec, params, self.method_call))
         if spec.method == "ping":
-            alive: R = spec.results[0]()
-            return alive
+            return cast(R, spec.results[0]())
         check(spec, "server", params, {"client": self.peer_capabilities(), "server": {}})
         rounds = self.questions.rounds
         if rounds is None:
-            reason = (
-                f"{spoken.revision} has no server requests, and no open request can carry "
-                "this question"
-            )
-            raise Untranslatable("", reason, code=METHOD_NOT_FOUND)
+            reason = "no server requests, and no open request can carry this question"
+            raise Untranslatable("", f"{spoken.revision} has {reason}", code=METHOD_NOT_FOUND)
         answer = await rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
 
@@ -462,14 +454,16 @@ class RequestContext:
 
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.class_id)
         # Servers with requests of their own ask in their own revision.
-        specs = self.table if spoken.rules.server_requests else spoken
-        return Asking(connection.state.seal, bound, specs.input_requests, self._wire_capabilities())
+        specs = self.own_questions() if spoken.rules.server_requests else spoken.input_requests
+        return Asking(connection.state.seal, bound, specs, self._wire_capabilities())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions = {key: request.to_wire() for key, request in requests.items()}
+        questions: dict[str, Any] = {key: asked.to_wire() for key, asked in requests.items()}
+        for question in questions.values():
+            question["method"] = self.wire_name(question["method"])
         rounds = self.questions.rounds
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

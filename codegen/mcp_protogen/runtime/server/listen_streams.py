@@ -3,21 +3,17 @@
 from asyncio import Future, Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
-from ..core.subscriptions import Filter, Listeners
+from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, Listeners
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
 from .context import OpenConnection, RequestContext
 from .layers import Following, Layer
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
-
-_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-_SUBSCRIBE: Final = "resources/subscribe"
-_UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class _Connection(OpenConnection, Protocol):
@@ -32,8 +28,7 @@ class _Connection(OpenConnection, Protocol):
 async def change_subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    handler = handlers.get(method)
-    if handler is not None:
+    if (handler := handlers.get(method)) is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
         # The server's revision may lack params with a URI.
         params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
@@ -94,17 +89,17 @@ class ListenStreams:
 
     async def _acknowledge(self, id: RequestId, filter: Filter) -> None:
         endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
-        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+        spec = endpoint.connection.table.notifications[ACKNOWLEDGED]
         params = {"notifications": filter.to_wire(), "_meta": meta}
         await endpoint.notify(spec, spec.params.model_validate(params), meta=members(meta))
 
     async def _watch(self, filter: Filter) -> Filter:
-        handled = _SUBSCRIBE in self._connection.handlers
+        handled = SUBSCRIBE in self._connection.handlers
         refused: set[str] = set()
         for uri in sorted(filter.uris - self._watched) if handled else ():
             self._watched.add(uri)
             try:
-                await self._call(_SUBSCRIBE, uri)
+                await self._call(SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
@@ -113,7 +108,7 @@ class ListenStreams:
     async def _unwatch(self) -> None:
         for uri in sorted(self._watched - self._connection.listeners.uris):
             self._watched.discard(uri)
-            await self._call(_UNSUBSCRIBE, uri)
+            await self._call(UNSUBSCRIBE, uri)
 
     async def _call(self, method: str, uri: str) -> None:
         connection = self._connection
@@ -122,8 +117,7 @@ class ListenStreams:
     def close(self) -> None:
         endpoint = self._connection.endpoint
         for id, end in self._ends.items():
-            data = endpoint.connection.end(id, "the server is shutting down")
-            if data is not None:
+            if (data := endpoint.connection.end(id, "the server is shutting down")) is not None:
                 endpoint.sink.put(data)
             if not end.done():
                 end.set_result(None)

@@ -11,10 +11,9 @@ twice counts as two.
 """
 
 from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from hashlib import sha256
 from inspect import isawaitable
-from json import dumps
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
@@ -29,7 +28,7 @@ from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities
-from .sealed_state import StateSeal
+from .sealed_state import StateSeal, digest
 
 R = TypeVar("R", bound=WireModel)
 T = TypeVar("T")
@@ -137,24 +136,26 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
     for key, note in sealed["asked"].items():
-        kind = types[key] = asking.specs[note["method"]].results[0]
+        spec, at = asking.specs[note["method"]], f"{_AT}/{escape_step(key)}"
+        types[key] = spec.results[0]
         if key in values:
-            answers[key] = read_answer(values[key], kind, note, f"{_AT}/{escape_step(key)}", faults)
+            answers[key] = read_answer(values[key], spec, note, at, faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return Inputs(sealed["state"], types, answers), sealed["memo"]
 
 
 def read_answer(
-    value: Any, kind: type[WireModel], note: JSONObject, at: str, faults: list[Problem]
+    value: Any, spec: AnyRequest, note: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
     """Return the answer to a question; if invalid, add to `faults` and return None."""
+    kind: type[WireModel] = spec.results[0]
     try:
         answer: WireModel = validator_of(kind)(value)
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if note["method"] != forms.ELICIT:
+    if spec.known_as != forms.ELICIT:
         return answer
     params = note["params"]
     fitted = forms.fit_answer(value, params, params)
@@ -220,13 +221,12 @@ class QuestionKeys:
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._counts = Counter[str]()
 
     def key(self, question: JSONObject) -> str:
-        text = dumps(question, sort_keys=True, separators=(",", ":"))
-        digest = sha256(text.encode()).hexdigest()[:16]
-        number = self._counts[digest] = self._counts.get(digest, 0) + 1
-        return f"{question['method']} {digest} {number}"
+        name = f"{question['method']} {digest(question)[:16]}"
+        self._counts[name] += 1
+        return f"{name} {self._counts[name]}"
 
 
 class Rounds:
@@ -256,7 +256,7 @@ class Rounds:
             self.answers |= {key: answer.to_wire() for key, answer in inputs.given.items()}
 
     async def answer_to(self, question: JSONObject) -> JSONObject:
-        """Return the client's answer to a question; end the round if there is none yet."""
+        """Return the client's answer to a question; end the round without one."""
         key = self.keys.key(question)
         if key in self.answers:
             return self.answers[key]

@@ -6,8 +6,6 @@ it twice; a server for which that matters must check it.
 """
 
 import hmac
-from base64 import urlsafe_b64decode
-from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
@@ -18,7 +16,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from ..core.base64url import base64url
+from ..core.base64url import base64url, base64url_bytes
 from ..core.errors import InvalidParams, LocalError
 from ..core.json import json_text, read_json
 
@@ -35,8 +33,12 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
-    text = dumps(lasting, sort_keys=True, separators=(",", ":"))
-    return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
+    return to_json([method, digest(lasting), principal_id, server])
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    text = dumps(value, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
 
 
 # A client may return on another connection, but to the same process.
@@ -81,10 +83,10 @@ class StateSeal:
         if len(text) > _LONGEST:
             raise _refusal()
         try:
-            sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        except (NotBase64, ValueError):
+            sealed = base64url_bytes(text)
+        except ValueError:
             raise _refusal() from None
-        # The decoder accepts several texts for the same bytes; only one is valid.
+        # Only one of the texts for these bytes is valid.
         if base64url(sealed) != text:
             raise _refusal()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, cast
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidRequest, RemoteError
+from ..core.errors import InvalidRequest, RemoteError, RequestId
 from ..core.options import USUAL, Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
@@ -249,19 +249,25 @@ class Router:
     def _take_notification(self, call: Call) -> None:
         # It names no revision; only extensions have such.
         for connection in self._stateless.values():
-            if connection.endpoint.connection.table.notification(call.method, "client") is not None:
+            table = connection.endpoint.connection.table
+            if table.notification(table.own_name(call.method), "client") is not None:
                 connection.endpoint.receive(call)
                 return
         self._log.info("ignored a notification unknown to all revisions in use")
 
     def _take_cancellation(self, call: Call) -> None:
         # It belongs to the era of the cancelled request, and has no mark.
-        id = jsonrpc.id_of({"id": call.params.get("requestId")})
+        connection = self._find_open(jsonrpc.id_of({"id": call.params.get("requestId")}))
+        if connection is not None:
+            connection.endpoint.receive(call)
+        else:
+            self._log.info("ignored the cancellation of a request that is not open")
+
+    def _find_open(self, id: RequestId | None) -> ServerConnection | None:
         for connection in self.connections:
             if id is not None and connection.endpoint.connection.is_open(id):
-                connection.endpoint.receive(call)
-                return
-        self._log.info("ignored the cancellation of a request that is not open")
+                return connection
+        return None
 
     def _add_connection(self, bound: BoundServer, connection: Connection) -> ServerConnection:
         served = ServerConnection(bound, connection, self._state, self._sink)
@@ -272,12 +278,8 @@ class Router:
 
     def _refuse(self, error: RemoteError) -> None:
         self._log.info("refused a message: %r", str(error))
-        id = error.id
-        if id is not None and any(
-            connection.endpoint.connection.is_open(id) for connection in self.connections
-        ):
-            # The first request of that id is still open, and no id is answered twice.
-            id = None
+        # The first request of that id may be open, and no id is answered twice.
+        id = None if self._find_open(error.id) else error.id
         spoken = self.handshaken
         rules = self._state if spoken is None else spoken.endpoint.connection.table.rules
         if id is None and not rules.error_id_optional:

@@ -38,8 +38,7 @@ def run_stdio(
     event loop.
     """
     if is_running():
-        advice = "await serve_stdio(...)"
-        raise RuntimeError(f"run_stdio cannot run inside a running event loop: {advice}")
+        raise RuntimeError("run_stdio cannot run in a running event loop: await serve_stdio(...)")
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
         asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))

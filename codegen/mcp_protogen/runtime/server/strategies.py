@@ -8,6 +8,7 @@ from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared_member
+from ..core.spec import CALL_TOOL
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -18,7 +19,6 @@ Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Job], Awaitable[Any]]
 
 URLS_FIRST: Final = -32042
-TOOL: Final = "tools/call"
 
 
 def asking_methods(table: MethodTable) -> list[str]:
@@ -72,15 +72,16 @@ async def _in_round(
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    asking, specs = context.asking(), context.table.input_requests
+    asking = context.asking()
     rounds, (inputs, memo) = context.questions.rounds, read_round(context.raw, asking)
     if rounds is not None and memo is not None:
         rounds.remember(memo, inputs)
         if memo["own"]:
             return
-    if asking.specs is not specs:
+    if context.spoken is not context.table:
         # A handler that asks in its result gets answers of its own revision.
-        inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=specs))
+        asking = asking._replace(specs=context.own_questions())
+        inputs, _ = read_round(request.params.to_wire(), asking)
     context.inputs = inputs
 
 
@@ -96,7 +97,8 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
     rounds = context.questions.rounds if urls else None
     if rounds is None:
         return False
-    answers = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
+    method = context.spoken.wire.name_of(ELICIT)
+    answers = [rounds.ask({"method": method, "params": params}) for params in urls]
     return any(answers)
 
 
@@ -104,7 +106,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     rounds = context.questions.rounds
     assert rounds is not None
     await rounds.once.wait_running()
-    native = context.endpoint.connection.table.wire.requests[request.spec.method]
+    native = context.spoken.wire.requests[context.spoken.wire_name(request.spec.method)]
     kind: type[WireModel] = native.results[-1]
     return kind.from_wire(rounds.input_required_result(context.asking()))
 
@@ -121,12 +123,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     ]
 
 
-def in_words(error: BaseException, request: Request[Any]) -> WireModel:
+def in_words(error: BaseException, request: Request[Any]) -> Any:
     """Return a result that lists URLs to visit first; raise any other error."""
     urls = _urls_first(error)
-    if not urls or request.spec.method != TOOL:
+    if not urls or request.spec.known_as != CALL_TOOL:
         raise error
     text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
-    result: type[WireModel] = request.spec.results[0]
-    failed: WireModel = failed_result(result, text)
-    return failed
+    return failed_result(request.spec.results[0], text)

@@ -11,12 +11,13 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
 from ..core.forms import ELICIT
 from ..core.models.base import WireModel
+from ..core.spec import CALL_TOOL
 from ..core.tasks import together
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from .context import RequestContext
 from .rounds import read_round
-from .strategies import TOOL, URLS_FIRST, Handler, Strategy, asking_methods, in_words
+from .strategies import URLS_FIRST, Handler, Strategy, asking_methods, in_words
 
 # A server that only wants to be asked again is asked at once, then at growing intervals.
 _PAUSE: Final = 0.05
@@ -25,7 +26,7 @@ _PAUSE: Final = 0.05
 def in_tasks(native: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     methods = dict.fromkeys(asking_methods(native), by_requests)
     if URLS_FIRST in native.errors and URLS_FIRST not in table.wire.errors:
-        methods.setdefault(TOOL, in_text)
+        methods.setdefault(native.name_of(CALL_TOOL), in_text)
     return methods
 
 
@@ -43,7 +44,7 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        asking = context.asking()._replace(specs=context.table.input_requests)
+        asking = context.asking()._replace(specs=context.own_questions())
         context.inputs, _ = read_round(params.to_wire(), asking)
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
@@ -61,7 +62,7 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
             raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
         except McpError:
             # Only a form has an answer that says "no".
-            if question.method != ELICIT:
+            if spec.known_as != ELICIT:
                 raise
             cancelled: type[WireModel] = spec.results[0]
             answers[key] = cancelled.from_wire({"action": "cancel"})

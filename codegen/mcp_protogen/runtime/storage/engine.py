@@ -59,7 +59,6 @@ class SessionStore(Protocol):
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         """Let sessions and their events live `lifetime` seconds from now on."""
-        ...
 
     async def leave(self, key: str, worker: str) -> None: ...
 
@@ -135,13 +134,11 @@ class EventStore(Protocol):
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         """Have `append` report from now on that `worker` wants to be notified."""
-        ...
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
 
 
 class StoredTask(NamedTuple):
-
     key: str
     record: bytes
     version: int
@@ -187,7 +184,6 @@ class TaskStore(Protocol):
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
         """Renew the leases of records that have one; versions stay."""
-        ...
 
     async def delete(self, key: str) -> None: ...
 
@@ -256,7 +252,6 @@ class EngineConnection(Protocol):
     def mail(self) -> Mail: ...
     @property
     def bus(self) -> Bus: ...
-
     @property
     def current(self) -> bool: ...
 

@@ -40,32 +40,28 @@ class MemoryEngine:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, Quota(max_bytes, max_bytes_per_principal))
         self.tasks: Final = MemoryTaskStore()
-        self.workers: Final = dict[str, Receive]()
-        self.loops: Final = dict[str, AbstractEventLoop]()
+        self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
 
     @asynccontextmanager
     async def connect(
         self, worker: str, lease: float, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
-        self.workers[worker], self.loops[worker] = receive, get_running_loop()
+        self.workers[worker] = receive, get_running_loop()
         try:
             yield MemoryConnection(self)
         finally:
-            del self.workers[worker], self.loops[worker]
+            del self.workers[worker]
 
 
 class MemoryConnection:
     def __init__(self, engine: MemoryEngine) -> None:
-        self._workers, self._loops = engine.workers, engine.loops
+        self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
         self.tasks: Final = engine.tasks
         self.mail: Final = self
         self.bus: Final = self
-
-    @property
-    def current(self) -> bool:
-        return True
+        self.current: Final = True
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in messages:
@@ -83,12 +79,12 @@ class MemoryConnection:
     def _deliver(self, worker: str, delivery: Delivery) -> None:
         def deliver() -> None:
             # Its connection may have ended meanwhile.
-            if (receive := self._workers.get(worker)) is not None:
-                receive(delivery)
+            if (there := self._workers.get(worker)) is not None:
+                there[0](delivery)
 
-        if (loop := self._loops.get(worker)) is not None:
-            # It may be that of another thread.
-            loop.call_soon_threadsafe(deliver)
+        if (known := self._workers.get(worker)) is not None:
+            # The loop may be that of another thread.
+            known[1].call_soon_threadsafe(deliver)
 
 
 @dataclass(slots=True)
@@ -145,8 +141,7 @@ class MemorySessions:
         self._sessions.move_to_end(key)
 
     async def leave(self, key: str, worker: str) -> None:
-        session = self._sessions.get(key)
-        if session is not None:
+        if (session := self._sessions.get(key)) is not None:
             session.copies.discard(worker)
             if session.owner == worker:
                 session.owner = None

@@ -54,8 +54,7 @@ class MemoryTaskStore:
         most: int,
     ) -> bool:
         self._expire()
-        entry = self._kept.get(key)
-        if entry is not None:
+        if (entry := self._kept.get(key)) is not None:
             return entry.version == 1 and entry.record == record
         if len(self._owned.get(owner, ())) >= most:
             return False

@@ -116,8 +116,7 @@ class FileTaskStore:
     # The following run in threads; those that write hold the lock.
 
     def _create(self, entry: _Record, lease: float | None, most: int) -> bool:
-        old = self._live(entry.key)
-        if old is not None:
+        if (old := self._live(entry.key)) is not None:
             return old.version == 1 and old.record == entry.record
         owned = self._owner_folder(entry.owner)
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)

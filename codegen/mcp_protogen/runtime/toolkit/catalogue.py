@@ -3,7 +3,7 @@
 A class's items are built once for all instances, and copied for an instance that changes them.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import getattr_static, iscoroutinefunction, isroutine
 from threading import Lock
@@ -33,6 +33,11 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "resources": ("resources", "resource_templates"),
 }
 """The lists of each kind of items, which change together."""
+
+
+def kinds_with(has_items: Callable[[str], bool]) -> list[str]:
+    """Return the kinds of which some list has items."""
+    return [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
 
 
 Lists: TypeAlias = dict[str, dict[str, Any]]
@@ -83,7 +88,7 @@ class Catalogue:
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
         }
-        if all(len(lists[field]) == len(registered[field]) for field in LISTS):
+        if lists == registered:
             self.lists = registered
         else:
             # A URI may belong to several resources: the first visible one answers.
@@ -97,11 +102,9 @@ class Catalogue:
         return self.visibility
 
     def _is_fixed(self, item: Item) -> bool:
-        return (
-            item.enabled is True
-            if self.visibility is None
-            else bool(self.visibility.is_enabled_for_all(item))
-        )
+        if self.visibility is None:
+            return item.enabled is True
+        return bool(self.visibility.is_enabled_for_all(item))
 
     @property
     def wants_scopes(self) -> bool:
@@ -113,10 +116,9 @@ class Catalogue:
         for mount in self.mounts:
             for key, server in mount.names(field).items():
                 if key in owners:
-                    what = field.removesuffix("s").replace("_", " ")
                     both = f"that of {owners[key]} and that of {server}"
                     advice = "mount one of them under another prefix"
-                    raise ValueError(f"two servers have the {what} {key}, {both}: {advice}")
+                    raise ValueError(f"two servers have the {_noun(field)} {key}, {both}: {advice}")
                 if field == "tools":
                     check_name(key)
                 owners[key] = server
@@ -146,13 +148,10 @@ class Catalogue:
         if key in fixed:
             yield fixed[key]
         for templates in patterns:
-            # A completion names the template, and a read request one of its URIs.
-            if method == COMPLETE and key in templates:
-                yield templates[key]
-            elif method != COMPLETE:
-                yield from (
-                    template for template in templates.values() if template.values(key) is not None
-                )
+            for uri, template in templates.items():
+                # A completion names the template, and a read request one of its URIs.
+                if uri == key if method == COMPLETE else template.values(key) is not None:
+                    yield template
 
     def has_items(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.has_items(field) for mount in self.mounts)
@@ -193,20 +192,18 @@ class Catalogue:
         )
 
 
-def catalogue_of(server: Any) -> Catalogue:
-    catalogue: Catalogue = server.__mcp_runtime__.catalogue
-    return catalogue
-
-
 def register(marked: MarkedFunction, lists: Lists, models: RevisionModels) -> None:
     item = _item(marked, models)
     items = lists[item.field]
     if item.key in items:
-        noun = item.field.removesuffix("s").replace("_", " ")
         label, advice = function_name(marked.function), "give one of them another"
         hint = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
-        raise ValueError(f"{label}: there is already a {noun} {item.key}: {hint}")
+        raise ValueError(f"{label}: there is already a {_noun(item.field)} {item.key}: {hint}")
     items[item.key] = item
+
+
+def _noun(field: str) -> str:
+    return field.removesuffix("s").replace("_", " ")
 
 
 def _item(marked: MarkedFunction, models: RevisionModels) -> Item:

@@ -52,9 +52,10 @@ def _shorten(suggestions: Iterable[Any]) -> dict[str, Any]:
         suggestions = [suggestions]
     # There may be very many, and a generator has no length.
     values = [_text(suggestion) for suggestion in islice(suggestions, _MOST + 1)]
-    total = len(suggestions) if isinstance(suggestions, Sized) else None
     more = len(values) > _MOST
-    total = len(values) if total is None and not more else total
+    total: int | None = len(values)
+    if more:
+        total = len(suggestions) if isinstance(suggestions, Sized) else None
     return {"values": values[:_MOST], "total": total, "has_more": more}
 
 

@@ -11,7 +11,7 @@ from ..core.errors import InvalidParams, Problem
 from ..core.json import json_text
 from ..core.json_pointers import ABSENT, steps_of, unescape_step, value_at
 from ..core.many_errors import first_problems, problems_within
-from ..core.options import MANY, count_values, has_long_paths
+from ..core.options import has_long_paths
 from ..core.sendable import Unsendable
 from ..core.spec import Rules
 
@@ -86,10 +86,8 @@ def refuse_large(
     """Raise `BadArguments` for arguments that are too large to be valid."""
     if has_long_paths(arguments):
         raise BadArguments([Problem("", "The names of nested members are too long")], arguments)
-    if count_values(arguments, MANY) > MANY:
-        found = first_problems(arguments, validate, certain=True)
-        if found:
-            raise BadArguments(found, arguments, names)
+    if found := first_problems(arguments, validate, certain=True):
+        raise BadArguments(found, arguments, names)
 
 
 def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> UnfitResult:

@@ -14,6 +14,7 @@ from ..core.copies import put
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
+from ..core.options import string_set
 from ..core.value_paths import PathEntry
 from ..server.base import SessionBase
 from ..server.context import failed_result
@@ -56,7 +57,7 @@ def requested_item(method: str, params: Any) -> tuple[str, str]:
     uri: str | None = declared_member(about, "uri")
     if uri is not None:
         return "resources", uri
-    return "tools" if method == "tools/call" else "prompts", about.name
+    return "prompts" if method in ("prompts/get", COMPLETE) else "tools", about.name
 
 
 class Item(ABC):
@@ -73,20 +74,20 @@ class Item(ABC):
         signature = signature_of(marked.function, method=marked.is_method)
         self.signature, filled = split_dependencies(signature)
         self.options, label = marked.mark.options, signature.label
-        tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
-        if isinstance(tags, str):
-            raise TypeError(
-                f"{label}: tags must be a collection, not a single string: write tags={{{tags!r}}}"
-            )
+        self.tags = string_set(self.options.get("tags", ()), f"{label}: tags")
+        self.enabled = self.options.get("enabled", True)
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{label}: enabled must be True, False or a function of the session")
-        self.tags = frozenset(tags)
         self.task: TaskMode | None = None
         if "task" in self.options:
             from .task_options import task_mode
 
             self.task = task_mode(self.options, label)
-        self.scopes = _scopes(self.options, label)
+        self.scopes = frozenset[str]()
+        if "scopes" in self.options:
+            from ..core.oauth_scopes import checked_scopes
+
+            self.scopes = checked_scopes(self.options["scopes"], label)
         # If arguments have no descriptions, the whole docstring is kept.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
@@ -160,14 +161,6 @@ class Item(ABC):
         return await returned if may_wait else returned
 
 
-def _scopes(options: Mapping[str, Any], label: str) -> frozenset[str]:
-    if "scopes" not in options:
-        return frozenset()
-    from ..core.oauth_scopes import checked_scopes
-
-    return checked_scopes(options["scopes"], label)
-
-
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
     """Check scopes again, because middleware may have replaced the item."""
 
@@ -199,6 +192,8 @@ class Tool(Item):
         if output is not None and place:
             members = put(members, place, output)
         self.listed = self.entry(**members)
+        if models.rules.load_requested_outputs is not None:
+            vars(self)["answer"] = models.rules.load_requested_outputs().with_requested(self)
         if _HEADER in self.listed.to_json():
             from ..rules.param_headers import check_header_params
 

@@ -3,7 +3,7 @@
 The server above is its client, which speaks the revision of its own class.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
 from ..server.base import ServerBase
 from ..server.context import AskedQuestions, OpenConnection, Reports, RequestContext
+from ..server.listen_streams import Handler
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -104,27 +105,20 @@ class Link:
     """A mounted server in one connection of the server above."""
 
     connection: MountedConnection
-    handlers: Mapping[str, Callable[..., Awaitable[Any]]]
+    handlers: Mapping[str, Handler]
 
-    async def handle(self, method: str, outer: RequestContext, params: Any) -> Any:
-        context, handler = self.connection.context(outer), self.handlers.get(method)
+    async def handle(self, known_as: str, outer: RequestContext, params: Any) -> Any:
+        context = self.connection.context(outer)
+        method = context.table.name_of(known_as)
+        handler = self.handlers.get(method)
         if handler is None:
             raise MethodNotFound(method)
         return await self.run(handler, method, context, params)
 
-    async def run(
-        self,
-        handler: Callable[..., Awaitable[Any]],
-        method: str,
-        context: MountedContext,
-        params: Any,
-    ) -> Any:
-        middleware = self.connection.middleware
-        if not middleware:
-            return await handler(context.session(), params)
-
+    async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
         async def answer(call: MethodCall) -> Any:
             return await handler(call.session, call.params)
 
         given = {"params": params, "meta": context.meta, "request_id": context.request_id}
-        return await through(middleware, answer, context.method_call(method, **given))
+        call = context.method_call(method, **given)
+        return await through(self.connection.middleware, answer, call)

@@ -14,7 +14,6 @@ from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
 from .failures import closest
 from .items import COMPLETE, Item, requested_item
-from .revision_models import LISTS
 
 if TYPE_CHECKING:
     from .mounts import MountedItem
@@ -65,13 +64,10 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
 
 
 async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
-    items = catalogue.registered[field].values()
-    found = [item.key for item in items if await _shows(catalogue, item, session)]
+    items = list[Any](catalogue.registered[field].values())
     for mount in catalogue.mounts:
-        for item in await mount.list_known(field, session):
-            if await _shows(catalogue, item, session):
-                found.append(item.key)
-    return found
+        items += await mount.list_known(field, session)
+    return [item.key for item in items if await _shows(catalogue, item, session)]
 
 
 async def find(
@@ -138,18 +134,21 @@ async def subscribe(
 
 
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
-    owner, native, listing = catalogue.owner, catalogue.owner.TABLE.revision, LISTS["tools"]
-    entries = [tool.listed for tool in catalogue.lists["tools"].values()]
-    result: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
-    schemas: list[JSONObject] = result["tools"]
+    owner, spec = catalogue.owner, catalogue.models.list("tools")
+    tools = catalogue.lists["tools"].values()
+    schemas: list[JSONObject] = [tool.listed.to_wire() for tool in tools]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
             schemas.append({**tool, "name": item.key})
     schemas.sort(key=itemgetter("name"))
+    native = owner.TABLE.revision
     if revision not in (None, native):
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
-        views = RevisionViews({native: owner}, package.REVISIONS)
-        schemas = views[revision].table.carry_out(listing, "result", result)["tools"]
+        table = RevisionViews({native: owner}, package.REVISIONS)[revision].table
+        page: Any = spec.results[0]
+        result = page(**{spec.items: schemas}).to_wire()
+        listed = table.wire.spec_of(spec.known_as).items
+        schemas = table.carry_out(spec.method, "result", result)[listed]
     return schemas

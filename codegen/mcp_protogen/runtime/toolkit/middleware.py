@@ -7,10 +7,12 @@ from operator import attrgetter
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
-from ..core.connection_errors import StatusError
+from ..core.http_request import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared_member
+from ..core.options import string_set
+from .revision_models import LISTS
 
 _log: Final = getLogger(__name__)
 
@@ -47,15 +49,6 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _check_methods(methods: Collection[str], label: str) -> frozenset[str]:
-    if isinstance(methods, str):
-        # The parts of a string would match as well.
-        raise TypeError(
-            f"{label}: methods must be a collection, not a single string: write {{{methods!r}}}"
-        )
-    return frozenset(methods)
-
-
 def _oldest(entries: Mapping[Hashable, object]) -> Hashable:
     return next(iter(entries))
 
@@ -85,7 +78,7 @@ class RateLimit:
                 f"RateLimit({rate}, {burst}) allows no requests: rate must be positive, burst "
                 "at least 1"
             )
-        self._methods = None if methods is None else _check_methods(methods, "RateLimit")
+        self._methods = None if methods is None else string_set(methods, "RateLimit: methods")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
         """The remaining requests and the time of that count, by key."""
@@ -133,21 +126,13 @@ class ResultCache:
     are not cached; `size` is the number of results.
     """
 
-    METHODS: Final = frozenset(
-        {
-            "prompts/list",
-            "resources/list",
-            "resources/read",
-            "resources/templates/list",
-            "tools/list",
-        }
-    )
+    METHODS: Final = frozenset({*LISTS.values(), "resources/read"})
 
     def __init__(
         self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
     ) -> None:
         self._seconds = seconds
-        self._methods = _check_methods(methods, "ResultCache")
+        self._methods = string_set(methods, "ResultCache: methods")
         self._size = size
         self._kept: dict[Hashable, _Entry] = {}
 
@@ -155,11 +140,12 @@ class ResultCache:
         self._kept.clear()
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
-        if call.method not in self._methods or call.is_sent:
+        if call.is_sent or call.method not in map(call.session.TABLE.name_of, self._methods):
             return await next(call)
         wire = call.params.to_wire()
         wire.pop("_meta", None)
-        key = call.method, call.revision, call.principal_id, json_text(wire)
+        asked = json_text([wire, *map(call.meta.get, call.session.TABLE.rules.varying)])
+        key = call.method, call.revision, call.principal_id, asked
         version: int = call.session.__mcp_runtime__.changes
         entry = self._kept.get(key)
         if entry is None or entry.until <= monotonic() or entry.version != version:

@@ -1,6 +1,6 @@
 """Mounting a server in another one; see `Toolkit.mount`."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Any, cast
 
@@ -9,10 +9,11 @@ from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
+from ..server.listen_streams import Handler
 from ..server.serve import has_lifespan
 from ..translation.revision_view import adapters_of
 from . import lookup
-from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, kinds_with
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
 from .mounts import Mount, MountedItem, Prefix
@@ -23,24 +24,23 @@ class LocalMount(Mount):
     """A toolkit of the same package; handlers may have further items of the kinds in `open`."""
 
     def __init__(
-        self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
+        self, above: ServerBase[Any], prefix: Prefix, runtime: ToolkitRuntime, open: Collection[str]
     ) -> None:
         super().__init__(above, prefix)
-        self.server = server
+        self.server = cast(ServerBase[Any], runtime.owner)
         self._open = open
-        self.runtime: Any = server.__mcp_runtime__
-        self.catalogue = catalogue_of(server)
+        self.runtime = runtime
+        self.catalogue = runtime.catalogue
         self._links: dict[OpenConnection, Link] = {}
         self._translating: MethodTable | None = None
-        self._handlers: dict[str, Mapping[str, Callable[..., Awaitable[Any]]]] = {}
+        self._handlers: dict[str, Mapping[str, Handler]] = {}
 
     def parts(self) -> Iterable[ServerBase[Any]]:
-        return cast(Iterable[ServerBase[Any]], self.runtime.parts())
+        return self.runtime.parts()
 
     def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
-        for tool in lookup.tool_schemas(self.catalogue, None):
-            own: str = tool["name"]
-            yield MountedItem(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
+        for tool in lookup.tool_schemas(self.catalogue, self.above.TABLE.revision):
+            yield self.item("tools", tool["name"]), tool
 
     def has_items(self, field: str) -> bool:
         kind = "resources" if field.startswith("resource") else field
@@ -64,7 +64,7 @@ class LocalMount(Mount):
 
     @property
     def subscribes(self) -> bool:
-        handled: Collection[str] = self.runtime.handled_methods()
+        handled = self.runtime.handled_methods()
         return any(method in handled for method in SUBSCRIPTIONS) or any(
             mount.subscribes for mount in self.catalogue.mounts
         )
@@ -94,10 +94,10 @@ class LocalMount(Mount):
                 handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
             given, above = (self.server, outer, self.full_uri), self.above.TABLE
-            if self.server.TABLE.revision == above.revision:
+            own, package = self.server.TABLE.revision, package_of(type(self.server))
+            if own == above.revision:
                 link = Link(MountedConnection(*given), self._handlers[revision])
             else:
-                package, own = package_of(type(self.server)), self.server.TABLE.revision
                 links: Any = adapters_of(package, own, above.revision).translated_links()
                 if self._translating is None:
                     options = outer.endpoint.options
@@ -131,7 +131,7 @@ class LocalMount(Mount):
             self.runtime.remove_connection(link.connection)
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
-        return cast(AbstractContextManager[object], self.runtime.listening(self._context(context)))
+        return self.runtime.listening(self._context(context))
 
     def _context(self, outer: RequestContext) -> MountedContext:
         return self._link(outer.connection).connection.context(outer)
@@ -151,10 +151,8 @@ class LocalMount(Mount):
 
     async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
         inner = self._context(session.__mcp_runtime__).session()
-        own = await lookup.keys(self.catalogue, field, inner)
-        return [
-            MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own
-        ]
+        keys = await lookup.keys(self.catalogue, field, inner)
+        return [self.item(field, key) for key in keys]
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> None:
@@ -178,9 +176,7 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> N
             mounted.catalogue.mounted_in += (catalogue,)
     for connection in list(above.connections):
         mounted.add_connection(connection)
-    above.announce_changes(
-        kind for kind, fields in FIELDS.items() if any(map(mounted.has_items, fields))
-    )
+    above.announce_changes(kinds_with(mounted.has_items))
 
 
 def _build_mount(owner: Handlers, prefix: Prefix, server: Any, address: Any) -> Mount:
@@ -199,11 +195,11 @@ def _build_mount(owner: Handlers, prefix: Prefix, server: Any, address: Any) -> 
         raise TypeError(f"{where}: {called} is of another package: write connect_to=…")
     if own in runtime.parts():
         raise ValueError(f"{where}: {name_of(own)} and {called} would contain each other")
-    kinds = frozenset(filter(catalogue_of(server).is_open, FIELDS))
+    kinds = frozenset(filter(runtime.catalogue.is_open, FIELDS))
     if kinds and not prefix.text:
         why = f"it lists {', '.join(sorted(kinds))} by handlers of its own"
         raise ValueError(f"{where}: {called} needs a prefix, because {why}")
-    return LocalMount(own, prefix, cast(ServerBase[Any], server), kinds)
+    return LocalMount(own, prefix, runtime, kinds)
 
 
 def _is_served(catalogue: Catalogue) -> bool:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
@@ -73,6 +73,10 @@ class Prefix(NamedTuple):
         return bool(both) and (self.text == other.text or a.startswith(b) or b.startswith(a))
 
 
+Entries: TypeAlias = list[tuple["MountedItem", Any]]
+"""Items with their entries in a list."""
+
+
 @dataclass(frozen=True, slots=True)
 class MountedItem:
     """An item of a mounted server, by the name or URI that clients use."""
@@ -136,6 +140,9 @@ class Mount(ABC):
     def tags(self, field: str, own: str) -> Collection[str]:
         return ()
 
+    def item(self, field: str, own: str) -> MountedItem:
+        return MountedItem(self, self.prefix.key(field, own), self.tags(field, own))
+
     def has_tasks(self) -> bool:
         return False
 
@@ -169,30 +176,27 @@ class Mount(ABC):
         """Return its items for a session, as far as known without asking it."""
         return []
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> Entries:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             return await self._list_entries(link, field, outer)
 
-    async def _list_entries(
-        self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[MountedItem, Any]]:
-        method, member = LISTS[field], _MEMBERS.get(field, "name")
-        spec = outer.table.requests[method]
-        result: list[tuple[MountedItem, Any]] = []
-        rules = outer.table.rules
+    async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
+        rules, member = outer.table.rules, _MEMBERS.get(field, "name")
+        spec = outer.table.spec_of(LISTS[field])
+        result: Entries = []
 
         async def page(cursor: str | None) -> Page[Any]:
             given = {} if cursor is None else {rules.cursor: cursor}
-            listed = await link.handle(method, outer, spec.params(**given))
-            return Page(getattr(listed, field), member_at(listed, (rules.next_cursor,)))
+            listed = await link.handle(LISTS[field], outer, spec.params(**given))
+            return Page(member_at(listed, (spec.items,)), member_at(listed, (rules.next_cursor,)))
 
         most = outer.endpoint.options.max_pages
         async for entry in items(page, lambda: most):
             own: str = getattr(entry, member)
-            key = self.prefix.key(field, own)
-            item = MountedItem(self, key, self.tags(field, own))
-            result.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
+            item = self.item(field, own)
+            copy = entry.model_copy(update={member: item.key})
+            result.append((item, self._with_full_ui(copy)))
         return result
 
     def _with_full_ui(self, entry: Any) -> Any:
@@ -222,7 +226,7 @@ class Mount(ABC):
         except McpError as error:
             if not is_object(error.data) or error.data.get("uri") != inner_key:
                 raise
-            raise McpError(error.code, error.message, {**error.data, "uri": key}) from error
+            raise error.with_code(error.code, {**error.data, "uri": key}) from error
         if inner_key == key:
             return result
         members = {"contents", "content", "messages", "resource"}

@@ -36,7 +36,6 @@ class Texts:
     """Text arguments; JSON for types that text cannot express."""
 
     def __init__(self, label: str, parameters: Sequence[Parameter]) -> None:
-        self.where = label
         self.parameters = {parameter.wire: parameter for parameter in parameters}
         self._adapters = {
             parameter.wire: parameter_adapter(label, parameter) for parameter in parameters
@@ -96,9 +95,9 @@ class WithCompletions(Item):
     completers: Mapping[str, Completer]
 
     def take(self, parameters: Sequence[Parameter]) -> None:
-        self.texts = texts = Texts(self.signature.label, parameters)
-        given = self.options.get("completions")
-        self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
+        label, given = self.signature.label, self.options.get("completions")
+        self.texts = Texts(label, parameters)
+        self.completers = completers(label, self.texts.parameters, given, self._marked.cls)
 
     async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         try:
@@ -116,7 +115,7 @@ class WithCompletions(Item):
         # The other arguments come with the request from 2025-06-18 on.
         context = declared_member(params, "context")
         known: dict[str, str] = (context and context.arguments) or {}
-        result = self.models.result(COMPLETE)
+        result = self.models.results(COMPLETE)[0]
         (model,) = models_in(result, "completion")
         return result(completion=model(**await completer(server, argument.value, known)))
 
@@ -152,7 +151,9 @@ class Prompt(WithCompletions):
         if isinstance(value, self.models.results("prompts/get")):
             return value
         messages = [self._message(item) for item in as_list(value)]
-        return self.models.result("prompts/get")(messages=messages, description=self.description)
+        return self.models.results("prompts/get")[0](
+            messages=messages, description=self.description
+        )
 
     def _message(self, value: Any) -> Any:
         models = self.models
@@ -225,7 +226,7 @@ class Resource(WithCompletions):
         # Any other list is one value, and its JSON is the contents.
         if not contents or not all(isinstance(content, classes) for content in contents):
             contents = [self._contents(value, uri)]
-        return models.result("resources/read")(contents=contents)
+        return models.results("resources/read")[0](contents=contents)
 
     def _contents(self, value: Any, uri: str) -> Any:
         models, mime_type = self.models, self._mime_type

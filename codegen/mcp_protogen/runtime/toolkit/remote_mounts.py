@@ -23,7 +23,7 @@ from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
 from .links import Link, MountedConnection
-from .mounts import Mount, MountedItem, Prefix
+from .mounts import Entries, Mount, Prefix
 
 _log: Final = getLogger(__name__)
 
@@ -167,7 +167,7 @@ class RemoteMount(Mount):
             params = params.model_copy(update={"meta": meta})
         return await super().answer(method, session, params)
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> Entries:
         try:
             return await super().entries(field, session)
         except ProtocolError as error:
@@ -176,9 +176,7 @@ class RemoteMount(Mount):
             )
             return []
 
-    async def _list_entries(
-        self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[MountedItem, Any]]:
+    async def _list_entries(self, link: Link, field: str, outer: RequestContext) -> Entries:
         kind = "resources" if field.startswith("resource") else field
         if kind not in link.connection.server.__mcp_runtime__.declaration():
             return []

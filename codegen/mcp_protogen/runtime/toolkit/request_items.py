@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.json import is_array, is_object
+from ..core.spec import CALL_TOOL
 from ..server.base import SessionBase
 from .catalogue import Catalogue
 from .items import COMPLETE, Item
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 _LISTEN: Final = "subscriptions/listen"
 _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "tools/call": {"name": "tools"},
+    CALL_TOOL: {"name": "tools"},
     "prompts/get": {"name": "prompts"},
     "resources/read": {"uri": "resources"},
     "resources/subscribe": {"uri": "resources"},
@@ -26,7 +27,6 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | MountedItem"]:
-    """Yield the items that a request refers to in its raw params."""
     for kind, key in _item_names(method, params):
         item = await item_of(catalogue, method, kind, key, session)
         if item is not None:
@@ -41,7 +41,6 @@ def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, s
         listed: list[Any] = uris if is_array(uris) else []
         yield from (("resources", uri) for uri in listed if isinstance(uri, str))
     elif is_object(about):
-        kinds = _RAW_KINDS.get(method, {})
-        for member, kind in kinds.items():
+        for member, kind in _RAW_KINDS.get(method, {}).items():
             if isinstance(key := about.get(member), str):
                 yield kind, key

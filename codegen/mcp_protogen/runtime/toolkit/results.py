@@ -39,12 +39,11 @@ _VALUE: Final = "\ue001"
 
 
 def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
-    given = options.get("output_schema")
+    given, label = options.get("output_schema"), signature.label
     if given is not None:
         from ..core.schema_validation import checker
 
-        schema, label = dict(given), signature.label
-        of_objects = not models.has_any_structured
+        schema, of_objects = dict(given), not models.has_any_structured
         check = checker(schema, f"{label}: the output schema", of_objects=of_objects)
 
         def write(value: Any) -> bytes:
@@ -56,10 +55,9 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     annotation = _without_results(signature.returns, models)
     structured = options.get("structured", True)
     if structured and _is_structured(annotation, models):
-        return _build_typed_output(models, annotation, signature.label)
+        return _build_typed_output(models, annotation, label)
     structured = structured and _is_open(annotation)
     content = _has_content(annotation, models.blocks)
-    label = signature.label
     return UnstructuredOutput(models, label, structured=structured, lists_content=content)
 
 

@@ -10,6 +10,7 @@ from ..core.copies import put
 from ..core.errors import McpError
 from ..core.json import JSONObject, read_json
 from ..core.models.base import BUILDING, Validate, WireModel, places_of, validator_of
+from ..core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
 from ..core.value_paths import PathEntry, ToolPlaces, ValuePath
 from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
@@ -17,15 +18,13 @@ from ..messages.writing import classes_in
 Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
-_CALL: Final = "tools/call"
-
 LISTS: Final[Mapping[str, str]] = {
-    "tools": "tools/list",
+    "tools": LIST_TOOLS,
     "prompts": "prompts/list",
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The list methods, by the field with the entries."""
+"""The first names of list methods, by kind of entry."""
 
 
 class Media(ABC):
@@ -48,19 +47,23 @@ class RevisionModels:
         """The module that makes the items of an extension, if there is one."""
         return next((added.items() for added in self._table.extensions if added.items), None)
 
-    def result(self, method: str) -> type[Any]:
-        return self._table.requests[method].results[0]
+    def results(self, known_as: str) -> tuple[type[Any], ...]:
+        spec: AnyRequest = self._table.spec_of(known_as)
+        return spec.results
 
-    def results(self, method: str) -> tuple[type[Any], ...]:
-        return self._table.requests[method].results
+    def list(self, field: str) -> AnyRequest:
+        spec: AnyRequest = self._table.spec_of(LISTS[field])
+        return spec
 
     def entry(self, field: str) -> type[Any]:
-        (model,) = models_in(self.result(LISTS[field]), field)
-        return model
+        spec = self.list(field)
+        if not spec.items:
+            raise TypeError(f"nothing says where the result of {spec.method} has its items")
+        return next(iter(_models_of(annotation_at(spec.results[0], (spec.items,)))))
 
     @cached_property
     def call_results(self) -> tuple[type[Any], ...]:
-        return self.results(_CALL)
+        return self.results(CALL_TOOL)
 
     @cached_property
     def places(self) -> ToolPlaces:
@@ -89,18 +92,18 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured (from 2025-06-18 on)."""
+        """Return whether results may be structured."""
         return self.places.structured is not None
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
+        """Return whether structured content may be any JSON value."""
         structured = self.places.structured
         return structured is not None and annotation_at(self.call_result, structured) is Any
 
     @cached_property
     def message(self) -> type[Any]:
-        (message,) = models_in(self.result("prompts/get"), "messages")
+        (message,) = models_in(self.results("prompts/get")[0], "messages")
         return message
 
     @cached_property
@@ -113,7 +116,7 @@ class RevisionModels:
 
     @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
-        found = models_in(self.result("resources/read"), "contents")
+        found = models_in(self.results("resources/read")[0], "contents")
         members = ("text", "blob")
         return {name: model for model in found for name in members if name in fields_of(model)}
 

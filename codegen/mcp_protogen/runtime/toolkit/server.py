@@ -183,11 +183,9 @@ class Toolkit:
     async def on_call_tool(self, session: Any, params: Any) -> Any:
         runtime = self.__mcp_runtime__
         result = await runtime.call(session, params)
-        return (
-            runtime.catalogue.models.read_result(result)
-            if isinstance(result, ResultText)
-            else result
-        )
+        if isinstance(result, ResultText):
+            return runtime.catalogue.models.read_result(result)
+        return result
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from ..core.errors import LocalError
 from ..core.http_request import id_of
+from ..core.options import string_set
 from ..server.base import SessionBase
 from ..server.context import OpenConnection
 from .catalogue import FIELDS, LOCK, Catalogue
@@ -24,9 +25,7 @@ def switch(
     session: SessionBase | None,
     principal_id: str,
 ) -> None:
-    if isinstance(tags, str):
-        raise TypeError(f"tags must be a collection, not a single string: write tags={{{tags!r}}}")
-    if not chosen and not tags:
+    if not string_set(tags, "tags") and not chosen:
         raise TypeError("give the name or a tag of an item")
     if cast(Any, principal_id) is None or (principal_id and session is not None):
         # A client without a principal must not mean all clients.

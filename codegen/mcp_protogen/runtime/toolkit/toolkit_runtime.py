@@ -3,29 +3,25 @@
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from ..core.json import JSONObject
 from ..core.models.base import member_at
+from ..core.spec import CALL_TOOL
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
-from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, kinds_with, register
 from .decorators import MarkedFunction, marks_of, new_mark
 from .items import COMPLETE
-from .revision_models import LISTS
 from .threads import Threads
-
-if TYPE_CHECKING:
-    from .visibility import Switches
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
 """The attributes of a class for its items and its threads."""
 
-_CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 
@@ -62,8 +58,9 @@ class ToolkitRuntime(ServerRuntime):
         self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None
     ) -> None:
         for method in map(_change_method, kinds):
-            if self.catalogue.is_served and method not in self._declared:
-                self.warn_undeclared(method)
+            own = self.owner.TABLE.name_of(method)
+            if self.catalogue.is_served and own not in self._declared:
+                self.warn_undeclared(own)
             self.announce(method, to)
 
     def all_relays(self) -> Mapping[Relay, str | None]:
@@ -90,21 +87,21 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        models = catalogue.models
-        result, rules = models.result(LISTS[field]), models.rules
+        spec, rules = catalogue.models.list(field), catalogue.models.rules
+        result: Any = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
-            return result(**{field: entries})
+            return result(**{spec.items: entries})
         cursor = member_at(params, (rules.cursor,))
         cut = page(entries, cursor, cast(Any, self.owner).page_size)
-        return result(**{field: cut.items, rules.next_cursor: cut.next_cursor})
+        return result(**{spec.items: cut.items, rules.next_cursor: cut.next_cursor})
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:
         """Call a tool; the result may be `Written`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
-            return self.answer(_CALL, session, params)
-        return tool.answer(self.owner, session, _CALL, params)
+            return self.answer(CALL_TOOL, session, params)
+        return tool.answer(self.owner, session, CALL_TOOL, params)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         from .lookup import answer
@@ -116,7 +113,9 @@ class ToolkitRuntime(ServerRuntime):
     ) -> frozenset[str]:
         from .request_items import find_items
 
-        items = [item async for item in find_items(self.catalogue, method, params, session)]
+        spec = self.owner.TABLE.requests.get(method)
+        known_as = method if spec is None else spec.known_as
+        items = [item async for item in find_items(self.catalogue, known_as, params, session)]
         return frozenset[str]().union(*(item.scopes for item in items))
 
     @property
@@ -145,17 +144,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         visibility = self.catalogue.visibility
-        own: Switches | tuple[()] = ()
-        if visibility is not None:
-            own = visibility.sessions.get(connection, ())
-        return (
-            *(("", text, is_tag, on) for text, is_tag, on in own),
-            *(
-                switch
-                for mount in self.catalogue.mounts
-                for switch in mount.switches_of(connection)
-            ),
-        )
+        sessions = {} if visibility is None else visibility.sessions
+        found = [("", *switch) for switch in sessions.get(connection, ())]
+        for mount in self.catalogue.mounts:
+            found += mount.switches_of(connection)
+        return tuple(found)
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own = [switch[1:] for switch in switched if not switch[0]]
@@ -201,11 +194,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def unused_methods(self) -> frozenset[str]:
         catalogue = self.catalogue
+        used = kinds_with(catalogue.has_items)
         idle = [
             f"{kind}/"
-            for kind, fields in FIELDS.items()
-            if not any(map(catalogue.has_items, fields))
-            and _change_method(kind) not in self.owner.SENDS
+            for kind in FIELDS
+            if kind not in used and _change_method(kind) not in self.owner.SENDS
         ]
         if not catalogue.has_completions():
             idle.append(COMPLETE)
@@ -218,13 +211,13 @@ class ToolkitRuntime(ServerRuntime):
         self.catalogue.is_served = True
         self._declared |= self.sends()
         handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
-        is_plain = (
-            _CALL in self.catalogue.toolkit_methods() and handlers.get(_CALL) == owner.on_call_tool
-        )
+        call: str = owner.TABLE.name_of(CALL_TOOL)
+        own = call in self.catalogue.toolkit_methods()
+        is_plain = own and handlers.get(call) == owner.on_call_tool
         if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
-        return {**handlers, _CALL: self.call}
+        return {**handlers, call: self.call}
 
     def handlers(
         self, revision: str, methods: Collection[str]
@@ -234,24 +227,18 @@ class ToolkitRuntime(ServerRuntime):
             return found
         from .lookup import subscribe
 
-        return {
-            **found,
-            **{
-                method: partial(subscribe, self.catalogue, method, found.get(method))
-                for method in SUBSCRIPTIONS
-            },
-        }
+        changed = dict(found)
+        for method in SUBSCRIPTIONS:
+            changed[method] = partial(subscribe, self.catalogue, method, found.get(method))
+        return changed
 
     def sends(self) -> frozenset[str]:
-        has_items = self.catalogue.has_items
-        kinds = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
-        methods = {
-            _LOG,
-            *map(_change_method, kinds),
-            *([_UPDATED] if "resources" in kinds else ()),
-        }
+        kinds, table = kinds_with(self.catalogue.has_items), self.owner.TABLE
+        methods = {_LOG, *map(_change_method, kinds)}
+        if "resources" in kinds:
+            methods.add(_UPDATED)
         # Some revisions may lack such a notification.
-        return self.owner.SENDS | (methods & self.owner.TABLE.notifications.keys())
+        return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 
 
 def _change_method(kind: str) -> str:

@@ -1,6 +1,6 @@
 """A mounted server of another revision than the server above."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
@@ -14,6 +14,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase, package_of
 from ..server.context import OpenConnection, RequestContext
+from ..server.listen_streams import Handler
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
@@ -70,6 +71,9 @@ class TranslatedContext(MountedContext):
         info = super().peer_info()
         return info and self._translating.inward("Implementation", dict(info))
 
+    def wire_name(self, method: str) -> str:
+        return super().wire_name(self._translating.wire_name(method))
+
     def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
         return super().params_for_client(
             method, self._translating.carry_out(method, "params", params)
@@ -77,15 +81,14 @@ class TranslatedContext(MountedContext):
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
         """Return the spec and the params in the revision of the server above."""
-        above, method = self.outer.table, spec.method
-        tables = (above.requests, above.input_requests, above.notifications)
-        native = next((table[method] for table in tables if method in table), None)
+        above = self.outer.table
+        native = above.spec_of(spec.known_as)
         if native is None:
-            why = f"{above.revision} has no {method}"
+            why = f"{above.revision} has no {spec.method}"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         if params is None:
             return native, None
-        wire = self._translating.carry_out(method, "params", params.to_wire())
+        wire = self._translating.carry_out(spec.method, "params", params.to_wire())
         return native, validator_of(native.params)(wire)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
@@ -117,27 +120,21 @@ class TranslatedContext(MountedContext):
     def carried_out(self, method: str, result: Any) -> Any:
         above = self.outer.table
         wire = self._translating.carry_out(method, "result", result.to_wire())
-        return above.read_result(above.requests[method], wire)
+        return above.read_result(above.requests[self._translating.wire_name(method)], wire)
 
 
 class TranslatedLink(Link):
 
     connection: TranslatedConnection
 
-    async def run(
-        self,
-        handler: Callable[..., Awaitable[Any]],
-        method: str,
-        context: MountedContext,
-        params: Any,
-    ) -> Any:
+    async def run(self, handler: Handler, method: str, context: MountedContext, params: Any) -> Any:
         assert isinstance(context, TranslatedContext)
         own, table = context.table, self.connection.table
         strategy, spec = self.connection.strategies.get(method), own.requests[method]
         given = context.carried_in(spec, params)
         if context.inputs is not None:
             # The server above has read them in its own revision.
-            asking = context.asking()._replace(specs=own.input_requests)
+            asking = context.asking()._replace(specs=context.own_questions())
             context.inputs, _ = read_round(given.to_wire(), asking)
 
         async def run(session: Any, params: Any) -> Any:
@@ -148,9 +145,6 @@ class TranslatedLink(Link):
         try:
             result = await super().run(run, method, context, given)
         except McpError as error:
-            code = table.code_to_send(method, error.code)
-            if code == error.code:
-                # It may carry more than its code, such as a status over HTTP.
-                raise
-            raise McpError(code, error.message, error.data) from error
+            there = table.error_to_send(method, (error.code, error.data), given)
+            raise error.with_code(*there) from error
         return context.carried_out(method, result)

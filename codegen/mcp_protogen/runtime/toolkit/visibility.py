@@ -29,8 +29,7 @@ class Switches:
         self._switches[text, is_tag] = on
 
     def __iter__(self) -> Iterator[tuple[str, bool, bool]]:
-        for (text, is_tag), on in self._switches.items():
-            yield text, is_tag, on
+        return ((*switch, on) for switch, on in self._switches.items())
 
     def of(self, item: Named) -> bool | None:
         for (text, is_tag), on in reversed(self._switches.items()):

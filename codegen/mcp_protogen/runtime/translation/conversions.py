@@ -262,16 +262,14 @@ def plain_fields(field: JSONObject, site: Site) -> JSONObject:
         return several_as_text(field)
     out = fields_without_defaults(field, site)
     choices = out.get("oneOf", ())
-    is_titled = is_array(choices) and all(map(_is_choice, choices))
+    is_titled = is_array(choices) and all(
+        is_object(choice) and all(isinstance(choice.get(key), str) for key in ("const", "title"))
+        for choice in choices
+    )
     if field["type"] == "string" and is_titled and "enum" not in out:
         site.lose("moved", "oneOf", harmless=True)
         return labels_beside(out)
     return out
-
-
-def _is_choice(value: object) -> bool:
-    members = ("const", "title")
-    return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
 
 @_register

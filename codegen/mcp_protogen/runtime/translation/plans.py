@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
+from ..core.spec import Condition as Condition
 from ..core.value_paths import PathEntry as PathEntry
 from ..core.value_paths import ValuePath
 
@@ -42,7 +43,14 @@ class When:
     otherwise: "Step | None" = None
 
 
-Step: TypeAlias = To | Each | Either | When
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A step for a time to wait, in the other unit than `unit`: "ms" or "s"."""
+
+    unit: str
+
+
+Step: TypeAlias = To | Each | Either | When | Delay
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +145,26 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorChange:
+    """The code of an error in the destination, and the step for its data.
+
+    With conditions, it counts if the request's params, and the data, meet any of theirs.
+    """
+
+    becomes: int
+    why: str
+    params: tuple[Condition, ...] = ()
+    data: tuple[Condition, ...] = ()
+    step: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """All tables for one direction.
 
     `methods` are those of both revisions, `plans` the types that change, `same` the others, by
-    names in source and destination. `errors` maps a method, or "" for all, and an error code to the
-    destination's code and the reason.
+    names in source and destination. `errors` maps a method, or "" for all, and an error code to its
+    changes, of which the first counts.
     """
 
     source: str
@@ -150,4 +172,4 @@ class Direction:
     methods: Mapping[str, Method]
     plans: Mapping[str, Plan]
     same: Mapping[str, str]
-    errors: Mapping[tuple[str, int], tuple[int, str]]
+    errors: Mapping[tuple[str, int], tuple[ErrorChange, ...]]

@@ -50,16 +50,14 @@ class RevisionView(Generic[HandlersT]):
         return merge_objects(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
-        """Return the members of a result with the capabilities and the name."""
         members = {"capabilities": self.declared, "server_info": self.identity}
         result.model_rebuild()
-        fields = result.__pydantic_fields__
-        types: dict[str, Any] = {name: field.annotation for name, field in fields.items()}
+        fields: Mapping[str, Any] = result.__pydantic_fields__
         # Read as from the wire, where Python names do not exist.
         return {
-            name: validator_of(types[name])(value)
+            name: validator_of(fields[name].annotation)(value)
             for name, value in members.items()
-            if name in types
+            if name in fields
         }
 
 

@@ -10,21 +10,23 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
-from ..core.models.base import Validate, validator_of
-from ..core.spec import AnyRequest, CallSpec, NotificationSpec, Part, RequestSpec, Role
+from ..core.models.base import Validate, WireModel, validator_of
+from ..core.spec import AnyRequest, CallSpec, Part, RequestSpec, Role
 from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import EXTENSIONS, MethodTable
+from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
 from ..messages.results import forgiver
 from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
-from .translator import Run, translator
+from .translator import Params, Run, Translator, chain, translator
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -51,40 +53,32 @@ class TranslatingTable(MethodTable):
         losses: LossReport,
         untranslated: Untranslated = NOTHING,
     ) -> None:
-        known, core = own.core, wire.core
+        known = own.core
         self._inward = translator(package, wire.revision, own.revision)
         self._outward = translator(package, own.revision, wire.revision)
+        self._here, self._there = self._inward.methods(), self._outward.methods()
         asked = {**known.input_requests, **known.requests}
-        names = ((name, self._outward.method(name)) for name in (*asked, *known.notifications))
-        self._names = {name: there for name, there in names if there != name}
-        wire = _with_other_names(wire, self._names) if self._names else wire
-        ours = {there: name for name, there in self._names.items()}
         super().__init__(
             wire.revision,
-            requests={
-                name: (
-                    _with_rules(spec, asked.get(ours.get(name, name)))
-                    if spec.method in core.requests and self._inward.has(spec.method)
-                    else spec
-                )
-                for name, spec in wire.requests.items()
-            },
-            notifications={
-                name: (
-                    _with_rules(spec, known.notifications.get(ours.get(name, name)))
-                    if spec.method in core.notifications and self._inward.has(spec.method)
-                    else spec
-                )
-                for name, spec in wire.notifications.items()
-            },
+            requests=self._read_as(asked, wire.requests),
+            notifications=self._read_as(known.notifications, wire.notifications),
             errors=wire.errors,
             input_requests=wire.input_requests,
             rules=wire.rules,
         )
+        ours = (asked, self.requests, known.notifications, self.notifications)
+        self._names = {
+            spec: self._there[spec.method]
+            for specs in ours
+            for spec in specs.values()
+            if spec.method in self._there
+        }
         self.own = own
         self._wire = wire
         self.extensions = wire.extensions
-        self._untranslated = untranslated
+        parts = cast(tuple[Mapping[str, Any], ...], untranslated)
+        named = ({own.name_of(name): part[name] for name in part} for part in parts)
+        self._untranslated = Untranslated(*named)
         self._losses = losses
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
@@ -101,13 +95,30 @@ class TranslatingTable(MethodTable):
     def wire(self) -> MethodTable:
         return self._wire
 
-    def _find(self, key: tuple[Role, bool, str]) -> tuple[CallSpec[Any], Validate] | None:
-        # Only this side knows its own names of methods.
-        return None if key[2] in self._names else super()._find(key)
+    def _read_as(
+        self, known: Mapping[str, SpecT], native: Mapping[str, SpecT]
+    ) -> Mapping[str, SpecT]:
+        """Return messages of the wire by their names in `own`, with its types if it has them."""
+        specs = (
+            _with_rules(spec, known.get(self._here.get(name, "")))
+            for name, spec in native.items()
+            if self.own_name(name)
+        )
+        return {spec.method: spec for spec in specs}
 
-    def _name(self, method: str) -> str:
-        """Return the name of a method on the wire."""
-        return self._names.get(method, method)
+    def own_name(self, method: str) -> str:
+        # `own` may have another method of this name.
+        return self._here.get(method, "" if method in self._there else method)
+
+    def wire_name(self, method: str) -> str:
+        return self._there.get(method, method)
+
+    def _native(self, spec: SpecT) -> SpecT | None:
+        """Return the wire's form of a message of either revision; None if it lacks it."""
+        wire, is_request = self._wire, isinstance(spec, RequestSpec)
+        specs: Any = wire.requests if is_request else wire.notifications
+        native: SpecT | None = specs.get(spec.method)
+        return native if native is spec else specs.get(self._there.get(spec.method))
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
@@ -115,18 +126,16 @@ class TranslatingTable(MethodTable):
         report = Report([], thorough=False)
         out: T = translate(value, (None, part), report)
         if report.losses:
-            unlost = self._untranslated.unlost
-            members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
-            self._losses.take(
-                name, [loss for loss, member in members if (name, member) not in unlost]
-            )
+            unlost = self._untranslated.unlost.get(name)
+            lost = [loss for loss in report.losses if loss.pointer.rpartition("/")[2] != unlost]
+            self._losses.take(name, lost)
         return out
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
-        method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
-        if spec is native:
+        method, native, read = spec.method, self._native(spec), validator_of(spec.params)
+        if native is None or spec is native:
             return read
-        translate = self._inward.message(self._name(method), "params")
+        translate = self._inward.message(native.method, "params")
         presumed = self._presumed if isinstance(spec, RequestSpec) else None
         if translate is None and presumed is None:
             return read
@@ -141,13 +150,10 @@ class TranslatingTable(MethodTable):
 
         return read_translated
 
-    def _native(self, method: str) -> AnyRequest | NotificationSpec[Any]:
-        return self._wire.requests.get(method) or self._wire.notifications[method]
-
     def result_reader(self, spec: AnyRequest) -> Validate:
-        native = self._wire.requests[spec.method]
-        if spec is native:
-            return self._wire.result_reader(native)
+        native = self._native(spec)
+        if native is None or spec is native:
+            return self._wire.result_reader(spec)
         read = self._readers.get(spec.method)
         if read is None:
             read = self._readers[spec.method] = self._result_reader(spec, native)
@@ -156,10 +162,10 @@ class TranslatingTable(MethodTable):
     def _result_reader(self, spec: AnyRequest, native: AnyRequest) -> Validate:
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
-        translate = self._inward.message(self._name(method), "result")
+        translate = self._inward.message(native.method, "result")
         if translate is None and check is validator_of(native.results[0]):
             return read
-        forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
+        forgive, claims = forgiver(native, self._wire.rules), self.claims(method)
         show = self._untranslated.read.get(method)
         kinds = {result: self._kind(spec, result) for result in native.results[1:]}
 
@@ -187,7 +193,7 @@ class TranslatingTable(MethodTable):
         return None
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
-        translate = self._inward.message(self._name(spec.method), "result")
+        translate = self._inward.message(self.wire_name(spec.method), "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
@@ -195,21 +201,20 @@ class TranslatingTable(MethodTable):
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
-        if spec is self._native(spec.method):
+        native = self._native(spec)
+        if spec is native:
             return params_text(spec, params, meta)
-        wire_spec = specs[spec.method]
-        if wire_spec is self._native(spec.method) and spec.method not in _LIFECYCLE:
-            # The extension's method of this name is something else.
+        if native is None:
+            # An extension may have another method of this name.
             raise self._no_method_error(f"{spec.method} of {self.own.revision}")
+        wire_spec = specs[spec.method]
         translate = self._outward.message(spec.method, "params")
         if translate is None:
             return params_text(wire_spec, params, meta)
         if params is None and not wire_spec.params_required and meta is None:
             return None
         wire: JSONObject = {} if params is None else params.to_wire()
-        kept = self._untranslated.kept.get(spec.method)
-        if kept is not None:
-            translate = _keeping(translate, kept)
+        translate = _keeping(translate, self._untranslated.kept.get(spec.method))
         out = self._run(translate, wire, spec.method, "params")
         text = wire_text(spec.method, out, meta, exact=is_exact(spec))
         check_numbers(spec.method, text, params)
@@ -235,76 +240,62 @@ class TranslatingTable(MethodTable):
 
         Raise `LocalError` for a class outside the method's results.
         """
-        native = self._wire.requests[spec.method]
-        if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
+        native = self._native(spec) or spec
+        if issubclass(cls, (*native.results, *self.claims(spec.method))):
             return None
         plain, *others = spec.results
         kinds = (plain, *others) if cls is plain else (*others, plain)
         kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:
-                return self._result_translation(spec.method)
+                translate = self._outward.message(spec.method, "result")
+                complete = self._untranslated.written.get(spec.method)
+                if complete is None:
+                    return translate
+                return chain(translate, lambda value, at, report: complete(value))
             if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
-    def _result_translation(self, method: str) -> Run | None:
-        """Return the translation of plain results, including additions of the runtime."""
-        translate, complete = (
-            self._outward.message(method, "result"),
-            self._untranslated.written.get(method),
-        )
-        if complete is None:
-            return translate
-
-        def translate_complete(value: Any, at: Place, report: Report) -> Any:
-            out = value if translate is None else translate(value, at, report)
-            return complete(out)
-
-        return translate_complete
-
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
-        question: JSONObject = super().write_question(spec, params)
-        question["method"] = self._name(spec.method)
-        if spec.method not in self._wire.input_requests:
+        name, wire = self._there.get(spec.method, ""), self._wire
+        native = wire.input_requests.get(name) or wire.requests.get(name)
+        if native is None or "server" not in native.senders:
             raise self._no_method_error(spec.method)
+        question: JSONObject = {**super().write_question(spec, params), "method": name}
         if "params" in question:
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._inward.message(self._name(method), part), value, method, part)
+        return self._run(self._inward.message(self.wire_name(method), part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        return self._run(self._outward.message(method, part), value, method, part)
+        translate = self._outward.message(method, part) if method in self._there else None
+        return self._run(translate, value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._outward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        return self._run(run, value, name, name)
-
-    def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
-        # The wire's extensions are used here, so their declarations must be kept.
-        plain, kept = _split_extensions(
-            value, {extension.identifier for extension in self.extensions}
-        )
-        out = self._run(run, plain, name, name)
-        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+        return self._translate(self._outward.of_type(name), name, value)
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
-        run = self._inward.of_type(name)
-        if name in _CAPABILITIES and self.extensions:
-            return self._translate_capabilities(run, name, value)
-        members = self._untranslated.kept.get(name)
-        if members is not None and run is not None:
-            run = _keeping(run, members)
-        return self._run(run, value, name, name)
+        run = _keeping(self._inward.of_type(name), self._untranslated.kept.get(name))
+        return self._translate(run, name, value)
 
-    def admit(self, method: str, sender: Role) -> None:
-        spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
-        if spec is None or sender not in spec.senders:
-            raise self._no_method_error(method)
+    def _translate(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+        if name not in _CAPABILITIES or not self.extensions:
+            return self._run(run, value, name, name)
+        # The wire's extensions are used here, so their declarations must be kept.
+        declared: object = value.get(EXTENSIONS)
+        known = {extension.identifier for extension in self.extensions}
+        others, kept = _split(declared if is_object(declared) else {}, known)
+        plain, _ = _split(value, {EXTENSIONS})
+        out = self._run(run, {**plain, EXTENSIONS: others} if others else plain, name, name)
+        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+
+    def admit(self, spec: CallSpec[Any], sender: Role) -> None:
+        native = self._native(spec)
+        if native is None or sender not in native.senders:
+            raise self._no_method_error(spec.method)
 
     def _no_method_error(self, method: str) -> Untranslatable:
         return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
@@ -312,40 +303,53 @@ class TranslatingTable(MethodTable):
     def lost(self, method: str, error: LocalError) -> None:
         self._losses.take(method, [Loss("", "refused", error.message)])
 
-    def code_to_send(self, method: str, code: int) -> int:
-        return self._outward.code(method, code)
+    def error_to_send(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        return self._error(self._outward, self.own, method, error, lambda: _as_json(params))
 
-    def code_that_came(self, method: str, code: int) -> int:
-        return self._inward.code(self._name(method), code)
+    def error_that_came(self, method: str, error: CodeAndData, params: Any = None) -> CodeAndData:
+        def read_params() -> JSONObject:
+            return self.carry_out(method, "params", _as_json(params))
+
+        return self._error(self._inward, self._wire, self.wire_name(method), error, read_params)
+
+    def _error(
+        self, to: Translator, source: MethodTable, method: str, error: CodeAndData, params: Params
+    ) -> CodeAndData:
+        code, data = error
+        spec, value, report = source.errors.get(code), _as_json(data), Report([], thorough=False)
+        try:
+            if data is not None and spec is not None and spec.load is not None:
+                validator_of(spec.load())(value)
+            there, new = to.error(method, (code, value), params, report)
+        except ValidationError:
+            # No plan is for data that break the source's own type.
+            return to.error(method, (code, {}), params, report)[0], data
+        except Untranslatable as refusal:
+            self.lost(method, refusal)
+            return to.error(method, (code, {}), None, report)
+        self._losses.take(method, report.losses)
+        return there, data if new is value else new
 
 
-def _keeping(translate: Run, members: frozenset[str]) -> Run:
+def _as_json(value: Any) -> Any:
+    return value.to_wire() if isinstance(value, WireModel) else {} if value is None else value
+
+
+def _keeping(translate: Run | None, members: frozenset[str] | None) -> Run | None:
+    if translate is None or members is None:
+        return translate
+
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        kept = {member: item for member, item in value.items() if member in members}
-        others = {member: item for member, item in value.items() if member not in members}
+        others, kept = _split(value, members)
         return {**translate(others, at, report), **kept}
 
     return run
 
 
-def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
-    """Split capabilities into those without the `known` extensions, and these."""
-    raw: object = value.get(EXTENSIONS)
-    declared: JSONObject = raw if is_object(raw) else {}
-    others = {id: settings for id, settings in declared.items() if id not in known}
-    plain = {name: item for name, item in value.items() if name != EXTENSIONS}
-    kept = {id: settings for id, settings in declared.items() if id in known}
-    return {**plain, EXTENSIONS: others} if others else plain, kept
-
-
-def _with_other_names(table: MethodTable, names: Mapping[str, str]) -> MethodTable:
-    """Return a table that also finds methods by the names of another revision."""
-    out = copy(table)
-    for part in ("requests", "notifications", "input_requests"):
-        specs: Mapping[str, Any] = getattr(table, part)
-        known = {name: specs[there] for name, there in names.items() if there in specs}
-        setattr(out, part, {**specs, **known})
-    return out
+def _split(value: JSONObject, members: Collection[str]) -> tuple[JSONObject, JSONObject]:
+    """Return the other members of an object, and these."""
+    kept = {member: item for member, item in value.items() if member in members}
+    return {member: item for member, item in value.items() if member not in kept}, kept
 
 
 def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:

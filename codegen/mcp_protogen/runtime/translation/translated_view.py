@@ -11,6 +11,7 @@ from ..messages.extended_table import table_with
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, extended_by, merge_objects
+from ..rules.wire_features import NOTHING
 from .revision_view import HandlersT, OnLoss, RevisionView
 from .table import TranslatingTable
 
@@ -25,39 +26,32 @@ def translated_view(
     adapters: ModuleType,
     on_loss: OnLoss,
 ) -> RevisionView[HandlersT]:
-    """Return a server or client as peers of the revision `spoken` see it.
-
-    `adapters` is the module of the package for such peers.
-    """
+    """Return a server or client as peers of the revision `spoken` see it."""
     own, runtime = handlers.TABLE, handlers.__mcp_runtime__
     losses = LossReport(own.revision, spoken.id, on_loss)
     feature = runtime.wire_feature()
-    wire = _wire_of(spoken, handlers, feature)
-    seen_to = () if feature is None else (feature.untranslated_members(wire),)
-    table = TranslatingTable(own, wire, package, losses, *seen_to)
-    identity = table.outward("Implementation", runtime.identity())
-    return RevisionView(
-        handlers, table, _wire_capabilities(handlers, table, feature), identity, adapters
-    )
-
-
-def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
     names = {base.__module__.rsplit(".", 2)[-2] for base in extended_by(type(handlers))}
-    return table_with(revision, names if feature is None else names | {feature.extension})
+    wire = table_with(spoken, names if feature is None else names | {feature.extension})
+    untranslated = NOTHING if feature is None else feature.untranslated_members(wire)
+    table = TranslatingTable(own, wire, package, losses, untranslated)
+    identity = table.outward("Implementation", runtime.identity())
+    declared = _wire_capabilities(handlers, table, feature)
+    return RevisionView(handlers, table, declared, identity, adapters)
 
 
 def _wire_capabilities(
     handlers: Handlers, table: MethodTable, feature: "WireFeature | None"
 ) -> JSONObject:
     role: Role = handlers.ROLE
-    handled = handlers.__mcp_runtime__.answered_methods(table.revision)
-    wire = table.wire
-    requests = (*wire.requests.items(), *wire.input_requests.items())
-    needs = [need for method, spec in requests if method in handled for need in spec.requires]
-    for method in handlers.__mcp_runtime__.sends():
-        spec = wire.notifications.get(method)
+    runtime, wire = handlers.__mcp_runtime__, table.wire
+    handled = runtime.answered_methods(table.revision)
+    requests = (*wire.requests.values(), *wire.input_requests.values())
+    answered = (spec for spec in requests if table.own_name(spec.method) in handled)
+    needs = [need for spec in answered for need in spec.requires]
+    for method in runtime.sends():
+        spec = wire.notifications.get(table.wire_name(method))
         needs += () if spec is None else spec.requires
-    own = handlers.__mcp_runtime__.declaration_in(table.revision)
+    own = runtime.declaration_in(table.revision)
     if feature is not None:
         own = feature.without(own, wire)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"

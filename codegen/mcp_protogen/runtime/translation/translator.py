@@ -5,23 +5,26 @@ for losses. It returns the same object if nothing changes, or a copy of the chan
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
+from math import ceil
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
 from ..core.copies import put
-from ..core.json import JSONObject, is_array, is_object, read_json
+from ..core.json import JSONObject, is_array, is_object, is_same, read_json
 from ..core.losses import Loss, Translated, What
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import load_generated
 from ..core.spec import Part
 from ..core.value_paths import PathEntry, ValuePath, keys_at
+from ..rules.capabilities import applies
 from .conversions import CONVERSIONS, Conversion, Site
 from .plans import (
     Apply,
     Arms,
+    Delay,
     Direction,
     Drop,
     Each,
@@ -37,12 +40,13 @@ from .plans import (
 from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
+Params: TypeAlias = Callable[[], JSONObject]
 
 _IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
-    """Translates from one revision to another: by one step, and then by the `following` ones."""
+    """Translates from one revision to another: by one step, then by the `following` ones."""
 
     def __init__(self, direction: Direction, following: "Translator | None" = None) -> None:
         self._direction = direction
@@ -57,7 +61,7 @@ class Translator:
             step: Step | None = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
             rest = None if then is None else then.message(self._method(method), part)
-            self._messages[key] = _chain(run, rest)
+            self._messages[key] = chain(run, rest)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
@@ -67,28 +71,48 @@ class Translator:
         """
         there, then = self._type(name), self._following
         run = self._function_for(name) if name in self._direction.plans else None
-        return _chain(run, None if then is None else then.of_type(there))
+        return chain(run, None if then is None else then.of_type(there))
 
     def becomes(self, name: str) -> str:
         """Return the destination's name of a type of the source; raise `LookupError`."""
         there = self._type(name)
         return self._following.becomes(there) if self._following else there
 
-    def method(self, name: str) -> str:
-        """Return the destination's name of a method."""
-        there = self._method(name)
-        return self._following.method(there) if self._following else there
+    def methods(self) -> Mapping[str, str]:
+        """Return the methods that all revisions have, with their names in the destination.
 
-    def has(self, method: str) -> bool:
-        """Return whether all revisions have a method; one that came again is another."""
-        there, then = self._method(method), self._following
-        return method in self._direction.methods and (then is None or then.has(there))
+        One that came again is another.
+        """
+        names = {name: self._method(name) for name in self._direction.methods}
+        if self._following is None:
+            return names
+        rest = self._following.methods()
+        return {name: rest[there] for name, there in names.items() if there in rest}
 
-    def code(self, method: str, code: int) -> int:
-        errors = self._direction.errors
-        found = errors.get((method, code)) or errors.get(("", code))
-        there = code if found is None else found[0]
-        return self._following.code(self._method(method), there) if self._following else there
+    def error(
+        self, method: str, error: tuple[int, Any], params: Params | None, report: Report
+    ) -> tuple[int, Any]:
+        """Return the code and data of an error; `params` are those of its request, if known."""
+        (code, data), changes = error, self._direction.errors
+        for change in (*changes.get((method, code), ()), *changes.get(("", code), ())):
+            if (not change.params or (params and applies(change.params, params()))) and (
+                not change.data or applies(change.data, data)
+            ):
+                code = change.becomes
+                if change.step is not None:
+                    at = ((None, "error"), "data")
+                    if not is_object(data):
+                        report.lose(at, "dropped", change.why)
+                        data = {}
+                    data = self._step(change.step)(data, at, report) or None
+                break
+        if self._following is None:
+            return code, data
+        known = self._direction.methods.get(method)
+        run = self._step(known.params if known else None)
+        error = code, data
+        after = params and (lambda: run(params(), None, Report([])))
+        return self._following.error(self._method(method), error, after, report)
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
         """Translate a value of the type `name`, and list the losses.
@@ -141,9 +165,11 @@ class Translator:
     def _step(self, step: Step | None) -> Run:
         match step:
             case None:
-                return _keep_value
+                return lambda value, at, report: value
             case To(name):
                 return self._function_for(name)
+            case Delay(unit):
+                return partial(_convert_delay, unit)
             case Each(inner):
                 return _run_each(self._step(inner))
             case Either(of_object, of_array):
@@ -153,7 +179,7 @@ class Translator:
                 return _run_case(steps, self._step(otherwise))
 
 
-def _chain(first: Run | None, then: Run | None) -> Run | None:
+def chain(first: Run | None, then: Run | None) -> Run | None:
     if first is None or then is None:
         return first or then
 
@@ -165,8 +191,10 @@ def _chain(first: Run | None, then: Run | None) -> Run | None:
     return run_both
 
 
-def _keep_value(value: Any, at: Place, report: Report) -> Any:
-    return value
+def _convert_delay(unit: str, delay: Any, at: Place, report: Report) -> Any:
+    if type(delay) not in (int, float):
+        return delay
+    return delay / 1000 if unit == "s" else ceil(round(delay * 1000, 3))
 
 
 def _conversions(calls: Iterable[Apply]) -> list[tuple[Conversion, str]]:
@@ -184,20 +212,20 @@ def _members(
     entered = {move.to[0] for moves in plan.move.values() for move in moves if move.to[1:]}
     # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
-    add_first = [(member, text) for member, text in add if member in entered]
 
-    def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        out = value
-        for convert, why in apply:
-            out = convert(out, Site(at, report, why))
+    def run(value: JSONObject, at: Place, report: Report) -> Any:
+        out = _convert(value, apply, at, report)
         if not names.isdisjoint(out):
             out = dict(out)
             moving = [(member, out.pop(member)) for member in moved if member in out]
             for member, drop in dropped.items():
                 if member in out:
-                    _drop(out.pop(member), drop, (at, member), report)
+                    lost = out.pop(member)
+                    harmless = drop.harmless or (drop.usual is not None and lost == drop.usual)
+                    report.lose((at, member), "dropped", drop.why, harmless=harmless)
             if moving:
-                out.update((name, read_json(text)) for name, text in add_first if name not in out)
+                first = entered - out.keys()
+                out.update((name, read_json(text)) for name, text in add if name in first)
             for member, old in moving:
                 out = _move(out, old, moved[member], (at, member), report)
         for member, translate in inside:
@@ -213,16 +241,15 @@ def _members(
             if member not in out:
                 out = dict(out) if out is value else out
                 out[member] = read_json(text)
-        for convert, why in finish:
-            out = convert(out, Site(at, report, why))
-        return out
+        return _convert(out, finish, at, report)
 
     return run
 
 
-def _drop(value: Any, drop: Drop, at: Place, report: Report) -> None:
-    harmless = drop.harmless or (drop.usual is not None and value == drop.usual)
-    report.lose(at, "dropped", drop.why, harmless=harmless)
+def _convert(value: Any, by: list[tuple[Conversion, str]], at: Place, report: Report) -> Any:
+    for convert, why in by:
+        value = convert(value, Site(at, report, why))
+    return value
 
 
 def _move(
@@ -276,21 +303,18 @@ def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
     conversions = {kind: (CONVERSIONS[call.function], call.why) for kind, call in apply.items()}
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        out = value
-        if out[tag] in conversions:
-            convert, why = conversions[out[tag]]
-            out = convert(out, Site(at, report, why))
-        translate = arms.get(out[tag])
-        return out if translate is None else translate(out, at, report)
+        if value[tag] in conversions:
+            convert, why = conversions[value[tag]]
+            value = convert(value, Site(at, report, why))
+        translate = arms.get(value[tag])
+        return value if translate is None else translate(value, at, report)
 
     return run
 
 
 def _convert_whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
     def run(value: Any, at: Place, report: Report) -> Any:
-        for convert, why in apply:
-            value = convert(value, Site(at, report, why))
-        return then(value, at, report)
+        return then(_convert(value, apply, at, report), at, report)
 
     return run
 
@@ -326,7 +350,7 @@ def _run_either(of_object: Run, of_array: Run) -> Run:
 def _run_case(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> Any:
         for member, constant, translate in cases:
-            if member in value and (constant is None or value[member] == constant):
+            if member in value and (constant is None or is_same(value[member], constant)):
                 return translate(value, at, report)
         return otherwise(value, at, report)
 
@@ -354,10 +378,10 @@ def translator(package: ModuleType, source: str, destination: str) -> Translator
             up.insert(0, tables.UP)
             end = tables.UP.source
     *earlier, last = *down, *up
-    chain = Translator(last)
+    found = Translator(last)
     for direction in reversed(earlier):
-        chain = Translator(direction, chain)
-    return chain
+        found = Translator(direction, found)
+    return found
 
 
 def module_name(revision: str) -> str:
@@ -391,10 +415,7 @@ def translate_value(
 
 
 def _id_of(revision: str | ModuleType) -> str:
-    if isinstance(revision, str):
-        return revision
-    named: str = revision.methods.REVISION
-    return named
+    return revision if isinstance(revision, str) else str(revision.methods.REVISION)
 
 
 def _name_in(value: WireModel, module: str) -> str:

@@ -43,10 +43,8 @@ Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
 
 
 class MessageWriter(Protocol):
-
     async def send(self, messages: Sequence[bytes]) -> None:
         """Write messages in order; return once there is room for more. Raise `Disconnected`."""
-        ...
 
 
 class Transport(MessageWriter, Protocol):
@@ -61,7 +59,6 @@ class Transport(MessageWriter, Protocol):
 
     async def close(self) -> None:
         """Free all resources; do nothing the second time."""
-        ...
 
 
 @runtime_checkable
@@ -73,7 +70,6 @@ class EagerTransport(Protocol):
 
         After that, `receive` returns the messages. None removes the callback.
         """
-        ...
 
 
 @runtime_checkable
@@ -102,7 +98,6 @@ class RestartableTransport(Protocol):
 
     async def close_within(self, grace: float) -> None:
         """Close the transport; end a program that runs for more than `grace` seconds."""
-        ...
 
 
 @runtime_checkable
@@ -111,7 +106,6 @@ class WaitingTransport(Protocol):
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
         """Wait at most `time_left` seconds, by the id of a request."""
-        ...
 
 
 def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
@@ -138,7 +132,6 @@ StandardError: TypeAlias = Callable[[str], object] | Path | None
 
 
 class Intake(Protocol):
-
     def take(self, received: Received) -> bool:
         """Handle one message, or its error; return whether to read on."""
         ...

@@ -3,7 +3,7 @@
 from asyncio import Task, get_running_loop
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ..core.connection_errors import Disconnected
 from ..core.spec import Role
@@ -13,16 +13,16 @@ from .base import AT_ONCE, Received
 Tap: TypeAlias = Callable[[Role, bytes], object]
 """Called with the sender and the bytes of each message before its delivery."""
 
-# The messages that may wait to be read before the sender has to wait.
-_CAPACITY: Final = 1000
 
+class Pipe:
+    """One direction of such a connection; the sender waits at `most` unread messages."""
 
-class _Pipe:
-
-    def __init__(self, sender: Role, tap: Tap | None) -> None:
+    def __init__(
+        self, sender: Role, tap: Tap | None, first: Sequence[bytes] = (), most: float = 1000
+    ) -> None:
         self._sender: Role = sender
         self._tap = tap
-        self._messages: list[bytes] = []
+        self._messages, self._most = [*first], most
         self._closed = False
         self._room, self._came = Signal(), Signal()
         self._take: Callable[[Received], bool] | None = None
@@ -32,7 +32,7 @@ class _Pipe:
         self._take, self._context = take, copy_context()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        while len(self._messages) >= _CAPACITY and not self._closed:
+        while len(self._messages) >= self._most and not self._closed:
             await self._room.wait()
         if self._closed:
             raise Disconnected("the other side has closed the connection")
@@ -70,8 +70,7 @@ class _Pipe:
 
 
 class MemoryTransport:
-
-    def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
+    def __init__(self, incoming: Pipe, outgoing: Pipe) -> None:
         self._pipes = incoming, outgoing
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
@@ -89,5 +88,5 @@ class MemoryTransport:
 
 
 def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
-    to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
+    to_server, to_client = Pipe("client", tap), Pipe("server", tap)
     return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)

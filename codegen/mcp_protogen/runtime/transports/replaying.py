@@ -8,23 +8,23 @@ sent again, in the order of the recording, without its pauses.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count
+from json import dumps
+from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
-from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
-from ..core.tasks import Signal
+from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
-from ..transports.base import Opener, Transport
+from .base import Opener, Transport
+from .memory import Pipe
 from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 """These are answered whatever the client declares."""
 
-_LISTEN: Final = "subscriptions/listen"
-_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _CANCELLED: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
 
@@ -33,7 +33,7 @@ _OF_PROTOCOL: Final = "io.modelcontextprotocol/"
 
 _MOST_DIFFERENCES: Final = 3
 
-_Key: TypeAlias = tuple[str, bytes]
+_Key: TypeAlias = tuple[str, str]
 
 
 def replaying(recording: str | PathLike[str]) -> Opener:
@@ -90,10 +90,9 @@ class Script:
     def key(self, method: str, params: JSONObject) -> _Key:
         """Return a key that is equal for requests with the same answer."""
         if method in _OPENING:
-            return method, b""
-        return method, json_text(
-            _sort_members(self.redaction(_comparable_params(params), "/params"))
-        )
+            return method, ""
+        wanted = self.redaction(_comparable_params(params), "/params")
+        return method, dumps(wanted, sort_keys=True)
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
@@ -122,8 +121,7 @@ class _Reader:
             if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
                 self._add_request(Exchange(method, params, id, entry.connection))
         elif method is None:
-            exchange = self._open.pop(_id_key(id), None)
-            if exchange is not None:
+            if (exchange := self._open.pop(_id_key(id), None)) is not None:
                 exchange.steps.append(message)
         else:
             self._owner(method, params).steps.append(message)
@@ -141,12 +139,10 @@ class _Reader:
         A message on a listen stream, which stays open, belongs to the client's latest request.
         """
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
-        if method == _ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
+        if method == ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
         under_way = [
-            open_exchange
-            for open_exchange in self._open.values()
-            if open_exchange.method != _LISTEN
+            open_exchange for open_exchange in self._open.values() if open_exchange.method != LISTEN
         ]
         for exchange in under_way:
             if token is not None and exchange.token == token:
@@ -175,14 +171,7 @@ def _comparable_params(params: JSONObject) -> JSONObject:
     return {**others, "_meta": own} if own else others
 
 
-def _sort_members(value: Any) -> Any:
-    if is_object(value):
-        return {name: _sort_members(value[name]) for name in sorted(value)}
-    return [_sort_members(item) for item in value] if is_array(value) else value
-
-
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
-    """Yield pointers to the differences between two values."""
     if is_object(recorded) and is_object(given):
         for name in sorted({*recorded, *given}):
             pointer = f"{at}/{escape_step(name)}"
@@ -241,7 +230,6 @@ class Playback:
         self._streams: _Streams = {}
 
     def begin(self) -> list[bytes]:
-        """Return the server's first messages."""
         return self._play_steps(_Play(self._script.prelude, None, None))
 
     def take(self, data: bytes) -> list[bytes]:
@@ -261,10 +249,9 @@ class Playback:
             return [] if play is None else self._play_steps(play)
         if method == _CANCELLED:
             cancelled = _id_key(params.get("requestId"))
-            waiting = self._waiting.items()
-            self._waiting = {
-                key: pending for key, pending in waiting if _id_key(pending.id) != cancelled
-            }
+            for question, play in list(self._waiting.items()):
+                if _id_key(play.id) == cancelled:
+                    del self._waiting[question]
             return []
         key = self._script.key(method, params)
         exchanges = self._script.exchanges.get(key)
@@ -273,7 +260,7 @@ class Playback:
         given = self._given[key]
         self._given[key] += 1
         exchange = exchanges[min(given, len(exchanges) - 1)]
-        if method == _LISTEN:
+        if method == LISTEN:
             self._streams[exchange.connection, _id_key(exchange.id)] = id
         return self._play_steps(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
 
@@ -311,26 +298,14 @@ class Playback:
 
 
 class _ReplayTransport:
-
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
-        self._said = playback.begin()
-        self._changed = Signal()
-        self._closed = False
+        self._said = Pipe("server", None, playback.begin(), inf)
+        self.receive = self._said.receive
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        if self._closed:
-            raise Disconnected("the connection was closed")
         for message in messages:
-            self._said += self._playback.take(message)
-        self._changed.notify_all()
-
-    async def receive(self) -> Sequence[bytes]:
-        while not self._said and not self._closed:
-            await self._changed.wait()
-        messages, self._said = self._said, []
-        return messages
+            await self._said.send(self._playback.take(message))
 
     async def close(self) -> None:
-        self._closed = True
-        self._changed.notify_all()
+        self._said.close()

@@ -157,7 +157,6 @@ class _WritingThread(LineProtocol):
 
 
 class StdioTransport(LineTransport):
-
     def __init__(self, taken: _Descriptors, incoming: LineProtocol, outgoing: LineProtocol) -> None:
         super().__init__(incoming, outgoing)
         self._taken = taken

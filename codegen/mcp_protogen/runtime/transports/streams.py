@@ -19,16 +19,13 @@ from ..core.middleware import Network
 from ..core.tasks import Signal
 from ..messages.reading import read_values
 from ..messages.repairing import TAIL, unreadable
-from .base import Received
+from .base import AT_ONCE, Received
 
 LONGEST: Final = 16 * 1024 * 1024
 """The default limit for a line, in bytes."""
 
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
-
-# Beyond this many messages, the slower way lets other tasks run.
-_AT_ONCE: Final = 100
 
 # The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
@@ -117,7 +114,7 @@ class LineProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         received, take = self._lines.feed(data), self._take
-        if take is not None and not self._messages and len(received) <= _AT_ONCE:
+        if take is not None and not self._messages and len(received) <= AT_ONCE:
             while received:
                 if not take(received.pop(0)):
                     self._take = None

@@ -64,7 +64,10 @@ def stdio_client(
     variables = {**_inherited_variables(inherit), **(env or {})}
     program = [os.fspath(part) for part in argv]
     if sys.platform == "win32":
-        program[0] = _with_suffix(program[0], variables)
+        # Finds `npx.cmd`, as a Windows shell does; the system itself only adds `.exe`.
+        from shutil import which
+
+        program[0] = which(program[0], path=variables.get("PATH")) or program[0]
 
     async def start() -> Transport:
         process = _Process(stderr, limit)
@@ -78,13 +81,6 @@ def stdio_client(
         return ProcessTransport(process, transport, grace)
 
     return start
-
-
-def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
-    # Finds `npx.cmd`, as a Windows shell does; the system itself only adds `.exe`.
-    from shutil import which
-
-    return which(program, path=variables.get("PATH")) or program
 
 
 def _inherited_variables(inherit: bool | Collection[str]) -> dict[str, str]:
@@ -136,7 +132,6 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-
     def __init__(self, stderr: StandardError, limit: int) -> None:
         self.incoming, self.outgoing = LineProtocol(limit), LineProtocol()
         self.errors = _Errors(stderr)

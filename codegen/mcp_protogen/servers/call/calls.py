@@ -11,9 +11,9 @@ from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTim
 from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import NO_END, Progress
+from mcp_protogen.runtime.core.spec import CALL_TOOL
 from mcp_protogen.servers.call.connections import JSON, Client, has_task_extension, request_meta
 
-_CALL: Final = "tools/call"
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".
 _NEEDS_PAGES: Final = -32042
 # The time to tell a server that a task is cancelled; seconds.
@@ -70,7 +70,8 @@ class CallTimeout:
             if isinstance(error, RequestTimeout):
                 raise
             strays: Strays = client.__mcp_runtime__.endpoint.connection.strays
-            raise RequestTimeout(_CALL, self._seconds, strays, strays.latest) from None
+            method = client.TABLE.name_of(CALL_TOOL)
+            raise RequestTimeout(method, self._seconds, strays, strays.latest) from None
         finally:
             self._limit = None
 

@@ -152,6 +152,13 @@ def _revisions(every: list[Revision], named: str | None) -> list[Revision]:
     return chosen
 
 
+class _Info(WireModel):
+    """The name of this client, in any revision."""
+
+    name: str
+    version: str
+
+
 def _client(revision: Revision, abilities: Abilities) -> Any:
     module = revision.load()
     base: Any = module.Client
@@ -165,7 +172,7 @@ def _client(revision: Revision, abilities: Abilities) -> Any:
         members[base.NOTIFICATIONS[method][1]] = _hearing(hear)
     from mcp_protogen import __version__
 
-    members["info"] = module.models.Implementation(name="mcp-gen", version=__version__)
+    members["info"] = _Info(name="mcp-gen", version=__version__)
     if abilities.pages and ELICIT in abilities.answers and _has_pages(base):
         members["DECLARES"] = {"elicitation": {"form": {}, "url": {}}}
     return type("Client", (*_task_bases(module), base), members)()

@@ -81,12 +81,13 @@ def faults(narrow: Json, wide: Json, ends: Direction) -> tuple[SchemaFault, ...]
     Those of the kinds `EXTRA` and `FORMAT` do not count as faults.
     """
     unsure = SchemaFault(FaultKind.UNKNOWN, "", "…", "…")
-    ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
     try:
+        ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
         found = _Search(narrow, wide, ends).schema(narrow, wide, "")
         if ambiguous and canonical(narrow) != canonical(wide):
             found.append(unsure)
-    except RecursionError:  # an intersection that refers to itself
+    except (RecursionError, ValueError):
+        # An intersection that refers to itself, or a number such as 1e400, which has no JSON text.
         found = [unsure]
     return tuple(dict.fromkeys(found))
 

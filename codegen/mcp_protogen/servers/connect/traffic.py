@@ -16,7 +16,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.core.json import read_json
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.messages.codec import MessageCodec
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.reading import read_values
 from mcp_protogen.runtime.transports.base import (
     ExchangingTransport,
@@ -82,7 +82,7 @@ class TappedEnd:
                 self._tap(self._other, message)
         return received
 
-    def know(self, table_of: Callable[[str], MessageCodec]) -> None:
+    def know(self, table_of: Callable[[str], MethodTable]) -> None:
         if isinstance(self._transport, InformedTransport):
             self._transport.know(table_of)
 

@@ -35,7 +35,7 @@ def _listen_to_all(client: PlanClient) -> ProbeStep | None:
     if not any(client.transcript.declares(*path) for path in CHANGES.values()):
         return None
     *flags, of_uris = CHANGES
-    uri = first_uri(client.transcript, "resources/list", "resources")
+    uri = first_uri(client.transcript, "resources/list")
     return _listen(client, {**dict.fromkeys(flags, True), **({of_uris: [uri]} if uri else {})})
 
 
@@ -53,7 +53,7 @@ def _end(client: PlanClient) -> ProbeStep | None:
 _STATELESS: Final[dict[str, Any]] = {"of": is_stateless}
 _OF_TASKS: Final[dict[str, Any]] = {**_STATELESS, "declared": ("extensions", TASKS_EXTENSION)}
 _TASK: Final[dict[str, Any]] = {"taskId": NONE}
-_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", member="skills", of=is_stateless)
+_FIRST_SKILL: Final = partial(of_first, listed_by="skills/list", of=is_stateless)
 
 SUBSCRIPTIONS: Final = (
     Probe(name=LISTEN, make=_listen_to_all, **_STATELESS),

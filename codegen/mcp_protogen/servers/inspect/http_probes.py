@@ -92,7 +92,7 @@ def _call_named(client: PlanClient, name: str | None) -> ProbeStep | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.transcript.declares("tools"):
         return None
-    return client.ask("tools/call", params, headers={fields.NAME: name})
+    return client.ask("tools/call", params, headers={"mcp-name": name})
 
 
 _STATEFUL: Final[dict[str, Any]] = {"of": has_http_sessions, "transports": (HTTP,)}

@@ -11,6 +11,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
+from mcp_protogen.servers.inspect.revision_facts import method_in, rules_revision
 
 _MOST: Final = 20
 """The most mistakes of one message to report."""
@@ -103,6 +104,16 @@ def protocol_of(revision: str) -> Protocol:
         for fact in facts.claims.values():
             claims[fact["method"], fact["result_type"]] = fact["type"], one.identifier
     return Protocol(revision, schema, methods, claims)
+
+
+def list_member(revision: str, method: str) -> str:
+    """Return the member with the items of a page, the only list there; `method` is a usual name."""
+    known = rules_revision(revision)
+    protocol = protocol_of(known)
+    page = protocol.schema["$defs"].get(protocol.result_of(method_in(known, method), None), {})
+    required, members = page.get("required", ()), page.get("properties", {})
+    lists = [name for name in required if members.get(name, {}).get("type") == "array"]
+    return lists[0] if len(lists) == 1 else ""
 
 
 @cache

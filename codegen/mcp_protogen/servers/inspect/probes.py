@@ -37,18 +37,13 @@ NO_RESOURCE: Final = "mcp-gen-inspect://none"
 SET_LEVEL: Final = "logging/setLevel"
 PAGES: Final = 50
 """How many pages of a list are read."""
-LISTS: Final[Mapping[str, str]] = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
-"""The methods that list something, and the member with the items."""
+LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+"""The methods that list something."""
 
 
 def listing(transcript: Transcript, method: str) -> tuple[dict[str, Any], ...]:
     """Return the items that a method lists."""
-    return tuple(item for item, _, _ in list_items(transcript, method, LISTS[method]))
+    return tuple(item for item, _, _ in list_items(transcript, method))
 
 
 def _page(client: PlanClient, method: str) -> ProbeStep | None:
@@ -76,19 +71,17 @@ def _listing_probes() -> Iterator[Probe]:
         yield Probe(name=f"{method} wrong cursor", make=wrong, declared=(feature,))
 
 
-def first_uri(transcript: Transcript, method: str, member: str) -> str | None:
+def first_uri(transcript: Transcript, method: str) -> str | None:
     """Return the URI of the first item that a method lists, or None."""
-    uris = (item.get("uri") for item, _, _ in list_items(transcript, method, member))
+    uris = (item.get("uri") for item, _, _ in list_items(transcript, method))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
-def of_first(
-    method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
-) -> Probe:
+def of_first(method: str, listed_by: str = "resources/list", **about: Any) -> Probe:
     """Return a probe with a request about the first listed item, by default a resource."""
 
     def make(client: PlanClient) -> ProbeStep | None:
-        uri = first_uri(client.transcript, listed_by, member)
+        uri = first_uri(client.transcript, listed_by)
         return None if uri is None else client.ask(method, {"uri": uri})
 
     return Probe(name=method, make=make, **about)

@@ -19,7 +19,7 @@ from mcp_protogen.runtime.features.auth.challenge import token_param
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http.client.http_client import URL, HttpReply, HttpWire
 from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
-from mcp_protogen.runtime.messages.codec import MessageCodec
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.servers.inspect.http_probes import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import StepIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
@@ -32,7 +32,7 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 @cache
-def table(revision: str) -> MessageCodec:
+def table(revision: str) -> MethodTable:
     """Return the header fields that repeat parts of requests in a revision, as a table.
 
     Raise `KeyError` for an unknown one.
@@ -41,7 +41,7 @@ def table(revision: str) -> MessageCodec:
         raise KeyError(revision)
     source = sources.load(revision, GenerationOptions((revision,)))
     common = rules(Context(source.facts, source.descriptions, source.place)).headers
-    return MessageCodec(
+    return MethodTable(
         revision,
         requests={
             method: RequestSpec(

@@ -1,13 +1,17 @@
 """The revisions to inspect, and the facts about each that steps and checks need."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.value_paths import untyped_path
 from mcp_protogen.pipeline.inputs import facts
+from mcp_protogen.pipeline.inputs.pins import load_pins
+from mcp_protogen.pipeline.inputs.translations import names_since, steps_between
 from mcp_protogen.runtime.core.models.base import member_at
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION, SESSION_ID
 from mcp_protogen.runtime.messages.method_table import ERAS, HANDSHAKE_ERA, STATELESS_ERA, Era
@@ -24,7 +28,9 @@ class InspectedRevision:
     """The facts of a revision.
 
     `transports` are those to try, `methods` and `headers` are the methods and the header fields of
-    requests that it has, `batching` is whether it has batches, and `paths` has its places by name.
+    requests that it has, `batching` is whether it has batches, `paths` has its places by name, and
+    `names` the methods that were renamed, by their first names. `codes` has what error codes of
+    earlier revisions became.
     """
 
     era: Era
@@ -33,17 +39,21 @@ class InspectedRevision:
     headers: frozenset[str]
     batching: bool
     paths: Mapping[str, str]
+    names: Mapping[str, str]
+    codes: Mapping[int, int]
 
 
 @cache
 def all_revisions() -> Mapping[str, InspectedRevision]:
     """Return all revisions that can be inspected, by name, the oldest first."""
     folder = schema_folder()
-    return {name: _of(facts.load(folder, name)) for name in facts.revisions_with_facts(folder)}
+    return {name: _of(name, folder) for name in facts.revisions_with_facts(folder)}
 
 
-def _of(stated: facts.Facts) -> InspectedRevision:
+def _of(revision: str, folder: Path) -> InspectedRevision:
+    stated = facts.load(folder, revision)
     document = stated.document
+    since = (min(load_pins(folder)), revision, GenerationOptions((revision,)))
     return InspectedRevision(
         era=ERAS[stated.era],
         transports=frozenset(document["inspected"]["over"]),
@@ -51,6 +61,13 @@ def _of(stated: facts.Facts) -> InspectedRevision:
         headers=frozenset(document["headers"]["request"]),
         batching=document["rules"]["batching"]["receive"],
         paths={place: stated.path_of(place) for place in document["places"]},
+        names=names_since(folder, *since),
+        codes={
+            change.was: change.becomes
+            for step in steps_between(folder, *since)
+            for change in step.errors
+            if change.direction == "up"
+        },
     )
 
 
@@ -67,6 +84,17 @@ def rules_revision(revision: str) -> str:
 def path_in(revision: str, place: str) -> str:
     """Return the path of a place in a revision; empty if it has none."""
     return all_revisions()[rules_revision(revision)].paths.get(place, "")
+
+
+def method_in(revision: str, usual: str) -> str:
+    """Return a method's name in a revision, given its first one."""
+    return all_revisions()[rules_revision(revision)].names.get(usual, usual)
+
+
+def codes_in(revision: str, codes: Iterable[int]) -> set[int]:
+    """Return error codes with those that took their place up to a revision."""
+    became = all_revisions()[rules_revision(revision)].codes
+    return {*codes, *(became[code] for code in codes if code in became)}
 
 
 def value_in(revision: str, place: str, owner: object, absent: object = None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_protogen import __version__
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND
 from mcp_protogen.runtime.messages import envelope
-from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected
+from mcp_protogen.servers.inspect.revision_facts import TRANSPORTS, is_inspected, method_in
 from mcp_protogen.servers.inspect.transcript import Transcript
 
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
@@ -59,11 +59,12 @@ class PlanClient:
         return self.transcript.is_stateless
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return a request as a careful client would write it."""
+        """Return a request as a careful client would write it; `method` is a usual name."""
         given = dict(params or {})
         if self.stateless:
             given["_meta"] = {**self.meta(), **given.pop("_meta", {})}
-        head = {"jsonrpc": "2.0", "id": next(self.ids), "method": method}
+        name = method_in(self.transcript.revision, method)
+        head = {"jsonrpc": "2.0", "id": next(self.ids), "method": name}
         return {**head, "params": given} if given else head
 
     def meta(self, revision: str = "") -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mcp_protogen.runtime.messages.reading import read_values
 from mcp_protogen.runtime.messages.repairing import Repair
 from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect import revision_facts
+from mcp_protogen.servers.inspect.messages import list_member
 
 UNKNOWN_REVISION: Final = "1999-01-01"
 """An unknown revision, to see which revision the server offers instead."""
@@ -267,13 +268,14 @@ class Transcript:
 
 
 def list_items(
-    transcript: Transcript, method: str, member: str
+    transcript: Transcript, method: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
     """Yield the items that a method lists, from all pages, each with its page and place there.
 
     A page that comes again, entry for entry, is one page.
     """
     pages: list[Any] = []
+    member = list_member(transcript.revision, method)
     for exchange in transcript.all(method):
         items = (exchange.result or {}).get(member)
         # A cursor that does not advance brings the same page again.

@@ -83,10 +83,10 @@ class WireModel(BaseModel):
 
         The last of duplicate members counts.
         """
+        read: Callable[[bytes | str], Self] = cls.__pydantic_validator__.validate_json
         if not _NO_NUMBERS.isinstance_python(data):
             try:
-                model: Self = cls.__pydantic_validator__.validate_json(data)
-                return model
+                return read(data)
             except ValidationError:
                 pass  # The error may be in the first of two duplicates, which does not count.
         try:
@@ -96,8 +96,7 @@ class WireModel(BaseModel):
             line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
             raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
         # As text again: a class may read members of JSON text differently.
-        result: Self = cls.__pydantic_validator__.validate_json(to_json(value))
-        return result
+        return read(to_json(value))
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object to send, as a dictionary of JSON values."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
 from types import NoneType
-from typing import Any, Final, TypeAlias, cast, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
@@ -61,26 +61,24 @@ def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
     """Adjust the schema of a class in place; `resolve` follows a reference."""
-    around = cast(cs.ModelSchema, schema)
+    around: Any = schema
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.
-        around = cast(cs.ModelSchema, around["schema"])
-    fields = cast(cs.ModelFieldsSchema, around["schema"])
+        around = around["schema"]
     any_of: tuple[str, ...] = getattr(cls, "ANY_OF_REQUIRED", ())
     doubtful: list[str] = []
-    for name, member in fields["fields"].items():
-        field = cls.__pydantic_fields__[name]
-        _stop_at_first(member["schema"], resolve)
-        if member["schema"]["type"] != "default":
+    for name, member in around["schema"]["fields"].items():
+        field, default = cls.__pydantic_fields__[name], member["schema"]
+        _stop_at_first(default, resolve)
+        if default["type"] != "default":
             continue
-        default = cast(cs.WithDefaultSchema, member["schema"])
         wire_name = field.alias or name
         if is_implied(field):
             member["schema"] = default["schema"]
             continue
         none_is_absent = absent_if_none(field)
         if none_is_absent and default["schema"]["type"] == "nullable":
-            default["schema"] = cast(cs.NullableSchema, default["schema"])["schema"]
+            default["schema"] = default["schema"]["schema"]
             member["serialization_exclude_if"] = _IS_NONE
         may_be_null = wire_name in any_of or not none_is_absent
         if wire_name != name and may_be_null and "default" in default:

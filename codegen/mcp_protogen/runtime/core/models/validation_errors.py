@@ -13,10 +13,11 @@ from pydantic_core import ErrorDetails
 from ..errors import Problem, escape_step
 from ..json import is_array, is_object
 
+_OBJECT: Final = "Input should be an object"
 _IN_JSON: Final = {
-    "model_type": "Input should be an object",
-    "model_attributes_type": "Input should be an object",
-    "dict_type": "Input should be an object",
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "dict_type": _OBJECT,
     "list_type": "Input should be an array",
 }
 

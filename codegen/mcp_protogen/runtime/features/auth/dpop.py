@@ -43,16 +43,13 @@ class DPoP:
         else:
             key = PrivateKey(private_key, algorithm)
         self._key: Final = key
+        self.algorithm: Final = key.algorithm
         self._clock: Final = clock
         self._new_id: Final = new_id
         self._nonces: Final = OrderedDict[object, str]()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(algorithm={self.algorithm!r})"
-
-    @property
-    def algorithm(self) -> str:
-        return self._key.algorithm
 
     @property
     def thumbprint(self) -> str:
@@ -71,7 +68,7 @@ class DPoP:
             "iat": int(self._clock()),
         }
         if token is not None:
-            claims["ath"] = base64url(sha256(token.encode("ascii")).digest())
+            claims["ath"] = token_hash(token)
         if nonce := self._nonces.get(_origin(url)):
             claims["nonce"] = nonce
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
@@ -90,6 +87,11 @@ class DPoP:
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
         return True
+
+
+def token_hash(token: str) -> str:
+    """RFC 9449, section 4.2."""
+    return base64url(sha256(token.encode()).digest())
 
 
 def _origin(url: str) -> object:

@@ -68,8 +68,7 @@ class FetchPolicy:
             zone = "loopback"
         if url.scheme != "https" and (url.scheme != "http" or zone == "public"):
             raise UnsafeUrl(f"{redact_url(url)} must be an https URL")
-        address = _address_in(host)
-        if address is not None:
+        if (address := _address_in(host)) is not None:
             check_address(zone, address, host)
         return zone
 
@@ -98,8 +97,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 def is_loopback(host: str) -> bool:
     """Return whether a host names this machine (RFC 6761, section 6.3)."""
     name = _plain(host)
-    address = _address_in(name)
-    if address is not None:
+    if (address := _address_in(name)) is not None:
         return address.is_loopback
     return name == "localhost" or name.endswith(".localhost")
 

@@ -16,6 +16,7 @@ from ...http.httpx2 import HttpClient, httpx2, trust
 from .errors import Unreachable, UnsafeUrl
 from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, redact_url
 from .steps import Fetch, Fetched
+from .urls import DEFAULT_PORTS
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -27,8 +28,6 @@ _CREDENTIALS: Final = frozenset({"authorization", "cookie", "dpop", "proxy-autho
 
 # The addresses of one host that are tried.
 _MOST_ADDRESSES: Final = 4
-
-_PORTS: Final = {"http": 80, "https": 443}
 
 _ANY: Final = FetchPolicy()
 
@@ -126,7 +125,7 @@ class Fetcher:
         raise Unreachable(f"{host} has no address")
 
     async def _addresses(self, url: URL, host: str, zone: Zone) -> Sequence[str]:
-        addresses = await self._resolve(host, url.port or _PORTS[url.scheme])
+        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
         for address in addresses:
             check_address(zone, ip_address(address), host)
         return addresses[:_MOST_ADDRESSES]
@@ -167,4 +166,4 @@ class Fetcher:
 
 
 def _origin(url: URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or _PORTS[url.scheme]
+    return url.scheme, url.host, url.port or DEFAULT_PORTS[url.scheme]

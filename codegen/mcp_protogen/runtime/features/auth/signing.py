@@ -216,9 +216,11 @@ def _registry() -> Any:
     return registry
 
 
-def check_installed() -> None:
-    """Raise `ImportError`, with advice, if joserfc is not installed."""
+def check_algorithms(names: Collection[str]) -> None:
+    """Raise `ValueError` for unknown ones, and `ImportError` if joserfc is not installed."""
     _joserfc("jwk")
+    if isinstance(names, str) or not names or not ALGORITHMS.issuperset(names):
+        raise ValueError(f"algorithms must be a list of {', '.join(sorted(ALGORITHMS))}")
 
 
 def _joserfc(module: str) -> Any:

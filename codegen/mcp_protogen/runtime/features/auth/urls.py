@@ -17,7 +17,7 @@ SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
 """The prefix before the path of the issuer (RFC 8414)."""
 _OPENID: Final = "/.well-known/openid-configuration"
 
-_DEFAULT_PORTS: Final = {"https": 443, "http": 80}
+DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 _DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 
 
@@ -35,7 +35,7 @@ def split_url(url: str) -> SplitResult | None:
 
 def origin(parts: SplitResult) -> tuple[str, str, int]:
     scheme = parts.scheme.lower()
-    return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
+    return scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[scheme]
 
 
 def server_metadata_urls(issuer: str) -> tuple[str, ...]:

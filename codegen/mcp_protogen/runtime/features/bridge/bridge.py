@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -89,7 +90,7 @@ class BridgeBase:
     async def _carry(self, caller: "Caller") -> None:
         async with AsyncExitStack() as stack:
             server = await self._connect(stack, caller)
-            runtime = runtime_of(server, ProxyServerRuntime)
+            runtime = runtime_of(server)
             # Until either side is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
             end = asyncio.create_task(runtime.until_gone())
@@ -161,13 +162,13 @@ async def open_proxy(
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
     client, server = _proxies(caller.revision, carries, bridge.TASKS)
-    to_server = runtime_of(client, ProxyClientRuntime)
-    to_client = runtime_of(server, ProxyServerRuntime)
+    to_server: ProxyClientRuntime = client.__mcp_runtime__
+    to_client: ProxyServerRuntime = server.__mcp_runtime__
     to_server.server, to_client.client = to_client, to_server
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     to_server.carries, to_server.tasks = carries, bridge.TASKS
-    views = _Views(caller, client, servers, options.on_loss)
+    views = _Views(caller, to_server, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()
     # The client's own revision loses nothing, so it is tried first.
@@ -187,14 +188,14 @@ class _Views(RevisionViews[ClientBase]):
     def __init__(
         self,
         caller: "Caller",
-        client: ClientBase,
+        to_server: ProxyClientRuntime,
         servers: Iterable[Revision],
         on_loss: Callable[[Loss], object] | None,
     ) -> None:
-        revision = caller.revision.id
+        revision, client = caller.revision.id, to_server.client
         super().__init__({revision: client}, servers, on_loss)
         self._caller = caller
-        if runtime_of(client, ProxyClientRuntime).carries:
+        if to_server.carries:
             table = PassThroughTable(client.TABLE)
             self[revision] = RevisionView(client, table, caller.capabilities, caller.info)
 
@@ -208,11 +209,13 @@ def _proxies(revision: Revision, carries: bool, tasks: AdaptsTasks | None) -> tu
     module = revision.load()
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
-    made = [
+    of_client = {"__mcp_runtime__": cached_property(ProxyClientRuntime), **calls}
+    of_server = {"__mcp_runtime__": cached_property(ProxyServerRuntime)}
+    client, server = (
         type(f"Proxy{base.__name__}", (base,), {"TABLE": table, **members})()
-        for base, members in ((module.Client, calls), (module.Server, {}))
-    ]
-    return made[0], made[1]
+        for base, members in ((module.Client, of_client), (module.Server, of_server))
+    )
+    return client, server
 
 
 class UnfitCaller(Exception):

@@ -16,7 +16,7 @@ from asyncio import (
     wait,
 )
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -46,14 +46,11 @@ from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
-from .proxies import ProxyServerRuntime, runtime_of
+from .proxies import runtime_of
 
 _CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
-
-
-_GONE: Final = "the server is gone"
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and its client's info and declaration."""
@@ -137,8 +134,8 @@ def bridge_app(
 class _BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
-    clients: Sequence[Revision]
-    servers: Sequence[Revision]
+    clients: tuple[Revision, ...]
+    servers: tuple[Revision, ...]
     options: Options
 
 
@@ -148,7 +145,7 @@ class _BridgeApp(HttpApp):
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
         self._tap = tap
-        super().__init__((self._none,), tuple(way.clients), way.options, http)
+        super().__init__((self._none,), way.clients, way.options, http)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
@@ -162,7 +159,7 @@ class _BridgeApp(HttpApp):
 
 class _BridgeState(HttpState):
     def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
-        super().__init__((none,), tuple(way.clients), way.options, http)
+        super().__init__((none,), way.clients, way.options, http)
         self.way = way
         self.revisions: Final = {revision.id: revision for revision in way.clients}
         self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
@@ -259,7 +256,7 @@ class _Upstream:
                 way.bridge, self._caller, way.opener, way.servers, way.options
             ) as server:
                 self._server.set_result(server)
-                gone = create_task(runtime_of(server, ProxyServerRuntime).until_gone())
+                gone = create_task(runtime_of(server).until_gone())
                 over = create_task(self._over.wait())
                 try:
                     await wait((gone, over), return_when=FIRST_COMPLETED)
@@ -314,25 +311,22 @@ class _SharedUpstream:
 
 
 class _BridgedStateless:
-    """The stateless revisions, whose server is behind a connection."""
-
     def __init__(self, state: _BridgeState) -> None:
         self._state = state
         self._none = StatelessHttp(state)
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        version, offer = exchange.version, self._state.offer
+        state, version = self._state, exchange.version
         if (
             not isinstance(message, Call)
             or message.id is None
-            or version not in offer.stateless
+            or version not in state.offer.stateless
             or message.method == server_negotiation.INITIALIZE
             or version != server_negotiation.read_revision(message)
         ):
             # It is invalid, or needs no server.
             await self._none.post(exchange, message)
             return
-        state = self._state
         state.requests.require(exchange.principal_id)
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
@@ -389,4 +383,4 @@ class _BridgedStateless:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:
-            alike.http.abort(Disconnected(_GONE))
+            alike.http.abort(Disconnected("the server is gone"))

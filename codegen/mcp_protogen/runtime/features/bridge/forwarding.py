@@ -14,7 +14,6 @@ from logging import getLogger
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 from ...client.base import ClientConnection
-from ...client.listen_stream import LISTEN
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
@@ -33,7 +32,7 @@ from ...core.losses import LossReport
 from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
-from ...core.subscriptions import LIST_CHANGES
+from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
 from ...messages.codec import Notification, Request, SpecT, TypedCall
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
@@ -59,7 +58,6 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 
 _log: Final = getLogger(__name__)
 
-LOG: Final = "notifications/message"
 
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 

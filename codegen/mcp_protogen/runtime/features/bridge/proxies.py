@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...client.base import Caller, ClientConnection, ClientRuntime, asks
-from ...client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
@@ -21,8 +21,15 @@ from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import AnyRequest, NotificationSpec
-from ...core.subscriptions import is_change
+from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
+from ...core.subscriptions import (
+    ACKNOWLEDGED,
+    LISTEN,
+    LOG,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    is_change,
+)
 from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
@@ -30,12 +37,12 @@ from ...rules.capabilities import Declared, unmet
 from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_kinds import RELATED_TASK, TASKS_EXTENSION, tasks_declared, without_tasks
-from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
-from ...server.base import ServerRuntime, SessionBase
+from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
+from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .forwarded_request import ForwardedRequest, result_of
-from .forwarding import LOCAL_METHODS, LOG, EveryMethod, Forwarding, error_for
+from .forwarding import LOCAL_METHODS, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -47,10 +54,6 @@ _NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """The info of a peer that gives none."""
-
-
-def related_task() -> str | None:
-    return _related.get()
 
 
 @contextmanager
@@ -81,13 +84,9 @@ class TaskAdapter(Layer, Protocol):
         """Return the result of a tool, or the task that the call becomes."""
         ...
 
-    def add_task_support(self, result: Any, /) -> Any:
-        """Return a list of tools with their support of tasks."""
-        ...
+    def add_task_support(self, result: Any, /) -> Any: ...
 
-    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
-        """Return the client's answer to a question of a task."""
-        ...
+    async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any: ...
 
     def on_task_change(self) -> None:
         """Note that the server has sent a task notification."""
@@ -97,28 +96,11 @@ class AdaptsTasks(Protocol):
     """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
-    def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """The caller of the half that speaks to the server."""
-        ...
+    def caller(self) -> Callable[[ClientRuntime], Caller]: ...
 
     def between(self, client: Any, server: Any, /) -> TaskAdapter | None:
         """Return the adapter between the halves; None if the server has no tasks."""
         ...
-
-
-_RUNTIME: Final = "__mcp_runtime__"
-
-RuntimeT = TypeVar("RuntimeT")
-
-
-def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return the runtime of an object; create it at the first use."""
-    # A user's __init__ need not call super().
-    attributes: dict[str, Any] = owner.__dict__
-    runtime: RuntimeT | None = attributes.get(_RUNTIME)
-    if runtime is None:
-        runtime = attributes[_RUNTIME] = make(owner)
-    return runtime
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -289,7 +271,6 @@ class ProxyServerRuntime(ServerRuntime):
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
-        own |= {} if self.adapter is None else self.adapter.handlers
         return forwarding_handlers(self.owner, self._forward, self._notify) | own
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
@@ -331,7 +312,7 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
-        if spec.method == RESULT:
+        if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress needs the request that was sent.
@@ -345,10 +326,10 @@ class ProxyServerRuntime(ServerRuntime):
     async def _result(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.adapter is not None and spec.method == CALL:
+        if self.adapter is not None and spec.known_as == CALL_TOOL:
             return await self.adapter.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
-        if self.adapter is not None and spec.method == TOOLS:
+        if self.adapter is not None and spec.known_as == LIST_TOOLS:
             return self.adapter.add_task_support(result)
         return result
 
@@ -360,12 +341,12 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
-            self.client.lose(CALL, "", "the extension has no progress for tasks")
+            self.client.lose(CALL_TOOL, "", "the extension has no progress for tasks")
         else:
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id = related_task()
+        id = _related.get()
         if id is None or self.adapter is None:
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.adapter.ask(id, spec, params)
@@ -393,7 +374,7 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
-        if self.adapter is not None and spec.method == CHANGED:
+        if self.adapter is not None and spec.known_as == CHANGED:
             return  # The adapter looks at these tasks itself.
         declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
         need = unmet(spec.requires, "server", params, declared)
@@ -401,9 +382,9 @@ class ProxyServerRuntime(ServerRuntime):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
-        if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
-            await self.publish(spec.method, declared_member(params, "uri"))
-        elif spec.method == LOG:
+        if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
+            await self.publish(spec.known_as, declared_member(params, "uri"))
+        elif spec.known_as == LOG:
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)
         else:
@@ -453,6 +434,12 @@ class ProxyServerRuntime(ServerRuntime):
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+def runtime_of(server: ServerBase[Any]) -> ProxyServerRuntime:
+    runtime = server.__mcp_runtime__
+    assert isinstance(runtime, ProxyServerRuntime)
+    return runtime
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:

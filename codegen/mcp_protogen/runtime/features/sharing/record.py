@@ -119,10 +119,9 @@ class SharedSession(HttpSession):
     @property
     def changed(self) -> bool:
         """Return whether choices are not stored, or unknown to other workers."""
-        copy, choices = self.copy, self.choices
-        if choices == copy.choices:
-            return copy.unannounced
-        return copy.unannounced or choices.onto(copy.choices, copy.choices) != copy.choices
+        known, choices = self.copy.choices, self.choices
+        differs = choices != known and choices.onto(known, known) != known
+        return self.copy.unannounced or differs
 
     @property
     def unsaved(self) -> bool:

@@ -72,7 +72,6 @@ class ChangeRelay:
             self._by_session[session] = runtime
 
     def remove(self, session: str) -> None:
-        """Stop relaying for the server of a session."""
         if (runtime := self._by_session.pop(session, None)) is not None:
             runtime.relays.pop(self, None)
 
@@ -172,10 +171,8 @@ class ChangeRelay:
             runtimes = [] if runtime is None else [runtime]
         else:
             matches = [part for part in self._parts() if part.identity()["name"] == change.server]
-            revision = change.revision
-            runtimes = [
-                part for part in matches if part.owner.TABLE.revision == revision
-            ] or matches
+            exact = [part for part in matches if part.owner.TABLE.revision == change.revision]
+            runtimes = exact or matches
         return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:

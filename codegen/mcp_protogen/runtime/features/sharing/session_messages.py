@@ -19,7 +19,7 @@ from ...rules.lifecycle import State
 from .record import SharedSession
 from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
-from .worker_messages import ClientAnswered, ClientNotified
+from .worker_messages import ClientSent
 
 _log: Final = getLogger(__name__)
 
@@ -31,8 +31,7 @@ class SessionMessages:
         self._worker = worker
         self._stored = stored
         self._log = Throttle(_log)
-        worker.on(ClientNotified, self._on_notified)
-        worker.on(ClientAnswered, self._on_answered)
+        worker.on(ClientSent, self._on_sent)
         worker.on(StreamClaimed, self._on_claimed)
         worker.on(StreamTaken, self._on_taken)
 
@@ -62,7 +61,7 @@ class SessionMessages:
         key, worker = session.copy.key, named[1]
         text, fault = _write_message(message)
         owner = session.principal_id
-        event = ClientAnswered(session=key, principal_id=owner, message=text, fault=fault)
+        event = ClientSent(session=key, principal_id=owner, message=text, fault=fault)
         if await self._worker.tell_or_store([worker], event):
             raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
@@ -79,24 +78,15 @@ class SessionMessages:
             id = jsonrpc.id_of({"id": notification.params.get("requestId")})
             if id is not None and connection.is_open(id):
                 return
-        elif method not in session.connection.handlers:
+        elif connection.table.own_name(method) not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
-        event = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
+        event = ClientSent(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Writing the record returns the workers that have a copy now.
             others = await self._stored.write(session) or ()
         # Do not delay the answer until all know, unlike for choices.
         await self._worker.tell_or_store(others, event)
-
-    async def _on_notified(self, event: ClientNotified) -> None:
-        self._take_in(event, reading.read(event.message))
-
-    async def _on_answered(self, event: ClientAnswered) -> None:
-        message = reading.read(event.message)
-        if event.fault and isinstance(message, Malformed):
-            message = Malformed(InvalidAnswer(event.fault, id=message.error.id))
-        self._take_in(event, message)
 
     async def _on_claimed(self, event: StreamClaimed) -> JSONObject | None:
         if (session := self._stored.copies.get(event.session)) is None:
@@ -107,7 +97,10 @@ class SessionMessages:
         if (session := self._stored.copies.get(event.session)) is not None:
             await session.streams.hand_over(event)
 
-    def _take_in(self, event: ClientNotified | ClientAnswered, message: Parsed | Batch) -> None:
+    async def _on_sent(self, event: ClientSent) -> None:
+        message = reading.read(event.message)
+        if event.fault and isinstance(message, Malformed):
+            message = Malformed(InvalidAnswer(event.fault, id=message.error.id))
         session = self._stored.copies.get(event.session)
         is_request = isinstance(message, Call) and (
             message.id is not None or message.method == INITIALIZED

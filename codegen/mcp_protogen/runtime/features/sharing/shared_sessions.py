@@ -9,6 +9,7 @@ stored before the answer, so every worker knows them.
 import re
 from asyncio import Semaphore, gather, sleep
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -21,7 +22,7 @@ from ...http.server.sessions.worker import key_of
 from ...messages.jsonrpc import Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
-from ...storage.engine import EngineUnavailable
+from ...storage.engine import DEFAULT_LEASE, Engine, EngineUnavailable
 from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession
 from .relay import ChangeRelay
 from .session_messages import SessionMessages
@@ -169,7 +170,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
             self._servers.tasks.start(self._stored.refresh(used))
 
     async def remove(self, session: SharedSession) -> None:
-        """Close a session that is not served here any more."""
         self._by_key.pop(session.copy.key, None)
         self._relay.remove(session.copy.key)
         await super().remove(session)
@@ -269,3 +269,22 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
 def _not_found_error() -> HttpRefusal:
     return HttpRefusal(404, "The session has ended: send initialize to begin another")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Sharing between all workers of an endpoint: sessions, streams and changes."""
+
+    engine: Engine
+    lease: float = DEFAULT_LEASE
+    """The seconds of silence after which a worker counts as gone."""
+
+    def __post_init__(self) -> None:
+        if self.lease <= 0:
+            raise ValueError("lease must be more than 0")
+
+    def sessions(self, servers: HttpServers, /) -> SharedSessions:
+        alone, lifetime, tasks = servers.worker, servers.http.session_lifetime, servers.tasks
+        servers.worker = worker = SharedWorker(self.engine, self.lease, alone.name, lifetime, tasks)
+        relay, stored = ChangeRelay(worker, self.engine, tasks), StoredSessions(servers, worker)
+        return SharedSessions(servers, worker, relay, stored)

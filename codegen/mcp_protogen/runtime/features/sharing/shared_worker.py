@@ -39,8 +39,7 @@ from ...storage.engine import (
 from ...storage.engine import Event as StoredEvent
 from .worker_messages import (
     Acknowledged,
-    ClientAnswered,
-    ClientNotified,
+    ClientSent,
     Envelope,
     SessionChanged,
     SessionEnded,
@@ -54,9 +53,7 @@ _log: Final = getLogger(__name__)
 # How many answers are kept for repeated messages.
 _KEPT: Final = 4096
 
-_M = TypeVar(
-    "_M", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
-)
+_M = TypeVar("_M", SessionChanged, SessionEnded, ClientSent, StreamClaimed, StreamTaken)
 _Handle: TypeAlias = Callable[[_M], Awaitable[JSONObject | None]]
 """Handles a message; the result goes back with the acknowledgement."""
 
@@ -97,7 +94,7 @@ class SharedWorker(Worker):
         self._tasks = tasks
         self._connection = None
         self._log = Throttle(_log)
-        self._handlers: dict[type, Callable[[Any], Awaitable[JSONObject | None]]] = {}
+        self._handlers: dict[type, _Handle[Any]] = {}
         self.on_change: list[Callable[[bytes], None]] = []
         """Called with each change on the bus; must not wait."""
         self.on_gap: list[Callable[[], None]] = []
@@ -181,7 +178,7 @@ class SharedWorker(Worker):
 
     async def _acknowledge(self, message: object, sender: str, number: int) -> None:
         try:
-            if isinstance(message, ClientAnswered | ClientNotified):
+            if isinstance(message, ClientSent):
                 await self.before_message(message.session)
             answer = await self._answer_to(message, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
@@ -233,9 +230,7 @@ class SharedWorker(Worker):
             del self._sent[number]
         return sent.answers
 
-    async def tell_or_store(
-        self, workers: Collection[str], message: ClientAnswered | ClientNotified
-    ) -> Collection[str]:
+    async def tell_or_store(self, workers: Collection[str], message: ClientSent) -> Collection[str]:
         """Do as `tell`, and store the message for workers that seem gone but may only be late.
 
         Return live workers that do not acknowledge it. Raise `EngineUnavailable`.
@@ -279,7 +274,7 @@ class SharedWorker(Worker):
         envelope = self._envelope_in(event.message)
         if envelope is None or envelope.number is None:
             return
-        if isinstance(envelope.message, ClientAnswered | ClientNotified):
+        if isinstance(envelope.message, ClientSent):
             await self._answer_to(envelope.message, (envelope.sender, envelope.number))
 
     async def _mail(

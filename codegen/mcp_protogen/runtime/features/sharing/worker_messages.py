@@ -27,25 +27,15 @@ class SessionEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientNotified:
-    """A client sent a notification for a handler of this worker."""
-
-    session: str
-    principal_id: str | None
-    message: str
-    kind: Literal["notified"] = "notified"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAnswered:
-    """A client answered a request of this worker, or reported its progress."""
+class ClientSent:
+    """A client sent a notification, or an answer, for this worker."""
 
     session: str
     principal_id: str | None
     message: str
     fault: str = ""
     """The fault of an answer, if its text does not show it."""
-    kind: Literal["answered"] = "answered"
+    kind: Literal["sent"] = "sent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +57,7 @@ class Acknowledged:
 
 
 WorkerMessage: TypeAlias = (
-    SessionChanged
-    | SessionEnded
-    | ClientNotified
-    | ClientAnswered
-    | StreamClaimed
-    | StreamTaken
-    | Wake
-    | Acknowledged
+    SessionChanged | SessionEnded | ClientSent | StreamClaimed | StreamTaken | Wake | Acknowledged
 )
 
 

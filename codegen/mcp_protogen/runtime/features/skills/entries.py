@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,7 +10,7 @@ from urllib.parse import unquote
 
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel
-from .frontmatter import InvalidFrontmatter, frontmatter_of, is_equal
+from .frontmatter import frontmatter_of, is_equal
 
 SKILL_FILE: Final = "SKILL.md"
 DYNAMIC: Final = "dynamic"
@@ -103,19 +102,21 @@ def _is_file(one: Any, root: str) -> bool:
     uri, size = one.get("uri"), one.get("size")
     return (
         isinstance(uri, str)
-        and uri.startswith(f"{root}/")
-        and not {".", ".."} & {unquote(step) for step in uri.split("/")}
+        and _is_below(root, uri)
         and isinstance(one.get("digest"), str)
         and isinstance(size, int)
     )
+
+
+def _is_below(root: str, uri: str) -> bool:
+    return uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
 
 
 def resolve_file(entry: JSONObject, file: str) -> str:
     """Return the URI of a file, given as URI or path; raise `UnverifiedSkill`."""
     root, files = root_of(entry), files_of(entry)
     uri = file if "://" in file else f"{root}/{file}"
-    inside = uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
-    if not inside or (files is not None and uri not in files):
+    if not _is_below(root, uri) or (files is not None and uri not in files):
         raise UnverifiedSkill("unlisted", uri, "the skill's entry does not list this file")
     return uri
 
@@ -140,21 +141,17 @@ def _bytes(uri: str, content: JSONObject) -> bytes:
     text, blob = content.get("text"), content.get("blob")
     try:
         return text.encode() if isinstance(text, str) else b64decode(blob or "", validate=True)
-    except (UnicodeEncodeError, NotBase64):
+    except ValueError:
         raise UnverifiedSkill("content", uri, "its content is not UTF-8 or base64") from None
 
 
 def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
     try:
         found = frontmatter_of(data.decode())
-    except (UnicodeDecodeError, InvalidFrontmatter) as error:
+    except ValueError as error:
         raise UnverifiedSkill("frontmatter", uri, str(error)) from None
-    keys = found.keys() | said.keys()
-    if different := sorted(
-        key
-        for key in keys
-        if key not in found or key not in said or not is_equal(found[key], said[key])
-    ):
+    alike = {key for key in found.keys() & said.keys() if is_equal(found[key], said[key])}
+    if different := sorted((found.keys() | said.keys()) - alike):
         message = f"its frontmatter differs from its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)
 

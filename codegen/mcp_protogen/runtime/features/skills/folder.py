@@ -19,7 +19,7 @@ from ...core.json import JSONObject
 from ...core.pagination import page
 from ...messages.method_table import MethodTable
 from .entries import DIRECTORY, MOST_BYTES, MOST_FILES, SKILL_FILE, digest_of, wrong_name
-from .frontmatter import InvalidFrontmatter, frontmatter_of
+from .frontmatter import frontmatter_of
 
 _SCHEME: Final = "skill://"
 # Characters of a path segment, and of a host, besides letters and digits (RFC 3986, sections 3.2.2
@@ -100,11 +100,9 @@ class SkillFolder:
         data = self._found.files.get(uri)
         if data is None:
             return None
-        content: JSONObject = {"uri": uri, "mimeType": _type(uri, data)}
         text = _text(data)
-        if text is None:
-            return {**content, "blob": b64encode(data).decode()}
-        return {**content, "text": text}
+        body = {"blob": b64encode(data).decode()} if text is None else {"text": text}
+        return {"uri": uri, "mimeType": _type(uri, data), **body}
 
 
 def _name(uri: str) -> str:
@@ -161,7 +159,7 @@ def _bytes(place: Path) -> bytes:
 def _frontmatter(place: Path, data: bytes) -> JSONObject:
     try:
         front = frontmatter_of(data.decode())
-    except (InvalidFrontmatter, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InvalidSkill(f"{place}: {error}") from None
     name, description = front.get("name"), front.get("description")
     if not isinstance(name, str) or not isinstance(description, str) or not description:
@@ -243,8 +241,7 @@ class ServesSkills:
         return _result(self, _RESOURCES, {**whole, "resources": [*whole["resources"], *own]})
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
-        content = self.skills.content(params.uri)
-        if content is not None:
+        if (content := self.skills.content(params.uri)) is not None:
             return _result(self, _READ, {"contents": [content]})
         bases: Any = super()
         try:

@@ -2,18 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolError
 from ...core.json import JSONObject
 from ...messages.envelope import meta_in
-from ...rules.task_kinds import RELATED_TASK
+from ...rules.task_kinds import RELATED_TASK, TaskKind
 from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
 from .lifecycle import error_object, error_of
 from .on_wire import wire_task
-from .registry import TaskOptions, TaskRegistry
+from .registry import TaskOptions, TaskRegistry, UnknownTask
 from .task import Task
 
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
@@ -22,15 +21,31 @@ PAGE_SIZE: Final = 100
 
 _STOPPED: Final = "The task was cancelled by request"
 
-Answer: TypeAlias = Callable[[TaskRegistry, Mapping[str, Any], str | None], Awaitable[JSONObject]]
+
+class TasksRequest(NamedTuple):
+    """A request for tasks of a principal, with the id of a task at `id_member`."""
+
+    registry: TaskRegistry
+    wire: Mapping[str, Any]
+    owner: str | None
+    id_member: str
+
+    async def task(self, kind: TaskKind = "core") -> Task:
+        try:
+            return await self.registry.get(self.wire[self.id_member], kind, self.owner)
+        except UnknownTask:
+            raise UnknownTask(f"/params/{self.id_member}") from None
+
+    def write(self, task: Task) -> JSONObject:
+        return wire_task(task, self.id_member)
 
 
-def creation_result(task: Task, immediate_response: str | None = None) -> JSONObject:
+def creation_result(task: Task, id_member: str, response: str | None = None) -> JSONObject:
     """Return the result that names a request's task, with an optional text for the model."""
     meta = related_meta(task.id)
-    if immediate_response is not None:
-        meta[IMMEDIATE_RESPONSE] = immediate_response
-    return {"task": wire_task(task), "_meta": meta}
+    if response is not None:
+        meta[IMMEDIATE_RESPONSE] = response
+    return {"task": wire_task(task, id_member), "_meta": meta}
 
 
 def related_meta(id: str) -> JSONObject:
@@ -69,36 +84,35 @@ def answer_of(kept: JSONObject) -> JSONObject:
     raise error_of(kept["error"])
 
 
-def already_ended() -> InvalidParams:
+def already_ended(id_member: str) -> InvalidParams:
     why = "The task cannot be cancelled: it has ended"
-    return InvalidParams(why, [("/params/taskId", "The task has ended")])
+    return InvalidParams(why, [(f"/params/{id_member}", "The task has ended")])
 
 
-async def _get(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
-    return wire_task(await registry.get(wire["taskId"], "core", owner))
+async def _get(request: TasksRequest) -> JSONObject:
+    return request.write(await request.task())
 
 
-async def _list(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
-    page = await registry.page(owner, wire.get("cursor"), PAGE_SIZE)
+async def _list(request: TasksRequest) -> JSONObject:
+    page = await request.registry.page(request.owner, request.wire.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
-    return {"tasks": [*map(wire_task, page.tasks)], **more}
+    return {"tasks": [*map(request.write, page.tasks)], **more}
 
 
-async def _cancel(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
-    task = await registry.get(wire["taskId"], "core", owner)
+async def _cancel(request: TasksRequest) -> JSONObject:
+    task, registry = await request.task(), request.registry
     step = partial(lifecycle.cancel, now=registry.clock(), message=_STOPPED)
     try:
-        return wire_task(await registry.change(task.id, step))
+        return request.write(await registry.change(task.id, step))
     except lifecycle.TaskEnded:
-        raise already_ended() from None
+        raise already_ended(request.id_member) from None
 
 
-async def _result(registry: TaskRegistry, wire: Mapping[str, Any], owner: str | None) -> JSONObject:
-    task = await registry.get(wire["taskId"], "core", owner)
-    return outcome(await registry.wait_for_end(task))
+async def _result(request: TasksRequest) -> JSONObject:
+    return outcome(await request.registry.wait_for_end(await request.task()))
 
 
-ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
-    {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
-)
+Answer: TypeAlias = Callable[[TasksRequest], Awaitable[JSONObject]]
+
+ANSWERS: Final[Mapping[str, Answer]] = {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 """`tasks/result` waits for the end, without asking the client."""

@@ -142,7 +142,6 @@ class SharedLocks:
 
     @asynccontextmanager
     async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
-        """Hold the lock of a key for the block."""
         lock = _SharedLock()
         await self._take(key, lock.record, ends_at)
         self._leases.add(key, lock)

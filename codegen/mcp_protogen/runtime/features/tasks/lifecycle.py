@@ -6,7 +6,6 @@ Functions return the changed task, and raise `TaskEnded` for one that has ended,
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ...core.errors import INTERNAL_ERROR, McpError, ProtocolError
@@ -19,15 +18,13 @@ _LONGEST: Final = 500
 
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
-TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
-    {
-        Status.WORKING: _ENDS | {Status.INPUT_REQUIRED},
-        Status.INPUT_REQUIRED: _ENDS | {Status.WORKING},
-        Status.COMPLETED: frozenset(),
-        Status.FAILED: frozenset(),
-        Status.CANCELLED: frozenset(),
-    }
-)
+TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
+    Status.WORKING: _ENDS | {Status.INPUT_REQUIRED},
+    Status.INPUT_REQUIRED: _ENDS | {Status.WORKING},
+    Status.COMPLETED: frozenset(),
+    Status.FAILED: frozenset(),
+    Status.CANCELLED: frozenset(),
+}
 
 LAPSED: Final = "The task was not done within its ttl"
 
@@ -56,7 +53,6 @@ class Outcome(NamedTuple):
 
 
 def beginning_of(result: JSONObject) -> str | None:
-    """Return the beginning of a tool result's text."""
     return text_of(result)[:_LONGEST] or None
 
 

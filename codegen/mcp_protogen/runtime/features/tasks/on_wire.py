@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from ...core.json import JSONObject, is_object
 from ...core.models.base import has_failed
-from ...core.spec import Role
+from ...core.spec import CALL_TOOL, LIST_TOOLS, Role
 from ...messages.method_table import MethodTable
 from ...rules.task_kinds import TASK_MEMBERS, TaskKind, task_kind, tasks_declared, without_tasks
-from ...rules.task_methods import CALL, TOOLS
 from ...rules.wire_features import NOTHING, Untranslated
 from .lifecycle import beginning_of
 from .task import Status, Task
@@ -17,13 +16,13 @@ from .task import Status, Task
 _TASK: Final = "task"
 
 # Only core tasks have these members.
-_OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
+_OTHERWISE: Final = Untranslated(unlost={CALL_TOOL: _TASK, LIST_TOOLS: "execution"})
 
 _DURATIONS: Final[Mapping[TaskKind, tuple[str, str]]] = {
     "core": ("ttl", "pollInterval"),
     "extension": ("ttlMs", "pollIntervalMs"),
 }
-_SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
+_SAME: Final = ("status", "statusMessage", "createdAt", "lastUpdatedAt")
 
 
 class TasksOnWire:
@@ -62,7 +61,7 @@ class ServersTasks(TasksOnWire):
         def add_support(result: JSONObject) -> JSONObject:
             return {**result, "tools": [supporting(tool) for tool in result["tools"]]}
 
-        super().__init__("server", _OTHERWISE._replace(written={TOOLS: add_support}))
+        super().__init__("server", _OTHERWISE._replace(written={LIST_TOOLS: add_support}))
 
 
 class ClientsTasks(TasksOnWire):
@@ -72,16 +71,16 @@ class ClientsTasks(TasksOnWire):
         def read(result: JSONObject) -> object:
             return note_tools(result["tools"])
 
-        kept = {CALL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})}
-        super().__init__("client", _OTHERWISE._replace(kept=kept, read={TOOLS: read}))
+        kept = {CALL_TOOL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})}
+        super().__init__("client", _OTHERWISE._replace(kept=kept, read={LIST_TOOLS: read}))
 
 
-def wire_task(task: Task) -> JSONObject:
+def wire_task(task: Task, id_member: str) -> JSONObject:
     """Return a task for messages: times in ISO 8601, durations in milliseconds."""
     ttl, poll_interval = _DURATIONS[task.form]
     message = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
-        "taskId": task.id,
+        id_member: task.id,
         "status": task.status.value,
         **message,
         "createdAt": _date(task.created_at),
@@ -92,7 +91,7 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension as one of 2025-11-25.
+    """Return a task of the extension, without its id, as one of 2025-11-25.
 
     There, a tool result with `isError` is a failure ("Task Execution Errors").
     """

@@ -66,8 +66,8 @@ _SHORTEST_WAIT: Final = 0.01
 class UnknownTask(InvalidParams):
     """The task is unknown, expired, or another principal's; the error does not tell which."""
 
-    def __init__(self) -> None:
-        super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
+    def __init__(self, pointer: str = "/params") -> None:
+        super().__init__("Unknown task", [(pointer, "no such task, or it has expired")])
 
 
 class TooManyTasks(McpError):
@@ -142,24 +142,20 @@ class TaskRegistry:
             lease=self._lease(task),
             most=self.options.max_tasks,
         )
+        owner = _name_principal(task.principal_id)
         if not created:
-            self._throttled.warning("%s has reached max_tasks", _name_principal(task.principal_id))
+            self._throttled.warning("%s has reached max_tasks", owner)
             raise TooManyTasks(self.options.max_tasks)
-        _log.info("task %.10s of %s was created", _key(task.id), _name_principal(task.principal_id))
+        _log.info("task %.10s of %s was created", _key(task.id), owner)
         return from_record(record, 1)
 
     async def get(self, id: str, kind: TaskKind, principal_id: str | None) -> Task:
         """Return a task for its principal; raise `UnknownTask`."""
         task = await self.find(id)
-        owner = task.principal_id
-        if owner != principal_id:
-            asker = _name_principal(principal_id)
-            self._throttled.warning(
-                "task %.10s of %s was requested by another principal: %s",
-                _key(id),
-                _name_principal(owner),
-                asker,
-            )
+        if task.principal_id != principal_id:
+            owner, asker = map(_name_principal, (task.principal_id, principal_id))
+            text = "task %.10s of %s was requested by another principal: %s"
+            self._throttled.warning(text, _key(id), owner, asker)
             raise UnknownTask
         if task.form != kind:
             raise UnknownTask
@@ -195,7 +191,6 @@ class TaskRegistry:
         self._watch.wake(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
-        """Return a page of a principal's core tasks."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -310,12 +305,8 @@ class TaskRegistry:
             return None
         self.wake_waiters(task.id)
         if new.status != task.status:
-            _log.info(
-                "task %.10s of %s is %s",
-                _key(task.id),
-                _name_principal(task.principal_id),
-                new.status,
-            )
+            owner = _name_principal(task.principal_id)
+            _log.info("task %.10s of %s is %s", _key(task.id), owner, new.status)
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:

@@ -151,7 +151,6 @@ class Watch:
 
 
 def _wake_behind(watched: _Watched, version: int | None) -> bool:
-    """Wake waiters that have read another version; return whether there are any."""
     # Waiters that have not read yet will see it.
     behind = [waiter for waiter in watched.waiters if waiter.version not in (None, version)]
     for waiter in behind:

@@ -37,10 +37,8 @@ class UiTool(Tool):
         given: str | WireModel = options[KEY]
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
         self._ui_uri: str | None = ui.get("resourceUri")
-        if self._ui_uri is not None and not self._ui_uri.startswith(SCHEME):
-            raise ValueError(
-                f"{function_name(marked.function)}: ui: {self._ui_uri!r} must be a {SCHEME} URI"
-            )
+        if self._ui_uri is not None:
+            _check_scheme(marked, self._ui_uri)
         if "model" not in ui.get("visibility", ("model",)):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
         super().__init__(_add_meta(marked, options, ui), models)
@@ -63,11 +61,10 @@ class UiResource(Resource):
     """Its metadata is in the list, and in the contents, which win ("UI Resource Format")."""
 
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
-        options, where = marked.mark.options, function_name(marked.function)
-        uri: str = options["uri"]
-        if not uri.startswith(SCHEME):
-            raise ValueError(f"{where}: ui: {uri!r} must be a {SCHEME} URI")
+        options = marked.mark.options
+        _check_scheme(marked, options["uri"])
         if options.get("mime_type", MIME_TYPE) != MIME_TYPE:
+            where = function_name(marked.function)
             raise ValueError(f"{where}: the mime_type of a {SCHEME} resource must be {MIME_TYPE}")
         self._ui = _members(marked, options[KEY]) if KEY in options else {}
         super().__init__(_add_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
@@ -91,6 +88,11 @@ class UiResource(Resource):
 MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = MappingProxyType(
     {"tools": UiTool, "resources": UiResource}
 )
+
+
+def _check_scheme(marked: MarkedFunction, uri: str) -> None:
+    if not uri.startswith(SCHEME):
+        raise ValueError(f"{function_name(marked.function)}: ui: {uri!r} must be a {SCHEME} URI")
 
 
 def _members(marked: MarkedFunction, given: Any) -> JSONObject:

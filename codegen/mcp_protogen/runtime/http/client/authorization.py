@@ -54,7 +54,6 @@ class Authorizer(Protocol):
 
     async def prepare(self) -> None:
         """Get the state for `headers`, for as long as it takes; an error ends the request."""
-        ...
 
     def refuses(self, exchange: Exchange) -> bool:
         """Note a response; return whether `again` decides what follows."""
@@ -116,7 +115,13 @@ class AuthorizingClient:
             if not self._authorizer.refuses(exchange):
                 return reply
             exchanges.append(exchange)
-            if not await self._again(unsent, exchanges, reply):
+            try:
+                with self._pause_timeouts(unsent):
+                    repeats = await self._authorizer.again(exchanges)
+            except BaseException:
+                await reply.aclose()
+                raise
+            if not repeats:
                 return reply
             await reply.aclose()
 
@@ -127,14 +132,6 @@ class AuthorizingClient:
                 await self._authorizer.prepare()
             fields = self._authorizer.headers(unsent.verb, str(unsent.url))
         return fields or {}
-
-    async def _again(self, unsent: _Unsent, exchanges: Sequence[Exchange], response: Any) -> bool:
-        try:
-            with self._pause_timeouts(unsent):
-                return await self._authorizer.again(exchanges)
-        except BaseException:
-            await response.aclose()
-            raise
 
     @contextmanager
     def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:

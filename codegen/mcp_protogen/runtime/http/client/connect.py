@@ -57,14 +57,12 @@ def open_http(
     authorizer = None if auth is None else auth.authorizer(url)
 
     async def open() -> Transport:
-        client = _client() if http is None else http
-        owned = http is None
-        if authorizer is None:
-            return HttpTransport(HttpWire(client, endpoint, fields, limit, owned), reconnection)
-        authorizing = AuthorizingClient(client, authorizer)
-        wire = HttpWire(authorizing, endpoint, fields, limit, owned)
+        plain = _client() if http is None else http
+        client = plain if authorizer is None else AuthorizingClient(plain, authorizer)
+        wire = HttpWire(client, endpoint, fields, limit, owned=http is None)
         transport = HttpTransport(wire, reconnection)
-        authorizing.pause = transport.pause
+        if isinstance(client, AuthorizingClient):
+            client.pause = transport.pause
         return transport
 
     return open

@@ -59,9 +59,9 @@ class HttpReply:
         self._limit = limit
         self.status: Final[int] = response.status_code
         self.succeeded: Final = 200 <= self.status < 300
-        self.media: Final = fields.media_type(response.headers.get("content-type"))
+        self.media: Final = fields.media_type(self.field("content-type"))
         self.streams: Final = self.media == fields.EVENTS and self.succeeded
-        self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
+        self.session_id: Final = self.field(fields.SESSION_ID)
         self.body = b""
         self._is_read = False
 
@@ -71,8 +71,7 @@ class HttpReply:
 
     @property
     def retry_after(self) -> float | None:
-        given = self._response.headers
-        return fields.retry_after(given.get("retry-after"), given.get("date"))
+        return fields.retry_after(self.field("retry-after"), self.field("date"))
 
     def delay(self, attempts: int, stated: float | None = None) -> float | None:
         """Return the seconds to wait, as `stated` in the answer or by the status, if any."""
@@ -102,15 +101,14 @@ class HttpReply:
         if self._is_read:
             return
         self._is_read = True
-        success = self.status < 300
-        limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
+        limit = self._limit if self.succeeded else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
         with _disconnecting(self._label):
             async for chunk in parts_of_body(self._response, self._label):
                 body += chunk
-                if len(body) > limit and success:
-                    raise RemoteError(f"{self._label}: a body of more than {limit} bytes")
                 if len(body) > limit:
+                    if self.succeeded:
+                        raise RemoteError(f"{self._label}: a body of more than {limit} bytes")
                     break
         self.body = bytes(body)
 

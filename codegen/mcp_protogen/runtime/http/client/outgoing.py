@@ -15,9 +15,9 @@ from ...core.json import JSONObject, is_array, is_object, json_text
 from ...core.recent_names import RecentNames
 from ...core.spec import HeaderField, Rules
 from ...core.throttle import Throttle
-from ...messages.codec import MessageCodec
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call
+from ...messages.method_table import MethodTable
 from ...messages.reading import answered_id, read
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
@@ -28,8 +28,6 @@ INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
 CANCELLED: Final = "notifications/cancelled"
 DISCOVER: Final = "server/discover"
-LIST_TOOLS: Final = "tools/list"
-CALL_TOOL: Final = "tools/call"
 
 POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",
@@ -38,7 +36,7 @@ POSTED: Final[Mapping[str, str]] = {
 
 # Until the transport knows the tables, or for an unknown revision.
 _UNKNOWN: Final = fields.HttpFacts(
-    MessageCodec(
+    MethodTable(
         "",
         requests={},
         notifications={},
@@ -81,11 +79,6 @@ def message_of(body: bytes) -> Message:
     return Message(body, "request", call.method, call.params, call.id, revision)
 
 
-def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
-    value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-    return message_of(json_text(value))
-
-
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
     if is_array(value):
         return next((message for message in value if answered_id(message) == id), None)
@@ -94,7 +87,7 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 class ProtocolState:
     def __init__(self) -> None:
-        self.table_of: Callable[[str], MessageCodec] = dict[str, MessageCodec]().__getitem__
+        self.table_of: Callable[[str], MethodTable] = dict[str, MethodTable]().__getitem__
         """The table of a revision; raises `LookupError` for an unknown one."""
         self.opening: Message | None = None
         """The `initialize` request, repeated if the session is lost."""
@@ -124,14 +117,13 @@ class ProtocolState:
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:
             # The handshake has no revision and no session yet.
-            base = {} if message.method == INITIALIZE else self.session_headers()
-            return {**POSTED, **base}
+            return {**POSTED, **({} if message.method == INITIALIZE else self.session_headers())}
         facts = self.facts_of(message)
         whole = {"method": message.method, "params": message.params}
         headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
         headers |= facts.request_fields(message.method, whole)
         name = message.params.get("name")
-        if facts.marks_arguments and message.method == CALL_TOOL and isinstance(name, str):
+        if message.method == facts.call_tool and isinstance(name, str):
             params = self._header_params.get(name) or ()
             headers |= fields.headers_for(params, message.params.get("arguments"))
         return headers
@@ -147,8 +139,10 @@ class ProtocolState:
             if isinstance(agreed, str):
                 self._begin(agreed, session_id)
             return data
-        learns = request.method == LIST_TOOLS and self.facts_of(request).marks_arguments
-        removed = learns and self._learn(_result_in(value, request.id))
+        tools = self.facts_of(request).tool_list
+        if tools is None or request.method != tools.method:
+            return data
+        removed = self._learn(_result_in(value, request.id), tools.items)
         return json_text(value) if removed else data
 
     def _begin(self, agreed: str, session_id: str | None) -> None:
@@ -159,11 +153,11 @@ class ProtocolState:
             self._log.warning("the server's session id was ignored: it is not visible ASCII")
             self.session_id = None
 
-    def _learn(self, result: JSONObject) -> bool:
-        tools = result.get("tools")
+    def _learn(self, result: JSONObject, member: str) -> bool:
+        tools = result.get(member)
         if not is_array(tools):
             return False
-        sound = result["tools"] = [tool for tool in tools if self._is_sound(tool)]
+        sound = result[member] = [tool for tool in tools if self._is_sound(tool)]
         return len(sound) < len(tools)
 
     def _is_sound(self, tool: object) -> bool:

@@ -14,13 +14,13 @@ from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
-from ...rules.client_negotiation import MODERN_OVER_HTTP
+from ...rules.client_negotiation import stateless_error
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
+from .outgoing import DISCOVER, INITIALIZE, Message, answer_in, message_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 
@@ -43,10 +43,13 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
+Repair: TypeAlias = Literal["session", "headers", "legacy_sse"]
+"""What to change before the next attempt."""
+
+
 class RefusedPost(NamedTuple):
     received: Received
-    repair: Literal["session", "headers", "legacy_sse"] | None = None
-    """What to change before the next attempt."""
+    repair: Repair | None = None
 
 
 def refusal_of(
@@ -55,20 +58,21 @@ def refusal_of(
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
+    is_modern = stateless_error(code or 0, [facts.table]) is not None
     opening = message.method in (DISCOVER, INITIALIZE)
     # A failing server is stateless only if its error is of that era.
-    failed = reply.status >= 500 and code not in MODERN_OVER_HTTP
+    failed = reply.status >= 500 and not is_modern
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
-    repair: Literal["session", "headers", "legacy_sse"] | None = None
+    repair: Repair | None = None
     if reply.status == 404 and in_session and code != METHOD_NOT_FOUND:
         repair = "session"
-    elif code == facts.mismatch and message.method == CALL_TOOL and message.revision is not None:
+    elif message.revision and code == facts.mismatch and message.method == facts.call_tool:
         repair = "headers"
     elif (
         message.method == INITIALIZE
         and reply.status in _MAYBE_LEGACY
-        and code not in MODERN_OVER_HTTP
+        and not is_modern
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"
@@ -283,7 +287,8 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
     # Other requests have integer ids.
-    message = request_of(f"transport-{next(state.own_requests)}", method, params)
+    id = f"transport-{next(state.own_requests)}"
+    message = message_of(jsonrpc.write_call(id, json_text(method), json_text(params)))
     answers: list[Response] = []
 
     def deliver(received: Received) -> None:
@@ -313,11 +318,12 @@ async def relearn(state: ClientState, call: Message) -> bool:
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
     meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
-    rules = state.protocol.facts_of(call).rules
+    facts = state.protocol.facts_of(call)
+    rules = facts.rules
 
     async def page(cursor: str | None) -> Page[Any]:
         params = {} if cursor is None else {rules.cursor: cursor}
-        result = await ask(state, LIST_TOOLS, {"_meta": meta, **params})
+        result = await ask(state, facts.tool_list.method, {"_meta": meta, **params})
         following = result.get(rules.next_cursor) if is_object(result) else None
         # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)

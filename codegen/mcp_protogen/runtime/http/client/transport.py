@@ -9,7 +9,7 @@ from typing import Final
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
-from ...messages.codec import MessageCodec
+from ...messages.method_table import MethodTable
 from ...transports.base import Paused, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -126,10 +126,8 @@ class RenewableSession:
             self._state.log.warning("%s", error)
 
     async def _listen(self, cursor: Cursor) -> int | None:
-
         def take(event: Event) -> None:
-            data = cursor.take_event(event)
-            if data is not None:
+            if (data := cursor.take_event(event)) is not None:
                 self._state.inbox.put(data)
 
         try:
@@ -261,7 +259,7 @@ class HttpTransport:
             else:
                 await self._post(message)
 
-    def know(self, table_of: Callable[[str], MessageCodec]) -> None:
+    def know(self, table_of: Callable[[str], MethodTable]) -> None:
         """Follow the tables of revisions; `table_of` raises `LookupError` for an unknown one."""
         self._state.protocol.table_of = table_of
 

@@ -46,7 +46,6 @@ from .stateless import StatelessHttp
 
 _log: Final = getLogger(__name__)
 
-
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
@@ -137,7 +136,9 @@ class HttpApp:
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
-            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
+            known = [revision.load().methods.TABLE for revision in revisions or ()]
+            tables = known or [server.TABLE for server in servers]
+            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call, tables)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
         paths = http.path, *old
         reserved = {*paths, *map(other_spelling, paths), *self._unchecked}
@@ -207,8 +208,8 @@ class HttpApp:
         await _respond_to_probe(exchange, 200, "ok")
 
     async def _ready(self, exchange: HttpExchange) -> None:
-        running = self._running
-        if running is None or running.loop is not get_running_loop():
+        running = self._running_here
+        if running is None:
             # Start now: a load balancer may send no request before.
             status = "starting" if self._has_to_begin and not await self._has_begun() else "ready"
         elif running.state.closing:
@@ -241,13 +242,16 @@ class HttpApp:
                 self._running = None
             await running.held.aclose()
 
+    @property
+    def _running_here(self) -> "Running | None":
+        running = self._running
+        return None if running is None or running.loop is not get_running_loop() else running
+
     async def _begin(self) -> None:
         """Enter the servers' lifespans in this event loop; raise `LifespanError`."""
-        running = self._running
-        if running is not None and running.loop is get_running_loop():
-            return
-        # Other requests may wait for it, too.
-        await shield(self._beginning_task())
+        if self._running_here is None:
+            # Other requests may wait for it, too.
+            await shield(self._beginning_task())
 
     def _beginning_task(self) -> Task[None]:
         task = self._beginning
@@ -292,10 +296,8 @@ class HttpApp:
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
-        running = self._running
-        while running is None or running.loop is not get_running_loop():
+        while (running := self._running_here) is None:
             await self._begin_first()
-            running = self._running
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)
@@ -325,8 +327,7 @@ class HttpApp:
             if not methods:
                 raise HttpRefusal(404, "Not found; see HttpOptions.path")
             return self._other_method(exchange, methods)
-        method = self._preflight(exchange)
-        if method is not None:
+        if (method := self._preflight(exchange)) is not None:
             return self._other_method(exchange, [method])
         return partial(route.serve, state)
 
@@ -384,7 +385,6 @@ class OriginGuard:
         return is_port and name in self._hosts
 
     def may_call(self, field: bytes) -> bool:
-        """Return whether a page of this origin may call."""
         origin = field.decode("latin-1").strip(" \t").lower()
         if _ANY in self._origins or origin in self._origins:
             return True
@@ -421,7 +421,6 @@ class Stateless(Protocol):
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
-        ...
 
 
 class Running:

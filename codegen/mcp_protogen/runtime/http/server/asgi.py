@@ -206,14 +206,14 @@ class HttpExchange:
             for task in tasks:
                 task.cancel()
 
-    def add(self, more: Callable[[Iterable[Field]], Iterable[Field]]) -> None:
-        """Add fields to the response; `more` gets those that it has."""
+    def add(self, more: Callable[[Message], Iterable[Field]]) -> None:
+        """Add fields to the response; `more` gets its start, with those that it has."""
         send = self._send
 
         def sending(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 listed: list[Field] = list(message.get("headers", ()))
-                message = {**message, "headers": [*listed, *more(listed)]}
+                message = {**message, "headers": [*listed, *more(message)]}
             return send(message)
 
         self._send = sending
@@ -304,7 +304,6 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
 
 @dataclass(eq=False, slots=True)
 class _Incoming:
-
     exchange: HttpExchange
     expected: int
     begun: float

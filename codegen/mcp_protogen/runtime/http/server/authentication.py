@@ -93,7 +93,6 @@ class Proofs(Protocol):
 
     async def check(self, request: ProofRequest) -> None:
         """Raise `TokenRefused` with `invalid_dpop_proof`, `use_dpop_nonce` or `invalid_token`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +134,13 @@ class Authentication:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        needed = {
-            method: checked_scopes(some, f"{name}, {method}")
-            for method, some in self.method_scopes.items()
+        needed_by = {
+            method: needed
+            for method, scopes in self.method_scopes.items()
+            if (needed := checked_scopes(scopes, f"{name}, {method}"))
         }
         object.__setattr__(self, "needed", checked_scopes(self.scopes, name))
-        object.__setattr__(
-            self, "needed_by", {method: some for method, some in needed.items() if some}
-        )
+        object.__setattr__(self, "needed_by", needed_by)
         proofs, resource = self.proofs, self.resource
         bearer = () if self.require_proofs else (BEARER,)
         object.__setattr__(self, "schemes", bearer if proofs is None else (*bearer, DPOP))
@@ -169,9 +167,8 @@ class Authentication:
                 # It may be stolen (RFC 9449, section 7.2).
                 raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
         except TokenRefused as error:
-            params = {"error": error.error, "error_description": error.description}
             status = _STATUSES.get(error.error, 401)
-            raise self._refusal(status, str(error), scheme, **params) from None
+            raise self._refusal(status, error.description, scheme, error.error) from None
         except VerifierUnavailable as error:
             self._log.warning("a token could not be verified: %s", error)
             reason = "Tokens cannot be verified now"
@@ -189,11 +186,9 @@ class Authentication:
         scheme, token = _SCHEMES.get(kind.lower()), secret.strip(" ")
         if scheme is None or scheme not in self.schemes:
             # Without credentials there is no error code (RFC 6750, section 3.1).
-            raise self._refusal(401, "An access token is required", None)
+            raise self._refusal(401, "An access token is required")
         if not _TOKEN.fullmatch(token):
-            text = "The credentials are malformed"
-            params = {"error": "invalid_request", "error_description": text}
-            raise self._refusal(400, text, scheme, **params)
+            raise self._refusal(400, "The credentials are malformed", scheme, "invalid_request")
         return scheme, token
 
     async def _verify_token(self, token: str) -> Principal:
@@ -242,22 +237,19 @@ class Authentication:
     ) -> tuple[Field, ...]:
         """Return the challenge for missing `scopes`; it names all required ones."""
         kind = (exchange.field(b"authorization") or "").partition(" ")[0]
-        params = {"error": "insufficient_scope", "error_description": text}
         scheme = _SCHEMES.get(kind.lower(), BEARER)
-        return (self._challenge(scheme, self.needed | scopes, params),)
+        return (self._challenge(scheme, self.needed | scopes, text, "insufficient_scope"),)
 
-    def _refusal(self, status: int, reason: str, scheme: str | None, **params: str) -> HttpRefusal:
+    def _refusal(self, status: int, reason: str, scheme: str = "", error: str = "") -> HttpRefusal:
         """Return a refusal with a challenge per scheme; `scheme` gets the error."""
         fields = [
-            self._challenge(name, self.needed, params if name == scheme else {})
+            self._challenge(name, self.needed, reason, error if name == scheme else "")
             for name in self.schemes
         ]
         return HttpRefusal(status, reason, fields=fields)
 
-    def _challenge(self, scheme: str, scopes: frozenset[str], params: Mapping[str, str]) -> Field:
-        fields = dict(params)
-        if "error_description" in fields:
-            fields["error_description"] = mask_unquotable(fields["error_description"])
+    def _challenge(self, scheme: str, scopes: frozenset[str], text: str, error: str) -> Field:
+        fields = {"error": error, "error_description": mask_unquotable(text)} if error else {}
         if scheme == DPOP and self.proofs is not None:
             fields["algs"] = " ".join(self.proofs.algorithms)
         if scopes:

@@ -9,14 +9,15 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from ...messages.method_table import MethodTable
 from .. import headers
-from .asgi import Field, HttpExchange, Scope
+from .asgi import Field, HttpExchange, Message, Scope
 
+# A client probes with the method and its newest revision, before it knows that of the server.
 _SENT: Final = (
     *("accept", "authorization", "content-type", "dpop", headers.LAST_EVENT_ID),
-    *(headers.METHOD, headers.NAME, headers.PROTOCOL_VERSION, headers.SESSION_ID),
+    *(headers.METHOD, headers.PROTOCOL_VERSION, headers.SESSION_ID),
 )
-"""The fields that clients of any revision send, besides `mcp-param-*`."""
 _PARAM: Final = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
 
 _READ: Final = (
@@ -55,20 +56,27 @@ class Cors:
 
 
 class CrossOrigin:
-    """The CORS header fields, for origins that `allows` accepts."""
+    """The CORS header fields of revisions, by their `tables`, for origins that `allows` accepts."""
 
-    def __init__(self, cors: Cors, allows: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, cors: Cors, allows: Callable[[bytes], bool], tables: Iterable[MethodTable]
+    ) -> None:
         self._allows = allows
-        self._sent = dict.fromkeys(map(str.lower, (*_SENT, *cors.headers)))
+        sent, read = {*_SENT, *cors.headers}, {*_READ, *cors.expose}
+        for facts in map(headers.facts_of, tables):
+            methods = facts.table.requests
+            sent |= {field.header for name in methods for field in facts.of_method(name)}
+            read |= {field.header for field in facts.rules.answer_headers}
+        self._sent = sorted({*map(str.lower, sent)})
         self._max_age = b"access-control-max-age", b"%d" % cors.max_age
-        exposed = ", ".join(dict.fromkeys(map(str.lower, (*_READ, *cors.expose)))).encode()
+        exposed = ", ".join(sorted({*map(str.lower, read)})).encode()
         self._usual: list[Field] = [(b"access-control-expose-headers", exposed)]
         if cors.credentials:
             self._usual.append((b"access-control-allow-credentials", b"true"))
 
-    def response_fields(self, scope: Scope, listed: Iterable[Field]) -> Iterable[Field]:
+    def response_fields(self, scope: Scope, start: Message) -> Iterable[Field]:
         origin: bytes | None = dict(scope["headers"]).get(_ORIGIN)
-        if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
+        if any(name.lower() == _ALLOW_ORIGIN for name, _ in start.get("headers", ())):
             return  # An application beside the endpoint handles it.
         yield b"vary", _ORIGIN
         if origin is not None and self._allows(origin):

@@ -29,7 +29,6 @@ SHUTTING_DOWN: Final = "The server is shutting down"
 
 
 class HttpState(HttpServers):
-
     def __init__(
         self,
         servers: tuple[Server, ...],

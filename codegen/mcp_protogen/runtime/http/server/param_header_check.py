@@ -7,6 +7,7 @@ for a time. Lists may differ by principal and by client capabilities.
 from asyncio import Lock, get_running_loop
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from logging import ERROR, WARNING, getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -18,6 +19,7 @@ from ...core.errors import ProtocolError, RequestId
 from ...core.json import is_array, is_object
 from ...core.models.base import WireModel
 from ...core.pagination import Page, items
+from ...core.spec import LIST_TOOLS
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
@@ -28,7 +30,6 @@ from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)
 
-_LIST: Final = "tools/list"
 _CHANGED: Final = "notifications/tools/list_changed"
 _MOST: Final = 1000
 _SHORT: Final = 200
@@ -90,23 +91,15 @@ class ToolHeaders:
     def _find_list(self, connection: ServerConnection, key: _Key) -> _ToolList | None:
         entry = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        if entry is None or entry.change != change:
-            return None
-        return entry if self._time() < entry.until else None
+        is_valid = entry and entry.change == change and self._time() < entry.until
+        return entry if is_valid else None
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _ToolList:
         change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[HeaderParam, ...]] = {}
-        rules = connection.server.TABLE.rules
-
-        async def page(cursor: str | None) -> Page[Any]:
-            result = await _page(connection, cursor, call)
-            tools = result.get("tools")
-            return Page(tools if is_array(tools) else [], result.get(rules.next_cursor))
-
         most = connection.endpoint.options.max_pages
         try:
-            async for tool in items(page, lambda: most):
+            async for tool in items(partial(_page, connection, call), lambda: most):
                 if is_object(tool) and (params := _params_of(tool)):
                     tools[str(tool.get("name"))] = params
         except Exception as error:
@@ -124,7 +117,6 @@ class ToolHeaders:
 
 
 def mismatch(facts: HttpFacts, reason: str, id: RequestId | None, data: Any = None) -> HttpRefusal:
-    """Return the refusal of a request whose header fields differ from its message."""
     status, _ = facts.status_and_delay({"code": facts.mismatch})
     text = f"Header mismatch: {reason}"
     return HttpRefusal(max(status, 400), text, code=facts.mismatch, id=id, data=data)
@@ -139,13 +131,17 @@ def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
         return ()
 
 
-async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> Mapping[str, Any]:
-    handler = connection.handlers.get(_LIST)
-    if handler is None:
-        return {}
-    context = RequestContext(connection, None, call.reply, call.request.meta)
+async def _page(connection: ServerConnection, call: Job, cursor: str | None) -> Page[Any]:
     table = connection.server.TABLE
+    method = table.name_of(LIST_TOOLS)
+    handler = connection.handlers.get(method)
+    if handler is None:
+        return Page([], None)
+    context = RequestContext(connection, None, call.reply, call.request.meta)
     given = {} if cursor is None else {table.rules.cursor: cursor}
-    params = table.requests[_LIST].params(**given)
-    page: WireModel = await handler(context.session(), params)
-    return page.to_wire()
+    spec = table.requests[method]
+    params = spec.params(**given)
+    result: WireModel = await handler(context.session(), params)
+    wire = result.to_wire()
+    tools = wire.get(spec.items)
+    return Page(tools if is_array(tools) else [], wire.get(table.rules.next_cursor))

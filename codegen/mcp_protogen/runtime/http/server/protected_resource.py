@@ -17,13 +17,12 @@ WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 BEARER: Final = "Bearer"
 DPOP: Final = "DPoP"
 
-_QUOTABLE: Final = re.compile(r"[ !#-\[\]-~]*")
 _UNQUOTABLE: Final = re.compile(r"[^ !#-\[\]-~]")
 
 
 def is_quotable(text: str) -> bool:
     """Return whether a text can be in a quoted string unescaped."""
-    return _QUOTABLE.fullmatch(text) is not None
+    return _UNQUOTABLE.search(text) is None
 
 
 def mask_unquotable(text: str) -> str:

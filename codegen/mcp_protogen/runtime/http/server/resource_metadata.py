@@ -49,9 +49,8 @@ class MetadataApp:
             exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.
             path: str = scope["path"]
-            page = self._documents.get(path)
-            if page is None:
-                page = self._documents.get(scope.get("root_path", "") + path)
+            whole: str = scope.get("root_path", "") + path
+            page = self._documents.get(path) or self._documents.get(whole)
             if page is None:
                 raise HttpRefusal(404, "Not found: no resource has its metadata here")
             await send_document(page, exchange)

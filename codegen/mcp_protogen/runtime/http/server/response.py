@@ -12,8 +12,7 @@ from math import ceil
 from typing import Any, Final
 
 from ...core import errors
-from ...core.connection_errors import StatusError
-from ...core.http_request import HttpRequest, Principal
+from ...core.http_request import HttpRequest, Principal, StatusError
 from ...core.json import read_json
 from ...core.oauth_scopes import InsufficientScope
 from ...messages.jsonrpc import Call, Parsed
@@ -47,7 +46,7 @@ class HttpResponse(StreamSink):
     _state: HttpState
     facts: HttpFacts
     _is_open: Callable[[errors.RequestId], bool] | None = None
-    _session: HttpSession | None = None
+    session: HttpSession | None = None
     _message: Parsed | Batch | None = None
     _queue: StreamQueue | None = None
     _event_response: EventResponse | None = None
@@ -84,8 +83,8 @@ class HttpResponse(StreamSink):
             self.abort()
             raise
         finally:
-            if self._session is not None and self._queue is not None:
-                self._session.streams.remove(self._queue.stream)
+            if self.session is not None and self._queue is not None:
+                self.session.streams.remove(self._queue.stream)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Handle a message without an answer, and complete the response."""
@@ -116,7 +115,7 @@ class HttpResponse(StreamSink):
         return not self.answered if self._is_open is None else self._is_open(id)
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
-        self.answered, session = True, self._session
+        self.answered, session = True, self.session
         if self._queue is None and not (session and session.is_shared and session.unsaved):
             return self._respond(data, error)
         return self._answer_later(data, error)
@@ -143,9 +142,9 @@ class HttpResponse(StreamSink):
         return self.exchange.respond(status, data, listed)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
-        if self._session is not None and self._session.unsaved:
+        if self.session is not None and self.session.unsaved:
             # Every worker must know the choices before.
-            await self._state.sessions.save(self._session)
+            await self._state.sessions.save(self.session)
         if self._queue is not None:
             self._queue.answer(data)
         else:
@@ -186,11 +185,11 @@ class HttpResponse(StreamSink):
         return self._queue
 
     def _stream(self, response: EventResponse) -> Stream | LoggedStream:
-        if self._session is None:
+        if self.session is None:
             return Stream(response)
         members = self._message.members if isinstance(self._message, Batch) else [self._message]
         ids = [call.id for call in members if isinstance(call, Call) and call.id is not None]
-        return self._session.streams.open(response, ids)
+        return self.session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         await self._sink().send(message, unless=unless)
@@ -201,7 +200,7 @@ class HttpResponse(StreamSink):
     def _sink(self) -> MessageSink:
         if not self.answered:
             return self._open_queue().queue
-        return _ANSWERED if self._session is None else self._session.streams.standalone
+        return _ANSWERED if self.session is None else self.session.streams.standalone
 
 
 @contextmanager

@@ -272,7 +272,6 @@ class Routes:
                     raise ValueError(f"{route}: {existing} already uses this path: choose another")
 
     def are_at(self, path: str) -> bool:
-        """Return whether a route is at exactly this path."""
         return path in self._functions or path.rstrip("/") in self._apps
 
     def methods(self, path: str) -> Mapping[str, Route]:

@@ -100,15 +100,14 @@ def run_http(
         advice = "serve what http_app(...) returns with any ASGI server"
         raise RuntimeError(f"run_http cannot run inside a running event loop: {advice}")
     _check_number(workers)
-    parameters: dict[str, object] = {
-        "revisions": revisions and tuple(revisions),
-        "routes": routes and tuple(routes),
-        "options": options,
-        "http": http,
+    parameters: dict[str, tuple[object, object]] = {
+        "revisions": (revisions and tuple(revisions), None),
+        "routes": (routes and tuple(routes), ()),
+        "options": (options, USUAL),
+        "http": (http, USUAL_HTTP),
     }
-    usual = {"revisions": None, "routes": (), "options": USUAL, "http": USUAL_HTTP}
-    changed = {name: value for name, value in parameters.items() if value is not usual[name]}
-    app_options = cast(AppOptions, changed)
+    given = {name: value for name, (value, usual) in parameters.items() if value is not usual}
+    app_options = cast(AppOptions, given)
     name, app = _application(servers, app_options, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
@@ -177,9 +176,7 @@ def _load_app(name: str, options: AppOptions) -> HttpApp:
 
 
 def _is_server(value: object) -> bool:
-    return isinstance(value, ServerBase) or (
-        isinstance(value, type) and issubclass(value, ServerBase)
-    )
+    return issubclass(value if isinstance(value, type) else type(value), ServerBase)
 
 
 def _check_number(workers: int) -> None:

@@ -25,9 +25,8 @@ class ScopeCheck:
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
-        self._by_method: Mapping[str, frozenset[str]] = {}
-        if authentication is not None:
-            self._by_method = authentication.needed_by
+        needed = None if authentication is None else authentication.needed_by
+        self._by_method: Mapping[str, frozenset[str]] = needed or {}
         self._has_methods = bool(self._by_method)
         self._log = Throttle(getLogger(__name__))
 
@@ -47,10 +46,13 @@ class ScopeCheck:
         Items hidden from the client need no scopes, so that answers do not reveal them.
         """
         calls, runtime = list(calls), connection.bound_server.runtime
-        needed = self._scopes_of_methods(calls)
-        for call in calls if runtime.wants_scopes else ():
-            context = RequestContext(connection, None, reply, call.meta)
-            needed |= await runtime.scopes_of(call.method, call.params, context.session())
+        needed, table = self._scopes_of_methods(calls), connection.endpoint.connection.table
+        for call in calls:
+            name = table.own_name(call.method)
+            needed |= self._by_method.get(name, NO_SCOPES)
+            if runtime.wants_scopes:
+                context = RequestContext(connection, None, reply, call.meta)
+                needed |= await runtime.scopes_of(name, call.params, context.session())
         self._require(needed, calls, exchange)
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
@@ -68,7 +70,8 @@ class ScopeCheck:
             return
         if self._authentication is not None:
             needed |= self._authentication.needed
-        raise self.refusal(exchange, InsufficientScope(needed), _id_of(calls))
+        id = calls[0].id if len(calls) == 1 else None
+        raise self.refusal(exchange, InsufficientScope(needed), id)
 
     def refusal(
         self, exchange: HttpExchange, error: InsufficientScope, id: RequestId | None = None
@@ -99,14 +102,9 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     known: set[str] = set()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
-        tables = [revision.load().methods.TABLE for revision in package_of(cls).REVISIONS]
-        for table in (cls.REQUESTS, cls.NOTIFICATIONS):
-            known.update(table)
-        for table in tables:
+        known |= cls.REQUESTS.keys() | cls.NOTIFICATIONS.keys()
+        for revision in package_of(cls).REVISIONS:
+            table = revision.load().methods.TABLE
             known |= table.requests.keys() | table.notifications.keys()
     if unknown := sorted(set(methods) - known):
         raise ValueError(f"method_scopes: no revision has a method {unknown[0]!r}")
-
-
-def _id_of(calls: list[Call]) -> RequestId | None:
-    return calls[0].id if len(calls) == 1 else None

@@ -53,7 +53,7 @@ class StatefulHttp:
         try:
             facts = facts_of(session.connection.endpoint.connection.table.wire)
             response = HttpResponse(exchange, self._state, facts, is_open, session, message)
-            await self._work(message, session.connection, response, session)
+            await self._work(message, session.connection, response)
         finally:
             self._state.sessions.note_end(session)
 
@@ -152,15 +152,11 @@ class StatefulHttp:
             await self._work(message, connection, response)
 
     async def _work(
-        self,
-        message: Parsed | Batch,
-        connection: ServerConnection,
-        response: HttpResponse,
-        session: HttpSession | None = None,
+        self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
     ) -> None:
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         if not isinstance(message, Call) or message.id is None:
-            await self._take_in(message, connection, response, session)
+            await self._take_in(message, connection, response)
             return
         with RequestPlace(state, state.requests, exchange):
             if endpoint.jobs.busy:
@@ -171,11 +167,7 @@ class StatefulHttp:
             await response.serve(endpoint.attend(message, response, check))
 
     async def _take_in(
-        self,
-        message: Parsed | Batch,
-        connection: ServerConnection,
-        response: HttpResponse,
-        session: HttpSession | None,
+        self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
     ) -> None:
         """Handle anything but a single request; raise `RemoteError` for an invalid batch."""
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
@@ -186,7 +178,8 @@ class StatefulHttp:
         calls = [member for member in members if isinstance(member, Call)]
         asks = any(call.id is not None for call in calls)
         # Answers and cancellations take no place, since others wait for them.
-        methods = [call.method for call in calls if call.method != CANCELLED]
+        own_name = endpoint.connection.table.own_name
+        methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         checks_scopes = state.scopes.asks(connection)
         place = RequestPlace(state, state.requests, exchange, takes_place)
@@ -196,6 +189,7 @@ class StatefulHttp:
             if checks_scopes:
                 await state.scopes.check(connection, calls, exchange, response)
             # This may ask the engine before anything is handled.
+            session = response.session
             if session is not None and await state.sessions.share(session, message):
                 await exchange.respond(202)
             elif asks:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
-from ...core.spec import HeaderField
+from ...core.spec import CALL_TOOL, HeaderField
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -22,12 +22,11 @@ from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from ..headers import HttpFacts, decode_value, facts_of, is_ours, value_at
-from .asgi import HttpExchange, HttpRefusal
+from .asgi import HttpExchange, HttpRefusal, fields_of
 from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
 
-_CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
 _Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
@@ -54,6 +53,9 @@ class StatelessHttp:
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
+        added = self._facts_of(exchange.version).added
+        if added[True]:
+            exchange.add(lambda start: fields_of(added[int(start["status"] >= 400)]))
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
@@ -80,11 +82,10 @@ class StatelessHttp:
             data = endpoint.connection.reject(event.id, event.error)
             return response.answer(data or b"", event.error)
         job = Job(event, response)
-        check = None
         if self._state.scopes.asks(connection):
-            check = self._check_scopes(connection, call, job, response)
-        elif call.method == _CALL and response.facts.marks_arguments:
-            check = self._state.tool_headers.check(connection, job, response.exchange)
+            check: Work | None = self._check_scopes(connection, call, job, response)
+        else:
+            check = self._check_arguments(connection, job, response)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     async def _check_scopes(
@@ -92,10 +93,15 @@ class StatelessHttp:
     ) -> None:
         """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
-        if call.method == _CALL and response.facts.marks_arguments:
-            check = self._state.tool_headers.check(connection, job, response.exchange)
-            if check is not None:
-                await check
+        if (check := self._check_arguments(connection, job, response)) is not None:
+            await check
+
+    def _check_arguments(
+        self, connection: ServerConnection, job: Job, response: HttpResponse
+    ) -> Work | None:
+        if job.request.spec.known_as == CALL_TOOL and response.facts.tool_list:
+            return self._state.tool_headers.check(connection, job, response.exchange)
+        return None
 
     def _check_call(self, exchange: HttpExchange, call: Call) -> tuple[ServerConnection, HttpFacts]:
         method, version, offer = call.method, exchange.version, self._state.offer
@@ -120,7 +126,12 @@ class StatelessHttp:
         opened = self._connections.get(version)
         if opened is None:
             server_negotiation.check_offered(version, self._state.offer, call.id)
-            opened = self._connections[version] = self._new_connection(version)
+            # One for all requests of a revision, since it keeps no state.
+            connection = self._new_connection(version)
+            shared = connection.endpoint.connection
+            shared.shared = True
+            self._state.connections[connection] = None
+            opened = self._connections[version] = connection, facts_of(shared.table.wire)
         connection, facts = opened
         if not connection.answers(call.method):
             for field in facts.common:
@@ -134,14 +145,15 @@ class StatelessHttp:
 
     def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
         """Compare a header field with the message, or take its value; raise `HttpRefusal`."""
+        text = None if value is None else _decode(value, is_ours(field))
         if value is None:
             differs = field.policy == "both"
         elif field.policy == "header_wins":
-            differs = False
-            cast(dict[str, Any], call.meta)[field.path[-1]] = _decode(value, is_ours(field))
+            differs = text is None
+            cast(dict[str, Any], call.meta)[field.path[-1]] = text
         else:
             said = value_at(call.message, field.path)
-            differs = isinstance(said, str) and _decode(value, is_ours(field)) != said
+            differs = isinstance(said, str) and text != said
         if differs:
             place = "/".join(map(escape_step, field.path))
             raise self._mismatch(f"{field.header.title()} differs from /{place}", call)
@@ -157,31 +169,25 @@ class StatelessHttp:
 
         2026-07-28, basic/transports/streamable-http, "Sending Messages".
         """
-        bound_server = self._shared.bound_server(revision)
-        extensions = bound_server.server.TABLE.extensions
+        extensions = self._shared.bound_server(revision).server.TABLE.extensions
         if any(call.method in extension.notifications for extension in extensions):
             # Its own connection, for its own principal.
-            connection = ServerConnection(
-                bound_server, bound_server.connection(), self._shared, NullSink()
-            )
-            connection.endpoint.principal = exchange.principal
-            connection.endpoint.receive(call)
+            endpoint = self._new_connection(revision).endpoint
+            endpoint.principal = exchange.principal
+            endpoint.receive(call)
 
-    def _new_connection(self, revision: str) -> tuple[ServerConnection, HttpFacts]:
-        """Return the connection for all requests of a revision, which keeps no state."""
+    def _new_connection(self, revision: str) -> ServerConnection:
         bound_server = self._shared.bound_server(revision)
-        connection = bound_server.connection()
-        connection.shared = True
-        server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())
-        self._state.connections[server_connection] = None
-        return server_connection, facts_of(connection.table.wire)
+        return ServerConnection(bound_server, bound_server.connection(), self._shared, NullSink())
 
     def _mismatch(self, reason: str, call: Call) -> HttpRefusal:
-        """Return the refusal of the revision in `_meta`, or else of the newest one."""
-        version, offer = call.meta.get(PROTOCOL_VERSION), self._state.offer
-        revision = version if version in offer.stateless else offer.stateless[0]
-        facts = facts_of(self._state.views[revision].table.wire)
+        facts, offer = self._facts_of(call.meta.get(PROTOCOL_VERSION)), self._state.offer
         return mismatch(facts, reason, call.id, {"supported": list(offer.all)})
+
+    def _facts_of(self, version: Any) -> HttpFacts:
+        offered = self._state.offer.stateless
+        revision = version if version in offered else offered[0]
+        return facts_of(self._state.views[revision].table.wire)
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state

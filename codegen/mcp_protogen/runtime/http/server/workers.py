@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from signal import SIGINT, SIGTERM, raise_signal, signal
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
 _log: Final = getLogger(__name__)
 
@@ -26,6 +26,12 @@ BEGUN: Final = b"begun"
 _NOT_BEGUN: Final = 2**31 - 1
 
 
+class _Worker(NamedTuple):
+    pipe: Connection
+    place: int
+    started: float
+
+
 class Workers:
     """Processes that run `work`, each with a pipe, and its place in shared memory.
 
@@ -39,9 +45,7 @@ class Workers:
         # New interpreters, sharing no file, lock or random state.
         self._spawn = get_context("spawn")
         self._counts: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
-        self._pipes: dict[SpawnProcess, Connection] = {}
-        self._places: dict[SpawnProcess, int] = {}
-        self._began: dict[SpawnProcess, float] = {}
+        self._workers: dict[SpawnProcess, _Worker] = {}
         # By place: consecutive early deaths, and when the next one is due.
         self._soon_dead: dict[int, int] = {}
         self._due: dict[int, float] = {}
@@ -61,9 +65,9 @@ class Workers:
             for place in range(len(self._counts)):
                 self._start(place)
             while not signals.poll():
-                wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
+                wait([signals, *(worker.sentinel for worker in self._workers)], _LOOK)
                 for dead in [
-                    worker for worker in self._pipes if not (signals.poll() or worker.is_alive())
+                    worker for worker in self._workers if not (signals.poll() or worker.is_alive())
                 ]:
                     self._replace(dead)
                 for place in [place for place, due in self._due.items() if due <= monotonic()]:
@@ -79,13 +83,12 @@ class Workers:
         pipe, of_worker = self._spawn.Pipe()
         worker = self._spawn.Process(target=self._work, args=(of_worker, self._counts, place))
         worker.start()
-        self._pipes[worker], self._places[worker] = pipe, place
-        self._began[worker] = monotonic()
+        self._workers[worker] = _Worker(pipe, place, monotonic())
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
-        text, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
-        place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
+        text = f"worker {dead.pid} ended with {dead.exitcode}"
+        pipe, place, started = self._workers.pop(dead)
         self._counts[place] = _NOT_BEGUN
         try:
             begun = pipe.poll() and pipe.recv_bytes() == BEGUN
@@ -93,7 +96,7 @@ class Workers:
             begun = False
         if not (begun or place in self._soon_dead):
             raise RuntimeError(f"{text} before it could begin")
-        steady = begun and lived >= _STEADY
+        steady = begun and monotonic() - started >= _STEADY
         times = self._soon_dead[place] = 0 if steady else self._soon_dead.get(place, 0) + 1
         pause = 0.0 if times < 2 else min(2 ** (times - 2), _LONGEST_PAUSE)
         self._due[place] = monotonic() + pause
@@ -101,10 +104,10 @@ class Workers:
         _log.warning("%s; another takes its place %s", text, delay)
 
     def _end(self, latest: float) -> None:
-        for pipe in self._pipes.values():
+        for pipe, _, _ in self._workers.values():
             pipe.close()
         while (
-            alive := [worker for worker in self._pipes if worker.is_alive()]
+            alive := [worker for worker in self._workers if worker.is_alive()]
         ) and monotonic() < latest:
             wait([worker.sentinel for worker in alive], _LOOK)
         for worker in alive:

@@ -15,8 +15,9 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.subscriptions import LEVELS
 from mcp_protogen.runtime.messages.envelope import LOG_LEVEL
+from mcp_protogen.servers.inspect.messages import list_member
 from mcp_protogen.servers.inspect.probes import LISTS, NONE, PAGES, SET_LEVEL
-from mcp_protogen.servers.inspect.revision_facts import HTTP, value_in
+from mcp_protogen.servers.inspect.revision_facts import HTTP, codes_in, value_in
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
 from mcp_protogen.servers.inspect.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Transcript
 
@@ -88,7 +89,8 @@ def errors(transcript: Transcript) -> Iterator[Fault]:
     )
     for probe, code, wanted, item in rows:
         for exchange in transcript.all(probe):
-            yield from _check_error(exchange, code, wanted, item)
+            if code_of(exchange) not in codes_in(transcript.revision, wanted):
+                yield from _check_error(exchange, code, wanted, item)
 
 
 def _check_error(
@@ -146,9 +148,9 @@ def declarations(transcript: Transcript) -> Iterator[Fault]:
                 yield fault("declared-method-missing", exchange.rpc_method, message, exchange)
     for method in (*LISTS, SET_LEVEL):
         for hidden in transcript.all(f"{method} undeclared"):
-            result = hidden.result
+            result, items = hidden.result, list_member(transcript.revision, method)
             # A list without items offers nothing.
-            if result is not None and (method == SET_LEVEL or result.get(LISTS[method])):
+            if result is not None and (method == SET_LEVEL or result.get(items)):
                 message = "served, although the capability is not declared"
                 yield fault("served-undeclared", method, message, hidden)
 

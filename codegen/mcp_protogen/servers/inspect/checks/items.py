@@ -49,7 +49,7 @@ def unique(transcript: Transcript) -> Iterator[Fault]:
 
 def tool_names(transcript: Transcript) -> Iterator[Fault]:
     """Yield tools whose names have unusual characters, or too many."""
-    for tool, page, place in list_items(transcript, "tools/list", "tools"):
+    for tool, page, place in list_items(transcript, "tools/list"):
         name = tool.get("name")
         if isinstance(name, str) and not _NAME.fullmatch(name):
             message = "the name has other characters than A-Z a-z 0-9 _ - ., or not 1 to 128"
@@ -59,7 +59,7 @@ def tool_names(transcript: Transcript) -> Iterator[Fault]:
 
 def schemas(transcript: Transcript) -> Iterator[Fault]:
     """Yield schemas of tools that are not valid JSON Schema."""
-    for tool, page, place in list_items(transcript, "tools/list", "tools"):
+    for tool, page, place in list_items(transcript, "tools/list"):
         for path in ("inputSchema", path_in(transcript.revision, "tool_output_schema")):
             steps = untyped_path(path)
             schema = member_at(tool, steps)
@@ -161,7 +161,7 @@ def addresses(transcript: Transcript) -> Iterator[Fault]:
         ),
     )
     for method, key, pattern, code, item in rows:
-        for entry, page, place in list_items(transcript, method, LISTS[method]):
+        for entry, page, place in list_items(transcript, method):
             value = entry.get(key)
             if isinstance(value, str) and not pattern.fullmatch(value):
                 message = f"{value[:80]!r} is invalid"
@@ -171,7 +171,7 @@ def addresses(transcript: Transcript) -> Iterator[Fault]:
 
 def _icons(transcript: Transcript) -> Iterator[Fault]:
     for method in LISTS:
-        for entry, page, place in list_items(transcript, method, LISTS[method]):
+        for entry, page, place in list_items(transcript, method):
             icons = entry.get("icons")
             for number, icon in enumerate(icons if is_array(icons) else ()):
                 source = icon.get("src") if is_object(icon) else None

@@ -20,6 +20,7 @@ from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
+from mcp_protogen.runtime.messages.extended_table import ExtendedTable
 from mcp_protogen.runtime.rpc.peer import all_items
 
 from . import methods
@@ -32,6 +33,7 @@ class SkillsClient(ClientBase):
     """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
+    EXTENDED_TABLE = ExtendedTable
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})
 
@@ -65,9 +67,7 @@ class SkillsClient(ClientBase):
         params = m.ReadResourceDirectoryRequestParams(
             uri=uri, cursor=cursor, meta=SUPPLIED if meta is None else meta
         )
-        return all_items(
-            self, methods.READ_RESOURCE_DIRECTORY, lambda result: result.resources, params, options
-        )
+        return all_items(self, methods.READ_RESOURCE_DIRECTORY, params, options)
 
     async def get_skill(
         self, uri: str, *, meta: m.RequestMetaObject | None = None, **options: Unpack[CallOptions]
@@ -111,4 +111,4 @@ class SkillsClient(ClientBase):
             params = m.PaginatedRequestParams(
                 cursor=cursor, meta=SUPPLIED if meta is None else meta
             )
-        return all_items(self, methods.LIST_SKILLS, lambda result: result.skills, params, options)
+        return all_items(self, methods.LIST_SKILLS, params, options)

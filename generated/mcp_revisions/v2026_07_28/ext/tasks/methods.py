@@ -145,6 +145,7 @@ EXTENSION: Final = Extension(
     requests=REQUESTS,
     notifications=NOTIFICATIONS,
     errors=ERRORS,
+    rules=MappingProxyType({"task_id": "taskId"}),
     claims=(
         ClaimedResult(method="tools/call", result_type="task", load=lambda: m.CreateTaskResult),
     ),

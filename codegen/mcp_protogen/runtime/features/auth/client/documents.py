@@ -1,6 +1,7 @@
 """Documents of resources and authorization servers: read strictly; null counts as missing."""
 
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
@@ -20,11 +21,11 @@ _ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
 def resource_metadata(body: bytes) -> ResourceMetadata:
     """Read the metadata of a protected resource (RFC 9728, section 2); raise `InvalidMetadata`."""
     document = _Document(body, "metadata of a resource")
-    servers = document.require("authorization_servers", document.texts("authorization_servers"))
+    servers = document.require(document.texts, "authorization_servers")
     if not servers:
         raise document.invalid("authorization_servers", "must not be empty")
     return ResourceMetadata(
-        resource=document.require("resource", document.text("resource")),
+        resource=document.require(document.text, "resource"),
         authorization_servers=servers,
         scopes_supported=document.texts("scopes_supported"),
     )
@@ -39,9 +40,9 @@ def server_metadata(body: bytes) -> ServerMetadata:
         if member.name.endswith("_supported")
     }
     return ServerMetadata(
-        issuer=document.require("issuer", document.text("issuer")),
+        issuer=document.require(document.text, "issuer"),
         authorization_endpoint=document.url("authorization_endpoint"),
-        token_endpoint=document.require("token_endpoint", document.url("token_endpoint")),
+        token_endpoint=document.require(document.url, "token_endpoint"),
         registration_endpoint=document.url("registration_endpoint"),
         **rest,
     )
@@ -54,7 +55,7 @@ def read_registration(body: bytes, issuer: str) -> ClientInformation:
     # 0 stands for a secret that does not expire.
     expires_at = document.number("client_secret_expires_at") or None
     return ClientInformation(
-        client_id=document.require("client_id", document.text("client_id")),
+        client_id=document.require(document.text, "client_id"),
         client_secret=document.text("client_secret"),
         client_secret_expires_at=expires_at,
         issuer=issuer,
@@ -99,8 +100,8 @@ class _Document:
     def invalid(self, name: str, why: str) -> InvalidMetadata:
         return InvalidMetadata(f"The {self._of}: {name} {why}")
 
-    def require(self, name: str, value: T | None) -> T:
-        if value is None:
+    def require(self, read: Callable[[str], T | None], name: str) -> T:
+        if (value := read(name)) is None:
             raise self.invalid(name, "is missing")
         return value
 

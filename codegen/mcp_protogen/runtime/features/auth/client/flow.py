@@ -158,10 +158,8 @@ def refresh(
     if auth.tokens is None:
         raise AuthorizationError("There are no tokens to refresh")
     request = _token_request(settings, auth, refusal)
-    if auth.tokens.refresh_token is not None:
+    if auth.tokens.refresh_token is not None or isinstance(settings.grant, AuthorizationCode):
         tokens = yield from refresh_tokens(request, auth.tokens)
-    elif isinstance(settings.grant, AuthorizationCode):
-        raise AuthorizationError("There is no refresh token")
     else:
         tokens = yield from settings.grant.tokens(request)
     return replace(auth, tokens=_check_bound(settings, tokens))
@@ -187,12 +185,7 @@ def _discover(
     if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
         # Tokens belong to their issuer. A client names its own issuer.
         auth = Authorization(url=auth.url, client=auth.client, step_ups=auth.step_ups)
-    return replace(
-        auth,
-        resource=None if resource is None else resource.resource,
-        resource_metadata=resource,
-        server=server,
-    )
+    return replace(auth, resource_metadata=resource, server=server)
 
 
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:

@@ -155,9 +155,9 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
 
 
 def _params(url: str) -> dict[str, str]:
-    if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
-        raise AuthorizationError("The response to the authorization request is invalid")
     try:
+        if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
+            raise ValueError
         pairs = parse_qsl(
             urlsplit(url).query,
             keep_blank_values=True,

@@ -23,11 +23,9 @@ class TokenStorage(Protocol):
 
     async def set(self, key: str, value: str) -> None:
         """Store a text, in place of an earlier one."""
-        ...
 
     async def delete(self, key: str) -> None:
         """Delete a text, if it exists."""
-        ...
 
 
 class MemoryStorage:

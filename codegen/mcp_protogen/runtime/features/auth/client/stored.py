@@ -26,7 +26,6 @@ _log: Final = getLogger(__name__)
 class _Place:
     """The known facts about a URL, without secrets; they lead to the client and the tokens."""
 
-    resource: str | None
     resource_metadata: ResourceMetadata | None
     server: ServerMetadata
     client_id: str | None
@@ -48,7 +47,6 @@ async def load(settings: OAuthSettings, url: str) -> Authorization:
     issuer = place.server.issuer
     auth = replace(
         nothing,
-        resource=place.resource,
         resource_metadata=place.resource_metadata,
         server=place.server,
         requested_scopes=place.requested_scopes,
@@ -70,7 +68,6 @@ async def save(settings: OAuthSettings, auth: Authorization) -> None:
     if server is None:
         return
     place = _Place(
-        resource=auth.resource,
         resource_metadata=auth.resource_metadata,
         server=server,
         client_id=None if client is None else client.client_id,

@@ -90,13 +90,11 @@ def _post(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched,
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:
+    text = f"The token endpoint answered with the status {answer.status}"
     # A busy or broken server has not judged the grant.
     if answer.status == 429 or answer.status >= 500:
-        return Unreachable(f"The token endpoint answered with the status {answer.status}")
-    known = error_in(answer.body[:_LARGEST])
-    if known is not None:
-        return known
-    return AuthorizationError(f"The token endpoint answered with the status {answer.status}")
+        return Unreachable(text)
+    return error_in(answer.body[:_LARGEST]) or AuthorizationError(text)
 
 
 def _without_secrets(

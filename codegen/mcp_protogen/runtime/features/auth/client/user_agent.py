@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from inspect import isawaitable
 from logging import getLogger
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import AuthorizationError, UnsafeUrl
@@ -38,6 +38,9 @@ _FIELDS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Connection": "close",
 }
+
+
+ShowPage: TypeAlias = Callable[[str], Awaitable[object] | object]
 
 
 class Redirection(Protocol):
@@ -96,13 +99,13 @@ class WebRedirect:
     def __init__(
         self,
         redirect_uri: str,
-        show: Callable[[str], Awaitable[object] | object],
+        show: ShowPage,
         *,
         timeout: float = 600.0,
     ) -> None:
         """Wait `timeout` seconds for a user; raise `ValueError` for an unsafe redirect URI."""
         check_redirect_uri(redirect_uri)
-        self._redirect_uri = redirect_uri
+        self.redirect_uri: Final = redirect_uri
         self._show = show
         self._timeout = timeout
         self._waiting: dict[str, asyncio.Future[AuthorizationResponse]] = {}
@@ -110,10 +113,6 @@ class WebRedirect:
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
         yield self
-
-    @property
-    def redirect_uri(self) -> str:
-        return self._redirect_uri
 
     async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
         check_page(request.url)
@@ -135,7 +134,7 @@ class WebRedirect:
         return True
 
 
-async def call_function(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
+async def call_function(function: ShowPage, url: str) -> object:
     returned = function(url)
     return await returned if isawaitable(returned) else returned
 
@@ -167,7 +166,7 @@ class LoopbackReceiver:
         port: int = 0,
         host: str = _ADDRESS,
         path: str = "/callback",
-        open: Callable[[str], Awaitable[object] | object] = open_browser,
+        open: ShowPage = open_browser,
         timeout: float = 300.0,
     ) -> None:
         """Wait `timeout` seconds for the user.
@@ -223,7 +222,7 @@ async def _listen(waiting: "_RedirectServer", ports: Sequence[int]) -> asyncio.S
 class _RedirectServer:
     """A server that takes one redirect, and turns away all other requests."""
 
-    def __init__(self, open: Callable[[str], Awaitable[object] | object], timeout: float) -> None:
+    def __init__(self, open: ShowPage, timeout: float) -> None:
         self.redirect_uri = ""
         self._open = open
         self._timeout = timeout

@@ -109,15 +109,18 @@ class Tokens:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
     url: str
-    resource: str | None = None
-    """The resource identifier in its document; None for 2025-03-26."""
     resource_metadata: ResourceMetadata | None = None
+    """None for 2025-03-26."""
     server: ServerMetadata | None = None
     client: ClientInformation | None = None
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
     step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
     """Step-ups by operation since it last succeeded; not stored."""
+
+    @property
+    def resource(self) -> str | None:
+        return None if self.resource_metadata is None else self.resource_metadata.resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

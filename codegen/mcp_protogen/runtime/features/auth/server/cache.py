@@ -1,18 +1,59 @@
 """Outcomes of token verification, by digest: memory holds no usable token."""
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from hashlib import sha256
 from math import inf
 from time import time
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from ....core.http_request import Principal
 from ....http.server.authentication import TokenRefused, Verify
-from .claims import LONGEST_LEEWAY, unverified_part
-from .expiring import ExpiringCache
+from .claims import LONGEST_LEEWAY, refuse, unverified_part
+
+V = TypeVar("V")
 
 # How long a revoked token without a known end is refused.
 _DAY: Final = 24 * 3600.0
+
+
+class ExpiringCache(Generic[V]):
+    """At most `max_entries` values by key; the least recently used ones make room."""
+
+    def __init__(self, max_entries: int) -> None:
+        if max_entries <= 0:
+            raise ValueError("max_entries must be at least 1")
+        self.max_entries: Final = max_entries
+        self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable, now: float) -> V | None:
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        value, until = entry
+        if now >= until:
+            del self._entries[key]
+            return None
+        self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: Hashable, value: V, until: float, now: float) -> bool:
+        """Store a value; return whether an unexpired one had to make room."""
+        if until <= now:
+            self._entries.pop(key, None)
+            return False
+        self._entries[key] = value, until
+        self._entries.move_to_end(key)
+        if len(self._entries) <= self.max_entries:
+            return False
+        _, (_, expires) = self._entries.popitem(last=False)
+        return expires > now
+
+    def clear(self) -> None:
+        self._entries.clear()
 
 
 class _Key(NamedTuple):
@@ -59,13 +100,12 @@ class TokenCache:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        found = self._find(key, now)
-        if found is not None:
+        if (found := self._find(key, now)) is not None:
             return found
         try:
             principal = await verify(token)
             if principal is None:
-                raise TokenRefused("invalid_token", "The token is not valid")
+                refuse("The token is not valid")
         except TokenRefused as refusal:
             self._refuse(key, refusal)
             raise
@@ -104,7 +144,7 @@ class TokenCache:
 
     def _check_revoked(self, token: str, now: float) -> None:
         if len(self._revoked) and self._revoked.get(_signed_digest(token), now):
-            raise TokenRefused("invalid_token", "The token was revoked")
+            refuse("The token was revoked")
 
 
 def _digest(token: str) -> bytes:

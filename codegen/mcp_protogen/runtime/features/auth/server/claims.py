@@ -1,12 +1,12 @@
 """The checks of a token's claims, and its principal (RFC 7519, 4.1; RFC 9068, 4)."""
 
-from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import time
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
+from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
 from ....core.json import JSONObject, is_array, is_object, read_json
 from ....http.server.authentication import TokenRefused
@@ -76,8 +76,7 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None
     try:
-        encoded = parts[number].encode("ascii")
-        value = read_json(urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4)))
+        value = read_json(base64url_bytes(parts[number]))
     except ValueError:
         return None
     return value if is_object(value) else None

@@ -6,14 +6,14 @@ from hashlib import sha256
 from time import time
 from typing import Any, Final, NoReturn
 
-from ....core.base64url import base64url
 from ....core.errors import InvalidParams
 from ....core.json import is_object
 from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
-from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, check_installed, public_key, read_header
+from ..dpop import token_hash
+from ..signing import InvalidJwt, InvalidKey, check_algorithms, public_key, read_header
 from ..urls import origin, split_url
-from .claims import numeric_date
+from .claims import numeric_date, refuse
 from .replays import Replays
 
 _TYPE: Final = "dpop+jwt"
@@ -50,9 +50,7 @@ class DPoPProofs:
         nonce_keys: Sequence[bytes] = (),
         clock: Callable[[], float] = time,
     ) -> None:
-        check_installed()
-        if isinstance(algorithms, str) or not algorithms or not ALGORITHMS.issuperset(algorithms):
-            raise ValueError(f"algorithms must be a list of {', '.join(sorted(ALGORITHMS))}")
+        check_algorithms(algorithms)
         if max_age <= 0 or (nonce_lifetime is not None and nonce_lifetime < 1):
             raise ValueError("max_age must be more than 0, and nonce_lifetime at least 1")
         if nonce_keys and nonce_lifetime is None:
@@ -98,7 +96,7 @@ class DPoPProofs:
             key = public_key(jwk)
             # The signature comes last: a client's key can make it costly to check.
             if key.thumbprint != thumbprint:
-                raise TokenRefused("invalid_token", "The token is bound to another key")
+                refuse("The token is bound to another key")
             return key.verify(proofs[0], self.algorithms).claims
         except (InvalidJwt, InvalidKey):
             _refuse("The proof is malformed, or not signed with its key")
@@ -132,11 +130,6 @@ class DPoPProofs:
         return True
 
 
-def token_hash(token: str) -> str:
-    """RFC 9449, section 4.2."""
-    return base64url(sha256(token.encode()).digest())
-
-
 def comparable_url(url: object) -> tuple[str, str, int, str] | None:
     """Return the part of a URL that must match (RFC 9449, section 4.3).
 
@@ -158,7 +151,7 @@ def _bound_to(claims: Mapping[str, Any]) -> str:
     confirmation = claims.get("cnf")
     thumbprint = confirmation.get("jkt") if is_object(confirmation) else None
     if not isinstance(thumbprint, str):
-        raise TokenRefused("invalid_token", "The token is not bound to a key")
+        refuse("The token is not bound to a key")
     return thumbprint
 
 

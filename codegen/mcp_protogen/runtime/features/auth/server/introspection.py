@@ -17,9 +17,8 @@ from ..errors import AuthorizationError
 from ..fetching import Fetcher
 from ..steps import Fetching
 from ..urls import server_metadata_urls
-from .cache import TokenCache
+from .cache import ExpiringCache, TokenCache
 from .claims import ClaimChecks, refuse
-from .expiring import ExpiringCache
 from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 

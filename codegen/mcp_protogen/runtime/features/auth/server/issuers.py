@@ -5,14 +5,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from ....core.http_request import Principal
-from ....http.server.authentication import TokenRefused
-from .claims import unverified_part
+from .claims import refuse, unverified_part
 
 
 class Verifier(Protocol):
     @property
     def issuer(self) -> str: ...
-
     async def __call__(self, token: str) -> Principal | None: ...
 
 
@@ -42,7 +40,7 @@ class Issuers:
             issuer = claims.get("iss")
             verifier = self._verifiers.get(issuer) if isinstance(issuer, str) else None
         if verifier is None:
-            raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
+            refuse("The token is of an issuer that is not accepted")
         principal, issuer = await verifier(token), verifier.issuer
         # The prefixes of users and of clients, see `ClaimChecks`.
         if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):

@@ -11,7 +11,7 @@ from ....core.base64url import base64url
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ....storage.engine import Engine, EngineConnection, EngineUnavailable
-from .expiring import ExpiringCache
+from .cache import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))
 

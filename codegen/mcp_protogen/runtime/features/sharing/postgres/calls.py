@@ -12,7 +12,6 @@ from .database import Database, Row, is_open
 
 # Seconds without a new attempt to connect.
 _PAUSE: Final = 0.2
-_LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 _CLOSED: Final = "this connection is closed"
 
 
@@ -46,11 +45,7 @@ class Calls:
             raise EngineUnavailable(self._database.away or _CLOSED)
         rows: Future[list[Row]] = get_running_loop().create_future()
         self._start(_Call(statement, values, rows))
-        try:
-            async with asyncio.timeout(self._database.timeout):
-                return await rows
-        except TimeoutError:
-            raise EngineUnavailable(_LATE.format(self._database.timeout)) from None
+        return await _in_time(rows, self._database.timeout)
 
     def _start(self, call: _Call) -> None:
         if idle := self._take_idle():
@@ -89,7 +84,7 @@ class Calls:
             if connection is None or not is_open(connection):
                 connection = await self._connect(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
-        except (ValueError, self._database.errors.DataError) as error:
+        except (ValueError, self._database.psycopg.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
         except asyncio.CancelledError:
             _set_error(call.rows, EngineUnavailable(_CLOSED))
@@ -146,11 +141,7 @@ class BatchSender(Generic[_Item, _Outcome]):
         self._added.append((items, outcome))
         if self.sending is None:
             self.sending = asyncio.create_task(self._send_all())
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await outcome
-        except TimeoutError:
-            raise EngineUnavailable(_LATE.format(self._timeout)) from None
+        return await _in_time(outcome, self._timeout)
 
     async def _send_all(self) -> None:
         added = self._added
@@ -171,6 +162,14 @@ class BatchSender(Generic[_Item, _Outcome]):
             left, self._added, self.sending = [*added, *self._added], [], None
             for _, outcome in left:
                 _set_error(outcome, EngineUnavailable(_CLOSED))
+
+
+async def _in_time(outcome: "Future[_Outcome]", seconds: float) -> _Outcome:
+    try:
+        async with asyncio.timeout(seconds):
+            return await outcome
+    except TimeoutError:
+        raise EngineUnavailable(f"PostgreSQL did not answer within {seconds:g} seconds") from None
 
 
 def _set_error(outcome: "Future[_Outcome]", error: Exception) -> None:

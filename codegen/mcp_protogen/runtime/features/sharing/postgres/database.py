@@ -20,8 +20,7 @@ class Database:
         self._schema = schema
         self.timeout: Final = timeout
         self._connections = set[Any]()
-        self._psycopg = psycopg
-        self.errors: Final = psycopg
+        self.psycopg: Final = psycopg
         self.away: str | None = None
         """Why the database is unreachable, while that is known."""
         self.ended: Final = asyncio.Event()
@@ -37,7 +36,7 @@ class Database:
         options = {"autocommit": True, "fallback_application_name": "mcp"}
         try:
             async with asyncio.timeout(self.timeout):
-                connect = self._psycopg.AsyncConnection.connect
+                connect = self.psycopg.AsyncConnection.connect
                 connection = await connect(self._url, **options)
         except TimeoutError:
             raise EngineUnavailable(f"no connection within {self.timeout:g} seconds") from None
@@ -57,7 +56,7 @@ class Database:
             *_, layout = rows[0]
             if layout is None:
                 await self._make_tables(connection)
-        except self._psycopg.errors.InsufficientPrivilege:
+        except self.psycopg.errors.InsufficientPrivilege:
             raise EngineUnavailable(
                 f"this role may not use or create the tables in the schema {schema}: "
                 "run PostgresEngine.schema_sql() as a role that may"
@@ -109,7 +108,7 @@ class Database:
 
     def harmless(self, error: BaseException) -> str:
         """Return the text of an error, without passwords."""
-        given = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        given = self.psycopg.conninfo.conninfo_to_dict(self._url)
         text = " ".join(str(error).split()) or type(error).__name__
         for secret in filter(None, (given.get("password"), given.get("sslpassword"))):
             text = text.replace(secret, "***")

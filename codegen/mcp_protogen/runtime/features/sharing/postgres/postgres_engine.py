@@ -94,9 +94,9 @@ class PostgresConnection:
         self._listener: Final = PostgresListener(self._database, worker, lease, receive)
         self._messages: Final = BatchSender(self._send, engine.timeout)
         self._changes: Final = BatchSender(self._publish, engine.timeout)
-        self.sessions: Final = PostgresSessions(self._calls.run)
-        self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
-        self.tasks: Final = PostgresTasks(self._calls.run)
+        self.sessions: Final = PostgresSessions(self._calls)
+        self.events: Final = PostgresEvents(self._calls, engine.max_events)
+        self.tasks: Final = PostgresTasks(self._calls)
         self.mail: Final = self
         self.bus: Final = self
 

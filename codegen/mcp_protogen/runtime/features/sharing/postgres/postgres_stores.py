@@ -1,14 +1,13 @@
 """The stores of sessions and of event streams."""
 
 from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from ....storage.engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
 from . import statements
-from .database import Row, is_text
+from .calls import Calls
+from .database import is_text
 
-MAX_LIFETIME: Final = 1e9
-"""The longest lifetime or lease, in seconds."""
 _MAX_NUMBER: Final = 1 << 62
 # Streams may exist before their session is known.
 _STUB_LIFETIME: Final = 3600.0
@@ -16,15 +15,9 @@ _ATTEMPTS: Final = 10
 _CHANGING: Final = "other workers keep changing the stream, or its lifetime is too short"
 
 
-class Call(Protocol):
-    """Runs a statement; see `Calls.run`."""
-
-    async def __call__(self, statement: str, **values: object) -> list[Row]: ...
-
-
 class PostgresSessions:
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, calls: Calls) -> None:
+        self._call = calls.run
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
         rows = await self._call(statements.OPEN, key=key, worker=worker)
@@ -33,22 +26,19 @@ class PostgresSessions:
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        values = {"record": record, "lifetime": min(lifetime, MAX_LIFETIME)}
+        values = {"record": record, "lifetime": lifetime}
         statement, before = (statements.SAVE, version) if version else (statements.CREATE, 1)
         rows = await self._call(statement, key=key, worker=worker, version=before, **values)
         return Saved(rows[0][0], frozenset(rows[0][1]) - {worker}) if rows else None
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         if keys:
-            await self._call(
-                statements.REFRESH, keys=list(keys), lifetime=min(lifetime, MAX_LIFETIME)
-            )
+            await self._call(statements.REFRESH, keys=list(keys), lifetime=lifetime)
 
     async def leave(self, key: str, worker: str) -> None:
         await self._call(statements.LEAVE, key=key, worker=worker)
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        lifetime = min(lifetime, MAX_LIFETIME)
         rows = await self._call(statements.END, key=key, lifetime=lifetime, again=again)
         return frozenset(rows[0][0]) if rows else None
 
@@ -62,8 +52,8 @@ class PostgresSessions:
 
 
 class PostgresEvents:
-    def __init__(self, call: Call, max_events: int) -> None:
-        self._call = call
+    def __init__(self, calls: Calls, max_events: int) -> None:
+        self._call = calls.run
         self._max_events = max_events
 
     async def append(
@@ -81,7 +71,7 @@ class PostgresEvents:
             "number": number,
             "last": last if messages else -1,
             "end": end,
-            "lifetime": min(lifetime, MAX_LIFETIME),
+            "lifetime": lifetime,
             "messages": list(messages),
             "max_events": self._max_events,
         }
@@ -126,4 +116,4 @@ class PostgresEvents:
 
     async def _prepare(self, key: str, lifetime: float) -> None:
         values = {"record": b"", "worker": None, "version": 0}
-        await self._call(statements.CREATE, key=key, lifetime=min(lifetime, MAX_LIFETIME), **values)
+        await self._call(statements.CREATE, key=key, lifetime=lifetime, **values)

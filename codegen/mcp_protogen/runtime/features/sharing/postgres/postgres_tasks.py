@@ -5,15 +5,16 @@ from typing import Final
 
 from ....storage.engine import StoredTask
 from . import statements
-from .postgres_stores import MAX_LIFETIME, Call
+from .calls import Calls
 
 # Far in the future, but valid in a database.
 _MAX_TIME: Final = 1e12
+_MAX_LEASE: Final = 1e9
 
 
 class PostgresTasks:
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, calls: Calls) -> None:
+        self._call = calls.run
 
     async def create(
         self,
@@ -61,5 +62,5 @@ class PostgresTasks:
 def _times(ends_at: float | None, lease: float | None) -> dict[str, float | None]:
     return {
         "ends_at": None if ends_at is None else min(ends_at, _MAX_TIME),
-        "lease": None if lease is None else min(lease, MAX_LIFETIME),
+        "lease": None if lease is None else min(lease, _MAX_LEASE),
     }

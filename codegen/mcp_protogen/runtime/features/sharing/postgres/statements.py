@@ -106,7 +106,8 @@ NO_TABLES: Final = "select where to_regclass(%(path)s || '.sessions') is null"
 
 _LIVE: Final = "key = %(key)s and sessions.lapses_at > clock_timestamp()"
 _GOOD: Final = f"{_LIVE} and version > 0 and not ended"
-_LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
+# The sum must be a time that the database can store.
+_LATER: Final = "clock_timestamp() + least(%(lifetime)s::float8, 1e9) * interval '1 second'"
 # If there are many, drop workers that are gone: one that is back opens the session again.
 _COPIES: Final = """array_append(array_remove(
     case when cardinality(copies) < 8 then copies

@@ -176,12 +176,8 @@ class RedisCalls:
         self._waiting: deque[tuple[Command, Future[Any]]] = deque()
         self._task: Task[None] | None = None
 
-    async def run(self, script: RedisScript | None, *arguments: Argument) -> Any:
-        """Return the reply to one call; raise `EngineUnavailable`."""
-        return await self.put(script, *arguments)
-
-    def put(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
-        """Queue a call; return its future reply."""
+    def run(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
+        """Queue a call; return its future reply, or error: `EngineUnavailable`."""
         reply = get_running_loop().create_future()
         self._waiting.append((Command(script, arguments), reply))
         if self._task is None:

@@ -77,7 +77,7 @@ class RedisListener:
 
     async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
-        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_MESSAGES
+        limits = milliseconds(self._lease.seconds), BOX_LIFETIME, MOST_MESSAGES
         arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
         reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
         had, *newest = map(int, reply)
@@ -100,7 +100,7 @@ class RedisListener:
             await calls.connection.close()
         calls.connection.reopen()
         # Keeps an idle connection open and to the same server; the outcome does not matter.
-        calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
+        calls.run(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box

@@ -30,7 +30,7 @@ class RedisWorkers:
         keys = [
             f"{self._prefix}:{what}:{worker}" for worker, _ in messages for what in ("lease", "box")
         ]
-        limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
+        limits = MOST_MESSAGES, BOX_LIFETIME
         contents = (content for _, content in messages)
         flags: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
         return frozenset(messages[i][0] for i in flags)
@@ -46,7 +46,7 @@ class RedisWorkers:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
+            limits = MOST_MESSAGES, BOX_LIFETIME
             await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
 
 
@@ -147,7 +147,7 @@ class RedisEvents:
             after = events[-1].number
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        await self._run(scripts.FOLLOW, key, stream, stream, milliseconds(BOX_LIFETIME), worker)
+        await self._run(scripts.FOLLOW, key, stream, stream, BOX_LIFETIME, worker)
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         await self._run(scripts.UNFOLLOW, key, stream, stream, worker)

@@ -8,8 +8,8 @@ MOST_MESSAGES: Final = 10_000
 """The most entries of a box and of the bus; slower readers miss some."""
 MOST_AT_ONCE: Final = 200
 """The most entries per read."""
-BOX_LIFETIME: Final = 3600.0
-"""The least seconds that boxes and the bus stay without a renewed lease."""
+BOX_LIFETIME: Final = 3_600_000
+"""The least milliseconds that boxes and the bus stay without a renewed lease."""
 
 
 class RedisScript(NamedTuple):
@@ -20,7 +20,6 @@ class RedisScript(NamedTuple):
 
 
 _scripts: Final = list[RedisScript]()
-
 
 # Common functions. The first key is the session, or the first box.
 _COMMON: Final = """
@@ -442,7 +441,6 @@ repeat
 until #keys == 0 or #found > 0
 return found
 """)
-
 
 LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
 """The commands that load all scripts."""

@@ -17,7 +17,7 @@ from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks, tasks_declared
 from ....server.base import SessionBase
@@ -60,7 +60,7 @@ class CoreClients(PlainClients):
         # Any call may become a task, as the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
         tools = [{**tool, "execution": {"taskSupport": "optional"}} for tool in wire["tools"]]
-        return self.answer(methods.TOOLS, {**wire, "tools": tools})
+        return self.answer(LIST_TOOLS, {**wire, "tools": tools})
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
@@ -70,17 +70,19 @@ class CoreClients(PlainClients):
             return await super().call(context, spec, params, options)
         if declared_member(metadata, "ttl") is not None:
             why = "in the extension, the server decides how long it keeps a task"
-            self.client.lose(methods.CALL, "/params/task/ttl", why)
+            self.client.lose(CALL_TOOL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
         plain = {name: value for name, value in params.to_wire().items() if name != "task"}
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
-        if isinstance(result, self.client.spoken.claims(methods.CALL)):
-            task = to_core(result.to_wire())
+        if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
+            found = result.to_wire()
+            task = {self.id_member: found[self.wire.id_member], **to_core(found)}
         else:
             task = await self._keep_result(metadata, result)
         created: type[WireModel] = spec.results[1]
-        return created.from_wire({"task": task, "_meta": core_wire.related_meta(task["taskId"])})
+        meta = core_wire.related_meta(task[self.id_member])
+        return created.from_wire({"task": task, "_meta": meta})
 
     async def _keep_result(self, metadata: WireModel, result: WireModel) -> JSONObject:
         """Return a new task that has ended with a result, for a call that asked for a task.
@@ -89,10 +91,10 @@ class CoreClients(PlainClients):
         """
         registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
         ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
-        task = await registry.create(registry.new("core", revision, methods.CALL, ttl, params={}))
+        task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
-        return wire_task(task)
+        return wire_task(task, self.id_member)
 
     async def _find(self, id: str) -> Task | None:
         try:
@@ -101,19 +103,20 @@ class CoreClients(PlainClients):
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        task = to_core(await self.ask_server(methods.GET, taskId=id))
+        task = {self.id_member: id, **to_core(await self.ask_server(methods.GET, id))}
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        kept = await self._find(params.task_id)
-        task = await self._state(params.task_id) if kept is None else wire_task(kept)
+        id = self.id_in(session)
+        kept = await self._find(id)
+        task = await self._state(id) if kept is None else wire_task(kept, self.id_member)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        id = params.task_id
+        id = self.id_in(session)
         if await self._find(id) is not None or state_of(await self._state(id)).has_ended:
-            raise core_wire.already_ended()
-        await self.ask_server(methods.CANCEL, taskId=id)
+            raise core_wire.already_ended(self.id_member)
+        await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
@@ -121,14 +124,13 @@ class CoreClients(PlainClients):
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
-        id = params.task_id
+        id = self.id_in(session)
         kept = await self._find(id)
         if kept is not None:
             return self.answer(methods.RESULT, core_wire.outcome(kept))
         handle = self.wire.handles.get(id)
         if handle is None:
-            began = self.caller.timing.epoch()
-            handle = _BridgedTask(self.wire, "", id=id, began=began, task=None)
+            handle = _BridgedTask(self.wire, "", id=id)
             handle.relating = self.server.relating
         result = None
         with suppress(TaskCancelled):
@@ -155,10 +157,10 @@ class _BridgedTask(TaskHandle):
                     return await work()
             except McpError:
                 # Only a form has an answer for "no".
-                if asked["method"] != ELICIT:
+                spec = self._wire.table.wire.input_requests[asked["method"]]
+                if spec.known_as != ELICIT:
                     raise
-                table = self._wire.table.wire
-                answer: type[WireModel] = table.input_requests[ELICIT].results[0]
+                answer: type[WireModel] = spec.results[0]
                 return answer.from_wire({"action": "cancel"})
 
         return ask

@@ -18,7 +18,7 @@ from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, 
 from ....core.json import JSONObject, is_object
 from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import CALL_TOOL, AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
@@ -50,7 +50,7 @@ async def follow(
     connection: Any,
     stream: RequestId,
     task: JSONObject,
-    look: Callable[[str], Awaitable[JSONObject]],
+    look: Callable[[], Awaitable[JSONObject]],
     news: Signal,
 ) -> None:
     """Send the state of a task, and each change of it, until its end.
@@ -59,7 +59,7 @@ async def follow(
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
-    spec, told = table.notifications[methods.CHANGED], None
+    spec, told = table.spec_of(methods.CHANGED), None
     with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)
@@ -72,7 +72,7 @@ async def follow(
             if state.has_ended:
                 return
             await wait_within(news.wait(), state.poll_interval or _INTERVAL)
-            task = await look(task["taskId"])
+            task = await look()
 
 
 class _Question(NamedTuple):
@@ -109,7 +109,6 @@ class ExtensionClients(PlainClients):
         return tasks_declared(table, "server") if self._serves(server) else {}
 
     def _serves(self, declared: Mapping[str, Any]) -> bool:
-        """Return whether a server with these capabilities has tasks."""
         return CORE_CALLS.declared_in(declared)
 
     def _wants(self, meta: Mapping[str, Any]) -> bool:
@@ -128,12 +127,14 @@ class ExtensionClients(PlainClients):
         if core_wire.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escape_step(core_wire.IMMEDIATE_RESPONSE)}"
             why = "the extension has no immediate response for the model"
-            self.client.lose(methods.CALL, at, why)
-        return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
+            self.client.lose(CALL_TOOL, at, why)
+        core = task.to_wire()
+        created = {self.id_member: core[self.wire.id_member], **to_extension(core)}
+        return self.answer(CALL_TOOL, {"resultType": "task", **created})
 
     async def state(self, id: str) -> JSONObject:
-        core = await self.ask_server(methods.GET, taskId=id)
-        task = to_extension(core)
+        core = await self.ask_server(methods.GET, id)
+        task = {self.id_member: id, **to_extension(core)}
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
             return await self._read_outcome(id, status, task)
@@ -147,7 +148,7 @@ class ExtensionClients(PlainClients):
 
     async def _read_outcome(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await self.ask_server(methods.RESULT, NO_END, taskId=id)
+            result = await self.ask_server(methods.RESULT, id, NO_END)
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it has expired
@@ -177,7 +178,7 @@ class ExtensionClients(PlainClients):
         """Let the server ask, which it does during a request for the result; discard the result."""
         try:
             with suppress(ProtocolError, Disconnected):
-                await self.ask_server(methods.RESULT, NO_END, taskId=id)
+                await self.ask_server(methods.RESULT, id, NO_END)
         finally:
             self._waiting.pop(id, None)
             for question in waiting.questions.values():
@@ -202,14 +203,14 @@ class ExtensionClients(PlainClients):
                 self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        return self.answer(methods.GET, await self.state(params.task_id))
+        return self.answer(methods.GET, await self.state(self.id_in(session)))
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
-        id: str = params.task_id
+        id = self.id_in(session)
         waiting = self._waiting.get(id)
         if waiting is None:
             # Only its server knows whether the task exists.
-            await self.ask_server(methods.GET, taskId=id)
+            await self.ask_server(methods.GET, id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(methods.UPDATE, {})
@@ -227,18 +228,18 @@ class ExtensionClients(PlainClients):
                 question.answer.set_result(answer)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        method = methods.CANCEL
+        id, method = self.id_in(session), methods.CANCEL
         if not _CANCELS.declared_in(self.client.peer_capabilities()):
             # The work may end otherwise in any case.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
             method = methods.GET
         try:
-            await self.ask_server(method, taskId=params.task_id)
+            await self.ask_server(method, id)
         except McpError as error:
             if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
             # The extension accepts cancelling ended tasks, but not unknown ones.
-            await self.ask_server(methods.GET, taskId=params.task_id)
+            await self.ask_server(methods.GET, id)
         return self.answer(methods.CANCEL, {})
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
@@ -256,5 +257,6 @@ class ExtensionClients(PlainClients):
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)
-                found[id] = partial(follow, connection, request.id, task, self.state, self._news)
+                look = partial(self.state, id)
+                found[id] = partial(follow, connection, request.id, task, look, self._news)
         return found

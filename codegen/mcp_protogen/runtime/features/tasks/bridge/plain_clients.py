@@ -13,6 +13,7 @@ from ....messages.method_table import EXTENSIONS, MethodTable
 from ....rpc.endpoint import Endpoint
 from ....rules.handlers import Handlers
 from ....rules.task_kinds import TASK_IDS, TASKS_EXTENSION, is_in_core
+from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Layer
 from ..client.calls import TaskCaller
@@ -47,6 +48,7 @@ class PlainClients(Layer):
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
         self.caller: Final[TaskCaller] = client.caller
+        self.id_member: Final = server.owner.TABLE.rules.task_id
 
     @property
     def wire(self) -> TaskWire:
@@ -81,14 +83,17 @@ class PlainClients(Layer):
         pass
 
     async def ask_server(
-        self, method: str, options: CallOptions | None = None, /, **members: Any
+        self, method: str, id: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        asking = self.wire.ask(method, options or {}, **members)
+        asking = self.wire.ask(method, id, options, **members)
         return (await self.client.awaited(asking)).to_wire()
+
+    def id_in(self, session: SessionBase) -> Any:
+        return session.__mcp_runtime__.raw[self.id_member]
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         table = self.server.owner.TABLE
-        return table.read_result(table.requests[method], members)
+        return table.read_result(table.spec_of(method), members)
 
 
 def _needs_tasks(error: McpError) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ....core.json import JSONObject
 from ....core.options import CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks
 from ....server.base import SessionBase
@@ -25,35 +25,44 @@ class SameClients(ExtensionClients):
             return await PlainClients.call(self, context, spec, params, options)
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, params, options, extensions)
-        claims = self.client.spoken.claims(methods.CALL)
-        return self.answer(methods.CALL, result.to_wire()) if isinstance(result, claims) else result
+        claims = self.wire.table.claims(self.wire.spec.method)
+        if not isinstance(result, claims):
+            return result
+        return self.answer(CALL_TOOL, self._own(result.to_wire()))
+
+    def _own(self, task: JSONObject) -> JSONObject:
+        return {self.id_member: task.pop(self.wire.id_member), **task}
 
     async def state(self, id: str) -> JSONObject:
-        task: JSONObject = await self.ask_server(methods.GET, taskId=id)
+        task = self._own(await self.ask_server(methods.GET, id))
         task.pop("_meta", None)
         table: Any = self.wire.table
         for question in task.get("inputRequests", {}).values():
+            method = question["method"] = table.own_name(question["method"])
             if "params" in question:
-                method = question["method"]
                 question["params"] = table.carry_in(method, "params", question["params"])
         if error := task.get("error"):
-            error["code"] = table.code_that_came(methods.CALL, error["code"])
+            came = (error["code"], error.pop("data", None))
+            error["code"], data = table.error_that_came(self.wire.spec.method, came)
+            task["error"] = error if data is None else {**error, "data": data}
         if "result" in task:
             task["result"] = self.wire.read(task["result"]).to_wire()
         return task
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         given: JSONObject = session.__mcp_runtime__.raw.get("inputResponses", {})
-        task = await self.ask_server(methods.GET, taskId=params.task_id)
+        id = self.id_in(session)
+        task = await self.ask_server(methods.GET, id)
+        table: Any = self.wire.table
         questions = task.get("inputRequests", {})
         answers = {
-            key: self.wire.table.carry_out(questions[key]["method"], "result", answer)
+            key: table.carry_out(table.own_name(questions[key]["method"]), "result", answer)
             for key, answer in given.items()
             if key in questions
         }
-        await self.ask_server(methods.UPDATE, taskId=params.task_id, inputResponses=answers)
+        await self.ask_server(methods.UPDATE, id, inputResponses=answers)
         return self.answer(methods.UPDATE, {})
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
-        await self.ask_server(methods.CANCEL, taskId=params.task_id)
+        await self.ask_server(methods.CANCEL, self.id_in(session))
         return self.answer(methods.CANCEL, {})

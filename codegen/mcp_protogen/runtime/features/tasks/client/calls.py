@@ -1,20 +1,19 @@
 """Clients whose tool calls may be tasks: they wait for the result by themselves."""
 
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar, Final, Unpack
 
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
 from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
-from ....core.json import JSONObject
-from ....core.models.base import declared_member
+from ....core.models.base import WireModel, declared_member, member_at
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
-from ....core.spec import AnyRequest, Capability
+from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
 from ....rpc.peer import all_items
 from ....rules.task_kinds import TASK_IDS
-from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
+from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
 from .handle import PollTiming, TaskHandle, TaskWire, wait_within
@@ -43,15 +42,17 @@ class TaskCaller:
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
-        if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
-            self._wire.on_notification(params.to_wire())
+        wire = self._wire
+        if wire is not None and method in map(wire.table.name_of, (CHANGED, CORE_CHANGED)):
+            # Tasks stay as they are on the wire.
+            wire.on_notification(wire.table.carry_out(method, "params", params.to_wire()))
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        if spec.method == CALL and self._wire is not None:
+        if spec.known_as == CALL_TOOL and self._wire is not None:
             return await self._call(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
-        if spec.method == TOOLS:
-            self._learn(result)
+        if spec.known_as == LIST_TOOLS:
+            self._learn(member_at(result, (spec.items,), ()))
         return result
 
     async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
@@ -96,15 +97,12 @@ class TaskCaller:
         return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
-        wire = self.wire
-        task: JSONObject
-        if declared_member(result, "result_type") == "task":
-            task = result.to_wire()
-        elif (nested := declared_member(result, "task")) is not None:
-            task = nested.to_wire()
-        else:
+        is_task = declared_member(result, "result_type") == "task"
+        created: WireModel | None = result if is_task else declared_member(result, "task")
+        if created is None:
             return None
-        return TaskHandle(wire, name, id=task["taskId"], began=self.timing.epoch(), task=task)
+        task = created.to_wire()
+        return TaskHandle(self.wire, name, id=task[self.wire.id_member], task=task)
 
     @property
     def _supports_tasks(self) -> bool:
@@ -125,10 +123,10 @@ class TaskCaller:
             support = tool.get("execution", {}).get("taskSupport", "forbidden")
             self._supports.learn(tool["name"], support, None)
 
-    def _learn(self, listed: Any) -> None:
+    def _learn(self, tools: Iterable[Any]) -> None:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
-        for tool in listed.tools:
+        for tool in tools:
             support = declared_member(declared_member(tool, "execution"), "task_support")
             self._supports.learn(tool.name, support or "forbidden", None)
 
@@ -137,12 +135,8 @@ class TaskCaller:
         return support in ("optional", "required")
 
     async def _find_support(self, name: str) -> str | None:
-        spec = self._runtime.owner.TABLE.requests[TOOLS]
-
-        def tools(page: Any) -> Any:
-            return page.tools
-
-        async for tool in all_items(self._runtime.client, spec, tools, None, {}):
+        spec = self._runtime.owner.TABLE.spec_of(LIST_TOOLS)
+        async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
         return self._support(name)
@@ -194,7 +188,7 @@ class TaskCalls(ClientBase):
         tool that cannot be one. In the extension the server decides both; an immediate answer
         gives a handle with its result. Raise the errors of `request`.
         """
-        spec = self.TABLE.requests[CALL]
+        spec = self.TABLE.spec_of(CALL_TOOL)
         given = {} if arguments is None else {"arguments": dict(arguments)}
         params = spec.params(name=name, **given)
         return await _caller(self).start(spec, params, ttl, options)

@@ -24,15 +24,13 @@ from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError,
 from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
-from ....core.spec import AnyRequest
+from ....core.spec import CALL_TOOL, AnyRequest
 from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
-from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
+from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
-
-_USUAL: Final = CallOptions()
 
 T = TypeVar("T")
 
@@ -71,22 +69,22 @@ class TaskWire:
         self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
+        self.id_member: Final = self.table.rules.task_id
+        self.spec: Final[AnyRequest] = client.TABLE.spec_of(CALL_TOOL)
         self.handles: Final = WeakValueDictionary[str, Any]()
-        """The handles in use, by task id."""
 
-    @property
-    def spec(self) -> AnyRequest:
-        return self.client.TABLE.requests[CALL]
-
-    async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
-        spec = self.table.wire.requests.get(method)
+    async def ask(
+        self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
+    ) -> Any:
+        spec = self.table.wire.spec_of(method)
         if spec is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
-        return await self.client.request_once(spec, spec.params(**members), **options)
+        params = spec.params(**{self.id_member: id}, **members)
+        return await self.client.request_once(spec, params, **(options or {}))
 
     def read(self, result: Any) -> Any:
         """Return a tool result, checked like an immediate one."""
-        found = self.table.read_result(self.table.requests[CALL], result)
+        found = self.table.read_result(self.table.spec_of(CALL_TOOL), result)
         if not isinstance(found, self.spec.results[0]):
             raise InvalidAnswer(
                 "the task's result is not a tool result", [("/result/result", "no result")]
@@ -94,7 +92,7 @@ class TaskWire:
         return found
 
     def on_notification(self, task: JSONObject) -> None:
-        handle = self.handles.get(task["taskId"])
+        handle = self.handles.get(task[self.id_member])
         if handle is not None:
             handle.note_change(task)
 
@@ -107,15 +105,22 @@ class TaskHandle:
     """
 
     def __init__(
-        self, wire: TaskWire, tool: str, *, id: str | None, began: float, task: JSONObject | None
+        self,
+        wire: TaskWire,
+        tool: str,
+        *,
+        id: str | None,
+        began: float | None = None,
+        task: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
-        self._began = began
+        now = wire.timing.epoch()
+        self._began = now if began is None else began
         # In monotonic time, because the wall clock may be set.
-        self._began_at = wire.timing.now() + began - wire.timing.epoch()
+        self._began_at = wire.timing.now() + self._began - now
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
@@ -153,8 +158,8 @@ class TaskHandle:
         """
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
-        due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
-        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
+        seconds = inf if max_timeout is None else max_timeout
+        result = await self.outcome(self._wire.timing.now() + seconds, seconds)
         if isinstance(self._wire.client, CheckedResults):
             known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
@@ -167,7 +172,7 @@ class TaskHandle:
         An ended task stays as it is. Raise `McpError` for an unknown one.
         """
         if self.id is not None:
-            await confirm_cancel(self._wire.ask(CANCEL, taskId=self.id), self._look)
+            await confirm_cancel(self._wire.ask(CANCEL, self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
         """Yield the task's state at each new status or message, until its end.
@@ -200,7 +205,7 @@ class TaskHandle:
 
     def _fetching(self) -> "Running[Any]":
         """Request the result, so that questions come (2025-11-25)."""
-        fetching: Running[Any] = create_task(self._wire.ask(RESULT, NO_END, taskId=self.id))
+        fetching: Running[Any] = create_task(self._wire.ask(RESULT, self.id, NO_END))
         # The state is polled, so the outcome does not matter.
         fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return fetching
@@ -214,7 +219,7 @@ class TaskHandle:
 
     @classmethod
     def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
+        handle = cls(wire, tool, id=None)
         handle._plain = result
         return handle
 
@@ -222,16 +227,17 @@ class TaskHandle:
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
+        unfit = LocalError("expected a value of TaskHandle.to_json")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if id is None and is_object(result):
             return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
-            raise LocalError("expected a value of TaskHandle.to_json")
+            raise unfit
         if value.get("form") != wire.kind:
             reason = f"another kind of tasks than {wire.table.revision}"
             raise LocalError(f"the task comes from a revision with {reason}")
-        handle = cls(wire, tool, id=id, began=began, task=None)
+        handle = cls(wire, tool, id=id, began=began)
         handle._answered.update(map(str, answered))
         return handle
 
@@ -250,13 +256,15 @@ class TaskHandle:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
             error: JSONObject = task["error"]
-            code = self._wire.table.code_that_came(CALL, error["code"])
-            raise McpError(code, error["message"], error.get("data"))
+            code, data = self._wire.table.error_that_came(
+                self._wire.spec.method, (error["code"], error.get("data"))
+            )
+            raise McpError(code, error["message"], data)
         return self._wire.read(task["result"])
 
     async def cancel_quietly(self) -> None:
         try:
-            await self._wire.ask(CANCEL, taskId=self.id)
+            await self._wire.ask(CANCEL, self.id)
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
@@ -265,10 +273,12 @@ class TaskHandle:
             left = min(due, self._lapses()) - self._wire.timing.now()
             options = CallOptions(timeout=left, max_timeout=left)
             try:
-                asking = self._wire.ask(RESULT, options, taskId=id)
+                asking = self._wire.ask(RESULT, id, options)
                 return await payload(asking, self._wire.read, id, self._look)
             except RequestTimeout:
-                raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
+                raise RequestTimeout(
+                    self._wire.spec.method, seconds if due <= self._lapses() else left
+                ) from None
             except McpError as error:
                 # Do not repeat the request for the task's own error.
                 state = None if self._task is None else state_of(self._task)
@@ -289,7 +299,9 @@ class TaskHandle:
             # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
             if self._wire.timing.now() >= min(due, lapses):
-                raise RequestTimeout(CALL, seconds if due <= lapses else state.ttl or 0)
+                raise RequestTimeout(
+                    self._wire.spec.method, seconds if due <= lapses else state.ttl or 0
+                )
             await self._pause(state, min(due, lapses))
             task = await self._next()
 
@@ -323,7 +335,7 @@ class TaskHandle:
 
     async def _look(self) -> JSONObject:
         # Tasks are not cancelled by notification, so let the request finish.
-        asked = create_task(self._wire.ask(GET, taskId=self.id))
+        asked = create_task(self._wire.ask(GET, self.id))
         result: WireModel = await shield(asked)
         self._task, self.has_news = result.to_wire(), False
         return self._task
@@ -354,7 +366,7 @@ class TaskHandle:
             answers = {key: self._answers[key] for key in new}
             if answers:
                 try:
-                    await self._wire.ask(UPDATE, taskId=self.id, inputResponses=answers)
+                    await self._wire.ask(UPDATE, self.id, inputResponses=answers)
                 except McpError as error:
                     if not self._may_come_later(error):
                         raise
@@ -370,7 +382,11 @@ class TaskHandle:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)
-        return self._wire.connection.prepare(key, question)
+        connection = self._wire.connection
+        if connection.view.adapters is None:
+            return connection.prepare(key, question)
+        work: Work = connection.view.adapters.prepare_native(connection, key, question)
+        return work
 
     async def _ask_user(self, key: str, work: Work) -> None:
         # Keep the user's answer, even if it is not sent now.

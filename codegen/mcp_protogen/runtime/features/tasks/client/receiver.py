@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
 from ....client.base import ClientBase, ClientConnection, ClientRuntime
@@ -27,13 +26,8 @@ from ..task import Task
 
 P = TypeVar("P")
 
-_ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "elicitation/create": ("elicitation", "create"),
-        "sampling/createMessage": ("sampling", "createMessage"),
-    }
-)
-"""The methods that can become tasks, and their names in `tasks.requests`."""
+_ASKED: Final = frozenset({"elicitation/create", "sampling/createMessage"})
+"""The methods that can become tasks; `tasks.requests` has the parts of their names."""
 
 _GONE: Final = "The connection was closed"
 
@@ -74,14 +68,14 @@ class TaskReceiverRuntime(ClientRuntime):
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
-        has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
+        has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED
         return methods | core_wire.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
         requests: JSONObject = {}
-        for method in sorted(self.answered_methods() & _ASKED.keys()):
-            feature, request = _ASKED[method]
+        for method in sorted(self.answered_methods() & _ASKED):
+            feature, _, request = method.partition("/")
             requests[feature] = {request: {}}
         return merge_objects(declared, {"tasks": {"requests": requests}}) if requests else declared
 
@@ -91,7 +85,7 @@ class TaskReceiverRuntime(ClientRuntime):
             return {}
         tasks = _ConnectionTasks(connection, self._registry)
         return {
-            **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
+            **dict.fromkeys(_ASKED & methods, tasks.accept),
             **dict.fromkeys(core_wire.ANSWERS, tasks.answer),
             CANCEL: tasks.cancel,
         }
@@ -111,6 +105,7 @@ class _ConnectionTasks:
         self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
         self._owner: Final = new_task_id()
+        self._id_member: Final = connection.endpoint.connection.table.rules.task_id
         self._running: dict[str, Running[None]] = {}
 
     async def accept(self, job: Job) -> Any:
@@ -131,7 +126,7 @@ class _ConnectionTasks:
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_wire.creation_result(task))
+        return accepted.from_wire(core_wire.creation_result(task, self._id_member))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
@@ -167,17 +162,17 @@ class _ConnectionTasks:
         spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Servers must not rely on it.
         with suppress(Disconnected):
-            await endpoint.notify(spec, spec.params.from_wire(wire_task(task)))
+            await endpoint.notify(spec, spec.params.from_wire(wire_task(task, self._id_member)))
 
     async def answer(self, job: Job) -> Any:
-        request = job.request
-        answer = core_wire.ANSWERS[request.spec.method]
-        result: type[WireModel] = request.spec.results[0]
-        return result.from_wire(await answer(self._registry, request.raw, self._owner))
+        raw, spec = job.request.raw, job.request.spec
+        asked = core_wire.TasksRequest(self._registry, raw, self._owner, self._id_member)
+        result: type[WireModel] = spec.results[0]
+        return result.from_wire(await core_wire.ANSWERS[spec.method](asked))
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)
-        running = self._running.get(job.request.raw["taskId"])
+        running = self._running.get(job.request.raw[self._id_member])
         if running is not None:
             running.cancel()
         return result

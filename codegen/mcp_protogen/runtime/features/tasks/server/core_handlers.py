@@ -5,7 +5,6 @@ from asyncio import Task as Running
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ....core.connection_errors import Disconnected
@@ -23,7 +22,7 @@ from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
 from ..registry import TaskRegistry, UnknownTask
 from ..task import Task
-from .hosting import find_task, registry_of
+from .hosting import result_of, tasks_request
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
@@ -83,27 +82,18 @@ async def _ask_one(registry: TaskRegistry, task: Task, key: str, session: str, a
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
-    context = session.__mcp_runtime__
-    answer = core_wire.ANSWERS[method]
-    return _model(
-        context, method, await answer(registry_of(session), context.raw, context.principal_id)
-    )
+    return result_of(session, method, await core_wire.ANSWERS[method](tasks_request(session)))
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and put its questions."""
-    context, registry = session.__mcp_runtime__, registry_of(session)
-    task = await find_task(session, "core")
+    context, asked = session.__mcp_runtime__, tasks_request(session)
+    task = await asked.task()
     request = context.http_request
     # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
-    task = await until_ended(registry, task, session_id, partial(ask, context, task.id))
-    return _model(context, RESULT, core_wire.outcome(task))
-
-
-def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
-    kind: type[WireModel] = context.spoken.wire.requests[method].results[0]
-    return kind.from_wire(answer)
+    task = await until_ended(asked.registry, task, session_id, partial(ask, context, task.id))
+    return result_of(session, RESULT, core_wire.outcome(task))
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
@@ -126,15 +116,17 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> None:
     """Notify the client of each task status, while its session lives."""
-    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
+    endpoint, spoken = context.endpoint, context.spoken
+    spec = spoken.spec_of(CORE_CHANGED)
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await registry.wait_for_change(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
-                await endpoint.notify(spec, params.from_wire(wire_task(task)))
+                await endpoint.notify(spec, params.from_wire(wire_task(task, spoken.rules.task_id)))
 
 
-HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
-    {**{method: partial(_answer, method) for method in core_wire.ANSWERS}, RESULT: result}
-)
+HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
+    **{method: partial(_answer, method) for method in core_wire.ANSWERS},
+    RESULT: result,
+}

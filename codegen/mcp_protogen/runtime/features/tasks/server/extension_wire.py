@@ -19,26 +19,27 @@ from ..lifecycle import TaskEnded, has_ended
 from ..on_wire import wire_task
 from ..registry import TaskRegistry, UnknownTask
 from ..task import Status, Task
-from .hosting import find_task, registry_of
+from .hosting import result_of, tasks_request
 
 
 async def follow(
     connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
-    spec = endpoint.connection.table.notifications[CHANGED]
+    wire = endpoint.connection.table.wire
+    spec = wire.spec_of(CHANGED)
     with suppress(UnknownTask):  # It has expired.
         while True:
             # Its class depends on its status.
-            params = validator_of(spec.params)(with_details(task))
+            params = validator_of(spec.params)(with_details(task, wire.rules.task_id))
             await endpoint.notify(spec, params, meta=meta, about=request)
             if has_ended(task):
                 return
             task = await registry.wait_for_change(task)
 
 
-def with_details(task: Task) -> JSONObject:
-    wire = wire_task(task)
+def with_details(task: Task, id_member: str) -> JSONObject:
+    wire = wire_task(task, id_member)
     if task.status is Status.INPUT_REQUIRED:
         wire["inputRequests"] = dict(task.questions)
     elif task.status is Status.COMPLETED:
@@ -56,23 +57,24 @@ def read_answers(
     for key, (question, spec) in asked.items():
         if key in given:
             at = f"/params/inputResponses/{escape_step(key)}"
-            answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
+            answers[key] = read_answer(given[key], spec, question, at, faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return answers
 
 
 async def get(session: SessionBase, params: Any) -> Any:
-    task = await find_task(session, "extension")
-    return _result(session, GET, with_details(task))
+    request = tasks_request(session)
+    task = await request.task("extension")
+    return _result(session, GET, with_details(task, request.id_member))
 
 
 async def update(session: SessionBase, params: Any) -> Any:
     """Take answers to the task's questions; ignore others ("Task Update Requests")."""
-    context = session.__mcp_runtime__
-    task = await find_task(session, "extension")
-    given: JSONObject = context.raw.get("inputResponses", {})
-    specs, registry = context.spoken.wire.input_requests, registry_of(session)
+    request = tasks_request(session)
+    task, registry = await request.task("extension"), request.registry
+    given: JSONObject = request.wire.get("inputResponses", {})
+    specs = session.__mcp_runtime__.spoken.wire.input_requests
     questions = task.questions.items()
     asked = {
         key: (question, specs[question["method"]]) for key, question in questions if key in given
@@ -88,15 +90,15 @@ async def update(session: SessionBase, params: Any) -> Any:
 
 async def cancel(session: SessionBase, params: Any) -> Any:
     """Ask the work to end; it may have ended already ("Task Cancellation")."""
-    task, registry = await find_task(session, "extension"), registry_of(session)
+    request = tasks_request(session)
+    task, registry = await request.task("extension"), request.registry
     with suppress(TaskEnded):
         await registry.change(task.id, lambda one: lifecycle.cancel_asked(one, registry.clock()))
     return _result(session, CANCEL, {})
 
 
 def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
-    wire = session.__mcp_runtime__.spoken.wire
-    return wire.read_result(wire.requests[method], {"resultType": "complete", **details})
+    return result_of(session, method, {"resultType": "complete", **details})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {

@@ -13,12 +13,13 @@ from ....messages.envelope import meta_in
 from ....messages.jsonrpc import Call
 from ....rpc.jobs import Job
 from ....rules.handlers import Handlers, generated_class
-from ....rules.task_kinds import TaskKind, task_kind
+from ....rules.task_kinds import task_kind
 from ....server.base import SessionBase
 from ....server.connection import ServerState
 from ....server.serve import enter_lifespans
 from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
+from ..core_wire import TasksRequest
 from ..lifecycle import Outcome
 from ..registry import TaskOptions, TaskRegistry
 from ..task import Task
@@ -56,7 +57,7 @@ async def outcome_of(
             return Outcome(result=read_json(data)["result"])
         except LocalError as unsent:
             error = jobs.error_of_result(unsent, method)
-    data = wire.reject(request.id, error, method)
+    data = wire.reject(request.id, error, method, request.params)
     assert data is not None
     return Outcome(error=read_json(data)["error"])
 
@@ -91,10 +92,15 @@ def registry_of(session: SessionBase) -> TaskRegistry:
     return begin(connection.state).registry
 
 
-async def find_task(session: SessionBase, kind: TaskKind) -> Task:
-    """Return the task that a request names; raise `UnknownTask`, also for another principal."""
+def tasks_request(session: SessionBase) -> TasksRequest:
     context = session.__mcp_runtime__
-    return await registry_of(session).get(context.raw["taskId"], kind, context.principal_id)
+    id_member = context.spoken.rules.task_id
+    return TasksRequest(registry_of(session), context.raw, context.principal_id, id_member)
+
+
+def result_of(session: SessionBase, method: str, members: JSONObject) -> Any:
+    wire = session.__mcp_runtime__.spoken.wire
+    return wire.read_result(wire.spec_of(method), members)
 
 
 def check_tasks(server: Handlers) -> None:

@@ -1,19 +1,17 @@
 """Tasks that a server has requested of a client (2025-11-25, basic/utilities/tasks)."""
 
 from math import inf
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from ....core.errors import InvalidAnswer
 from ....core.json import JSONObject
-from ....core.models.base import WireModel, validator_of
+from ....core.models.base import WireModel, declared_member, member_at, validator_of
 from ....core.options import CallOptions
 from ....rpc.peer import Peer
 from ....rules.task_methods import CANCEL, GET, RESULT
 from ..remote_tasks import TaskState, confirm_cancel, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
-
-_USUAL: Final = CallOptions()
 
 
 class RequestedTask(Generic[ResultT]):
@@ -26,9 +24,10 @@ class RequestedTask(Generic[ResultT]):
 
     def __init__(self, peer: Peer, created: Any, result: type[ResultT]) -> None:
         """Raise `TypeError` if `created` is not a task: the peer may have answered at once."""
-        if not isinstance(created, WireModel) or "task" not in type(created).__pydantic_fields__:
+        task = declared_member(created, "task")
+        if task is None:
             raise TypeError(f"{type(created).__name__} is not a task; it may be the result itself")
-        self.id: Final = cast(str, cast(Any, created).task.task_id)
+        self.id: Final[str] = member_at(task, (peer.TABLE.rules.task_id,))
         self._peer = peer
         self._result = result
 
@@ -61,6 +60,7 @@ class RequestedTask(Generic[ResultT]):
         task: WireModel = await self._ask(GET)
         return task.to_wire()
 
-    async def _ask(self, method: str, options: CallOptions = _USUAL) -> Any:
-        spec = self._peer.TABLE.requests[method]
-        return await self._peer.request(spec, spec.params(task_id=self.id), **options)
+    async def _ask(self, method: str, options: CallOptions | None = None) -> Any:
+        table = self._peer.TABLE
+        spec, named = table.requests[method], {table.rules.task_id: self.id}
+        return await self._peer.request(spec, spec.params(**named), **(options or {}))

@@ -22,6 +22,7 @@ from typing import Any, Final
 from ....connection import ResultText
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
+from ....core.spec import CALL_TOOL
 from ....messages.codec import Request
 from ....messages.envelope import client_capabilities
 from ....messages.method_table import MethodTable
@@ -34,7 +35,7 @@ from ....rules.task_kinds import (
     task_kind,
     tasks_declared,
 )
-from ....rules.task_methods import CALL, LIST, RESULT, TASK_METHODS
+from ....rules.task_methods import LIST, TASK_METHODS
 from ....server.connection import ServerConnection, ServerState
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
@@ -71,7 +72,7 @@ class TaskRequests(Layer):
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._kind].items()
-        self.handlers = {name: handler for name, handler in above if name not in handled}
+        self.handlers = {name: run for name, run in above if table.name_of(name) not in handled}
 
     def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         tasks = declared.get("tasks")
@@ -86,15 +87,15 @@ class TaskRequests(Layer):
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
-        if request.spec.method in self.handlers:
+        if request.spec.known_as in self.handlers:
             # Another worker may have begun all tasks so far.
             begin(connection.state)
             with _report_unavailable(request):
                 return await connection.answer_to(job)
-        if request.spec.method != CALL:
+        if request.spec.known_as != CALL_TOOL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        tools = find_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        tools = find_items(self._runtime.catalogue, CALL_TOOL, request.raw, context.session())
         tool = await anext(tools, None)
         mode, form = None if tool is None else tool.task, self._kind_of(request)
         if tool is not None:
@@ -105,7 +106,7 @@ class TaskRequests(Layer):
         with _report_unavailable(request):
             if mode.choice == "deferred" and form == "extension":
                 return await call.begin()
-            return write_task(await call.start(), mode)
+            return await call.start()
 
     async def find_following(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
@@ -151,14 +152,6 @@ def _report_unavailable(request: Request[Any]) -> Generator[None, None, None]:
         raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
 
-def write_task(task: Task, mode: TaskMode) -> ResultText:
-    if task.form == "core":
-        result = creation_result(task, mode.immediate_response)
-    else:
-        result = {"resultType": "task", **wire_task(task)}
-    return ResultText(json_text(result)[1:-1])
-
-
 class TaskCall:
     def __init__(
         self,
@@ -179,13 +172,21 @@ class TaskCall:
         self._context.origin = context
         self._job = Job(request, reply)
 
-    async def start(self) -> Task:
+    async def start(self) -> ResultText:
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
         task = await self._runner.start(self._new_task(), self._work)
         if self._kind == "core":
             tell = core_handlers.tell(self._origin, self._runner.registry, task)
             self._origin.endpoint.tasks.start(tell)
-        return task
+        return self._write(task)
+
+    def _write(self, task: Task) -> ResultText:
+        id_member = self._origin.spoken.rules.task_id
+        if self._kind == "core":
+            result = creation_result(task, id_member, self._mode.immediate_response)
+        else:
+            result = {"resultType": "task", **wire_task(task, id_member)}
+        return ResultText(json_text(result)[1:-1])
 
     def _new_task(self) -> Task:
         registry, request, origin = self._runner.registry, self._request, self._origin
@@ -240,7 +241,7 @@ class TaskCall:
                 handling.cancel()
                 await wait([handling])
             raise
-        return write_task(became.result(), self._mode) if became.done() else handling.result()
+        return self._write(became.result()) if became.done() else handling.result()
 
 
 class ToolTasks(ServersTasks):
@@ -260,7 +261,7 @@ class ToolTasks(ServersTasks):
         # Required for the tools' own declarations to count (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         table = self._runtime.owner.TABLE
-        return said if RESULT in table.requests else tasks_declared(table, "server")
+        return said if task_kind(table) == "core" else tasks_declared(table, "server")
 
     def layer(self, table: MethodTable, tells_apart: bool) -> TaskRequests:
         return TaskRequests(self._runtime, table, tells_apart)

@@ -7,10 +7,9 @@ and reports are sent only for core tasks, while the session lives.
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import METHOD_NOT_FOUND, Untranslatable
 from ....core.http_request import HttpRequest, Principal
 from ....core.json import JSONObject
 from ....core.middleware import send_through
@@ -201,20 +200,8 @@ class TaskContext(RequestContext):
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
         declared = self.peer_capabilities()
         check(spec, "server", params, {"client": declared, "server": {}})
-        answer = await self._answer_to(self._question(spec, params))
+        answer = await self._answer_to(self.spoken.write_question(spec, params))
         return self.spoken.read_response(spec, answer)
-
-    def _question(self, spec: RequestSpec[P, Any, R], params: P | None) -> JSONObject:
-        method, spoken = spec.method, self.spoken
-        native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)
-        if native is None or "server" not in native.senders:
-            raise Untranslatable(
-                "", f"servers of {spoken.revision} cannot send {method}", code=METHOD_NOT_FOUND
-            )
-        if params is None:
-            return {"method": method}
-        wire: JSONObject = cast(Any, params).to_wire()
-        return {"method": method, "params": spoken.carry_out(method, "params", wire)}
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
         assert self.id is not None
@@ -237,8 +224,6 @@ class TaskContext(RequestContext):
             await self._change(lambda task: lifecycle.note_result(task, key, result))
 
     async def _change(self, step: Step) -> Task:
-        """Change the task; raise `Disconnected` if another worker runs it."""
-
         def ours(task: Task) -> Task:
             if not has_ended(task) and self.worker not in (None, task.worker):
                 raise Disconnected("another worker runs the task")

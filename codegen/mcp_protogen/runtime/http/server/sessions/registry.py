@@ -214,7 +214,6 @@ class SessionRegistry(Generic[_S]):
             await session.close()
 
     async def delete(self, session: _S) -> None:
-        """Close a session everywhere."""
         await self.remove(session)
 
     async def close(self) -> None:

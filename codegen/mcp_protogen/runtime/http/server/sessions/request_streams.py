@@ -147,9 +147,7 @@ class LoggedStream:
         async with self._lock:
             if self.log.last < 0:
                 await self._append([])
-            delivery, self._delivery = self._delivery, None
-        if delivery is not None:
-            await delivery.complete()
+        await self._complete()
 
     async def close(self) -> None:
         async with self._lock:
@@ -158,7 +156,10 @@ class LoggedStream:
                 with suppress(Disconnected):
                     await self._append([b""], end=True)
             self._closed = True
-            delivery, self._delivery = self._delivery, None
+        await self._complete()
+
+    async def _complete(self) -> None:
+        delivery, self._delivery = self._delivery, None
         if delivery is not None:
             await delivery.complete()
 

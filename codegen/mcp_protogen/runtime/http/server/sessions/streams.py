@@ -414,8 +414,7 @@ class SessionStreams:
         source = FollowedStream(Delivery(log, response, number))
         if not await source.attach():
             return None
-        old = self._streams.get(name)
-        if old is not None:
+        if (old := self._streams.get(name)) is not None:
             old.let_go()
         self._streams[name] = source
         return source

@@ -1,8 +1,8 @@
 """The other workers at the same endpoint: none, unless they share."""
 
 from asyncio import Event
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
@@ -100,12 +100,7 @@ class Worker:
 
         Clear the event before each look. Entering raises `EngineUnavailable`.
         """
-        return _unset_event()
-
-
-@asynccontextmanager
-async def _unset_event() -> AsyncGenerator[Event, None]:
-    yield Event()
+        return nullcontext(Event())
 
 
 class Sharing(Protocol):
