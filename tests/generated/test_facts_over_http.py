@@ -314,7 +314,7 @@ def test_header_fields_repeat_arguments_whatever_calls_of_tools_are_named(
 ) -> None:
     names = {RENAMED: {"tools/call": "tools/run", "tools/list": "tools/enumerate"}}
     write_package(tmp_path / "renamed_tools", names)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]
     pkg: Any = import_module("renamed_tools")
 
     def move(self: Any, zone: Annotated[str, Field(json_schema_extra=MARK)]) -> str:

@@ -1,6 +1,7 @@
 """Limits of a bridge: it stops no running work, asks no wrong client, and keeps no ended work."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -285,7 +286,7 @@ async def test_of_progress_only_the_newest_reports_are_kept_for_a_client_that_do
         told.set()
         await hand.take()
 
-    monkeypatch.setattr(memory, "_CAPACITY", 1)
+    monkeypatch.setattr(memory, "Pipe", partial(memory.Pipe, most=1))
     async with serve_bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
         await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
         await told.wait()

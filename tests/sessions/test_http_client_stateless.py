@@ -344,7 +344,8 @@ class TestCorrection:
         log = logging.getLogger("test")
 
         def facts_of(_: object) -> SimpleNamespace:
-            return SimpleNamespace(rules=Rules())
+            tools = SimpleNamespace(method="tools/list", items="tools")
+            return SimpleNamespace(rules=Rules(), tool_list=tools)
 
         protocol = SimpleNamespace(post_headers=str, facts_of=facts_of)
         state = cast(ClientState, SimpleNamespace(protocol=protocol, log=log))

@@ -31,7 +31,6 @@ NAMES: Final = {
         "resources/read": "resources/fetch",
         "notifications/prompts/list_changed": "notifications/prompts/changed",
         "notifications/tools/list_changed": "notifications/tools/changed",
-        "subscriptions/listen": "subscriptions/open",
         "tools/call": "tools/run",
         "tools/list": "tools/enumerate",
         "Implementation": "PeerInfo",

@@ -160,10 +160,9 @@ class _SchemaFolder:
                 snapshot = self._pinned_schema(name)[-1]
                 sources = self._facts_and_patches(name, snapshot)
                 between.append([sha256(snapshot), *sources, self._translation(name, options)])
-        # Methods have the first of all their names.
-        earlier = (
-            self._translation(name, options) for name in sorted(self._pins) if name < revision
-        )
+        # Methods of a pinned revision have the first of all their names.
+        pins = sorted(self._pins) if revision in self._pins else ()
+        earlier = (self._translation(name, options) for name in pins if name < revision)
         between += (step["became"] for step in earlier if step and step.get("became"))
         if between:
             return digest([rules, *between])
