@@ -185,6 +185,25 @@ def test_failing_part_is_a_warning() -> None:
             assert step.message.startswith(f"{part} fails: ")
 
 
+def test_method_that_a_server_answers_under_another_name_is_a_warning() -> None:
+    names = {"subscriptions/listen": "subscriptions/open", "prompts/get": "prompts/fill"}
+    rules = json.dumps({"older": STATELESS, "became": names, "rules": [], "errors": []})
+
+    def change(definitions: Json) -> None:
+        for old, new in names.items():
+            rename(definitions, old, new)
+
+    options = GenerationOptions(
+        (REVISION,),
+        {REVISION: GivenFile(FILE, content_of(change))},
+        rules={REVISION: GivenFile("rules.json", rules.encode())},
+    )
+    (step,) = require_importable(generate(options), [REVISION])
+    assert (step.code, step.level, step.place) == ("failed-trial", Level.WARNING, FILE)
+    assert step.pointer == "/$defs/ClientRequest"
+    assert step.message.startswith("subscriptions/open of the server fails: ")
+
+
 def test_task_with_another_identifier_is_a_warning() -> None:
     def change(definitions: Json) -> None:
         for name in ("Task", "CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest"):

@@ -67,6 +67,8 @@ class _Conversation(logging.Handler):
         if has.isdisjoint(("Client", "Server")):
             return
         self._requests = self._module.methods.REQUESTS
+        if "Server" in has:
+            self._find_unserved()
         table = self._module.methods.TABLE
         self._list, self._call = table.name_of("tools/list"), table.name_of("tools/call")
         opening: str = self._module.methods.TABLE.era.opened_by
@@ -112,6 +114,15 @@ class _Conversation(logging.Handler):
             with suppress(ImportError):  # without the part tasks
                 return (self._package.TaskCalls,)
         return ()
+
+    def _find_unserved(self) -> None:
+        """Note renamed methods that servers answer by themselves, under their first names alone."""
+        built_in = import_module(f"{self._runtime}.server.connection").BUILT_IN
+        for spec in self._requests.values():
+            if spec.known_as in built_in and spec.known_as != spec.method:
+                with self.step(spec.method, "server"):
+                    why = f"it answers {spec.known_as} under this name alone"
+                    raise _UnexpectedError(why, _pointer("ClientRequest"))
 
     def _make(self, role: str) -> Any:
         """Return a client or server: the generated one, or its base with the table alone."""

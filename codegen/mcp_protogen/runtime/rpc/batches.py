@@ -1,4 +1,4 @@
-"""The channels for the answers to a batch, which only 2025-03-26 has."""
+"""The channels for the answers to a batch; only 2025-03-26 has batches."""
 
 from ..core.errors import ProtocolError
 from .jobs import Reply

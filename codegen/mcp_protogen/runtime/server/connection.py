@@ -244,7 +244,7 @@ class ServerConnection:
         table = self.endpoint.connection.table
         name = table.own_name(method)
         return name in self.handlers or (
-            name in _BUILT_IN and table.request(name, "client") is not None
+            name in BUILT_IN and table.request(name, "client") is not None
         )
 
     @property
@@ -312,7 +312,7 @@ class ServerConnection:
     async def serve(self, job: Job, context: RequestContext | None = None) -> Any:
         request = job.request
         method = request.spec.method
-        handler, built_in = self.handlers.get(method), _BUILT_IN.get(method)
+        handler, built_in = self.handlers.get(method), BUILT_IN.get(method)
         if handler is not None and self.endpoint.connection.table.carries:
             built_in = None
         if built_in and built_in.check:
@@ -441,7 +441,7 @@ class _BuiltIn:
     keep: Callable[[ServerConnection, Request[Any]], None] | None = None
 
 
-_BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
+BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
     "logging/setLevel": _BuiltIn(keep=_keep_level),
     "ping": _BuiltIn(),
     "resources/subscribe": _BuiltIn(

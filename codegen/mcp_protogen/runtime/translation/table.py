@@ -193,8 +193,7 @@ class TranslatingTable(MethodTable):
         return None
 
     def read_response(self, spec: RequestSpec[Any, Any, R], value: Any) -> R:
-        translate = self._inward.message(self.wire_name(spec.method), "result")
-        return super().read_response(spec, self._run(translate, value, spec.method, "result"))
+        return super().read_response(spec, self.carry_in(spec.method, "result", value))
 
     # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
 
