@@ -4,12 +4,15 @@ import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
+from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
@@ -257,7 +260,8 @@ def by(capability: str, id: int, method: str, **params: object) -> JsonObject:
 async def test_a_connection_makes_no_room_for_another_while_it_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(remote_mounts, "_MOST", 1)
+    few = partial(RemoteMount, settings=RemoteSettings(max_connections=1))
+    monkeypatch.setattr(remote_mounts, "RemoteMount", few)
     remote, begun, go = alone(OLD), asyncio.Event(), asyncio.Event()
 
     async def slowly(call: Any, next: Any) -> Any:

@@ -156,7 +156,11 @@ class LocalMount(Mount):
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> None:
-    mounted, catalogue = _build_mount(above.owner, prefix, server, address), above.catalogue
+    add_mount(above, _build_mount(above.owner, prefix, server, address))
+
+
+def add_mount(above: ToolkitRuntime, mounted: Mount) -> None:
+    prefix, catalogue = mounted.prefix, above.catalogue
     with LOCK:
         for sibling in catalogue.mounts:
             if prefix.overlaps(sibling.prefix):

@@ -24,11 +24,9 @@ from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
 from .links import Link, MountedConnection
 from .mounts import Entries, Mount, Prefix
+from .remote_settings import USUAL_REMOTE, RemoteSettings
 
 _log: Final = getLogger(__name__)
-
-# The most shared connections; the one idle for longest makes room.
-_MOST: Final = 100
 
 _GONE: Final = "The client has gone"
 
@@ -66,10 +64,15 @@ class RemoteMount(Mount):
     """A server reached by a connection, which is asked for its items."""
 
     def __init__(
-        self, above: ServerBase[Any], prefix: Prefix, proxy: Proxy, opener: Opener
+        self,
+        above: ServerBase[Any],
+        prefix: Prefix,
+        proxy: Proxy,
+        opener: Opener,
+        settings: RemoteSettings = USUAL_REMOTE,
     ) -> None:
         super().__init__(above, prefix)
-        self._proxy, self._opener = proxy, opener
+        self._proxy, self._opener, self._settings = proxy, opener, settings
         self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
 
     def add_connection(self, connection: OpenConnection) -> None:
@@ -113,7 +116,10 @@ class RemoteMount(Mount):
                 # Nothing would close a new connection.
                 raise McpError(INTERNAL_ERROR, _GONE)
             idle = (other_key for other_key, remote in remotes.items() if not remote.used)
-            if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
+            if (
+                len(remotes) >= self._settings.max_connections
+                and (oldest := next(idle, None)) is not None
+            ):
                 remotes.pop(oldest).end()
             remote = _Remote()
             remote.work = create_task(self._connect(remote, outer))
