@@ -1,5 +1,6 @@
 """`mcp-gen gateway`: many servers behind one endpoint, for clients of all revisions."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ def gateway(
     ],
     *,
     clients: HttpSideOptions,
+    telemetry: Annotated[
+        bool, typer.Option("--telemetry", help="Record spans and durations with OpenTelemetry.")
+    ] = False,
     log_level: Annotated[
         LogThreshold, typer.Option(help="Least severe entries.")
     ] = LogThreshold.WARNING,
@@ -33,4 +37,5 @@ def gateway(
     from mcp_protogen.servers.gateway.endpoint import run_gateway
 
     begin_log(log_level.value, log_format.value)
-    run_gateway(read_settings(file), clients.side())
+    settings = replace(read_settings(file), telemetry=telemetry)
+    run_gateway(settings, clients.side())

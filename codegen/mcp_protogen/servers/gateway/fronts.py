@@ -10,16 +10,17 @@ from typing import Any, Final
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.server.base import ServerBase
 from mcp_protogen.runtime.toolkit.mounting import add_mount
-from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.servers.gateway.access_log import LoggedMount, remember_call
 from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 
 VERSION: Final = "0"
 
 
 def make_fronts(settings: GatewaySettings, package: ModuleType) -> list[ServerBase[Any]]:
-    """Return a server for each revision of clients."""
+    """Return a server for each revision of clients; raise `ProblemError` (`missing-package`)."""
     return [make_front(settings, package, revision) for revision in package.REVISIONS]
 
 
@@ -30,10 +31,16 @@ def make_front(
     module: Any = revision.load()
     about = {"title": settings.title, "instructions": settings.instructions}
     front: ServerBase[Any] = module.App(settings.name, version=VERSION, **about)
+    front.middleware = (remember_call,)
+    if settings.telemetry:
+        front.middleware = (make_telemetry(package), remember_call)
     toolkit: Any = front.__mcp_runtime__
     for server in settings.servers:
         proxy, remote = package.Bridge.proxy, remote_settings(settings, server)
-        mount = RemoteMount(front, names_of(server), proxy, server.opener, remote)
+        if settings.telemetry:
+            proxy = trace_requests(proxy, make_telemetry(package, server.name))
+        mount = LoggedMount(front, names_of(server), proxy, server.opener, remote)
+        mount.server_name = server.name
         add_mount(toolkit, mount)
     return front
 
