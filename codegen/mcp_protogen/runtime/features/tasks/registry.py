@@ -123,7 +123,7 @@ class TaskRegistry:
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
         self._locks: Final = SharedLocks(store, self._watch, self._leases)
-        self._throttled: Final = Throttle(_log)
+        self._throttled: Final = Throttle(__name__)
 
     def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now = self.clock()

@@ -126,7 +126,7 @@ class HttpApp:
         self._revisions = revisions
         self.options = options
         self.http: Final = http
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         listed_only = http.cors is not None and http.cors.credentials
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
         self._unchecked: dict[str, _Handler] = {}
@@ -431,7 +431,7 @@ class Running:
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
         """The lifespans of the servers."""
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._stateful = StatefulHttp(state)
         self._stateless = stateless
         http, legacy = state.http, LegacySse(state)

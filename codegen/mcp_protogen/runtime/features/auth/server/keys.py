@@ -5,7 +5,6 @@ Tokens cannot choose the place of keys: `jku`, `x5u` and `jwk` in their headers 
 
 from asyncio import timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from logging import getLogger
 from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
@@ -22,7 +21,7 @@ from .single_flight import SingleFlight
 
 _JSON: Final = {"accept": "application/json"}
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 # The most keys read from a set, and the most tried for one token.
 _MOST_KEYS: Final = 100
@@ -115,7 +114,7 @@ class JwksUri:
         self._lifetime, self._max_stale = lifetime, max_stale
         self._min_interval = min_interval
         self._clock = clock
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
         self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
