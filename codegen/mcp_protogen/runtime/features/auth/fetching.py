@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import Any, Final, TypeAlias
 
-from ...http.httpx2 import HttpClient, httpx2, trust
+from ...http.httpx2 import URL, HttpClient, httpx2, origin_of, redact_url, trust
 from .errors import Unreachable, UnsafeUrl
-from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, redact_url
+from .fetch_policy import FetchPolicy, Zone, check_address, host_of
 from .steps import Fetch, Fetched
 from .urls import DEFAULT_PORTS
 
@@ -95,7 +95,7 @@ class Fetcher:
             found = self._policy.zone(new_url)
             if found not in ("public", zone):
                 raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
-            if _origin(new_url) != _origin(url):
+            if origin_of(new_url) != origin_of(url):
                 headers = request.headers.items()
                 safe = {name: value for name, value in headers if name.lower() not in _CREDENTIALS}
                 request = replace(request, headers=safe)
@@ -163,7 +163,3 @@ class Fetcher:
             if len(body) > self._policy.max_bytes:
                 raise Unreachable(f"a response has more than {self._policy.max_bytes} bytes")
         return bytes(body)
-
-
-def _origin(url: URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or DEFAULT_PORTS[url.scheme]
