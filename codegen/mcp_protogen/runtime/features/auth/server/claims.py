@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array, is_object, read_json
+from ....core.json import JSONObject, is_array, object_in
 from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
@@ -76,10 +76,9 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None
     try:
-        value = read_json(base64url_bytes(parts[number]))
+        return object_in(base64url_bytes(parts[number]))
     except ValueError:
         return None
-    return value if is_object(value) else None
 
 
 def numeric_date(value: object) -> float | None:

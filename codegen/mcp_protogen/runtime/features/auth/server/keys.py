@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object, read_json
+from ....core.json import is_array, is_object, object_in
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
@@ -55,13 +55,10 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def read_object(answer: Fetched) -> dict[str, Any]:
-    try:
-        value = read_json(answer.body)
-    except ValueError:
-        value = None
     if answer.status != 200:
         raise InvalidMetadata(f"expected status 200, got {answer.status}")
-    if not is_object(value):
+    value = object_in(answer.body)
+    if value is None:
         raise InvalidMetadata("the answer is not a JSON object")
     return value
 
