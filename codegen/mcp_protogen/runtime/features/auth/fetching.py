@@ -106,7 +106,10 @@ class Fetcher:
             return await self._send(nullcontext(self._http), request, url)
         package = httpx2()
         host = host_of(url)
-        addresses = await self._addresses(url, host, zone)
+        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
+        for address in addresses:
+            check_address(zone, ip_address(address), host)
+        addresses = addresses[:_MOST_ADDRESSES]
         # The pinned URL has an address, so the field Host must have the name.
         named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
         for address in addresses:
@@ -123,12 +126,6 @@ class Fetcher:
                 if address is addresses[-1]:
                     raise
         raise Unreachable(f"{host} has no address")
-
-    async def _addresses(self, url: URL, host: str, zone: Zone) -> Sequence[str]:
-        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
-        for address in addresses:
-            check_address(zone, ip_address(address), host)
-        return addresses[:_MOST_ADDRESSES]
 
     async def _send(
         self,

@@ -135,7 +135,6 @@ class Introspection(ClaimChecks):
 def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
-        authorization_endpoint=None,
         token_endpoint=endpoint,
         token_endpoint_auth_methods_supported=methods,
     )
