@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count
-from logging import getLogger
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar, cast
@@ -71,7 +70,6 @@ Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`."""
 
-_log: Final = getLogger(__name__)
 # The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
 
@@ -175,7 +173,7 @@ class Negotiator:
         self._method = ""
         self._unanswered = 0
         self._strays = NO_STRAYS
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self.repairs = _loss_report(options)
         self.ids = count(1)
         self.left: deque[Received] = deque()
