@@ -518,17 +518,13 @@ class Connection:
         if spec.method == CANCELLED:
             return self._take_cancellation(notification)
         if spec.method == PROGRESS:
-            pending = self._asked.get(params.progress_token)
-            if self.table.carries:
-                if pending is not None:
-                    pending.renew(now)
-                return notification
-            if params.progress_token in self.reported:
-                return Progressed(params.progress_token, notification)
-            if pending is None or not pending.progress:
+            token, carries = params.progress_token, self.table.carries
+            pending = self._asked.get(token)
+            if pending is not None and (carries or pending.progress):
+                pending.renew(now)
+            elif not carries and token not in self.reported:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
-            pending.renew(now)
-            return Progressed(params.progress_token, notification)
+            return notification if carries else Progressed(token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Ignored(_too_early(spec.method))
         return notification
