@@ -38,7 +38,6 @@ from ..translation.revision_view import RevisionView
 from ..transports.base import Paused, Received, Unanswered
 
 if TYPE_CHECKING:
-    from ..core.losses import LossReport
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
@@ -87,7 +86,7 @@ class ClientConnection:
         self.introduction: Final = introduction
         """The result of `initialize` or `server/discover`."""
         self.instructions: str | None = introduction.get("instructions")
-        self.repairs: LossReport | None = None
+        self.messages_in = messages_in
         self.network: Network | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
@@ -102,12 +101,7 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
-        messages = messages_in(received, endpoint.log)
-        if self.repairs is not None and isinstance(received, bytes):
-            from ..messages.lenient_results import mend_messages
-
-            messages = mend_messages(messages, received, self.repairs)
-        for message in messages:
+        for message in self.messages_in(received, endpoint.log):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
