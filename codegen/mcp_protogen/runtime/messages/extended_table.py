@@ -78,6 +78,8 @@ class ExtendedTable(MethodTable):
         return super().serialise_result(spec, id, result, meta=meta)
 
 
+extended_table: Final = cache(ExtendedTable)
+
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
@@ -116,4 +118,4 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     core: MethodTable = module.methods.TABLE
     parts = map(module.__mcp_part__, sorted(names))
     extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
-    return ExtendedTable(core, extensions) if extensions else core
+    return extended_table(core, extensions) if extensions else core
