@@ -22,7 +22,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
+from ..core.spec import ELICIT, AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages.codec import Notification, Request
 from ..messages.jsonrpc import Response
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
-_ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
@@ -165,7 +164,7 @@ class ClientConnection:
         if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if request.spec.known_as == _ELICIT else answer
+            return self._fit_answer(answer, job) if request.spec.known_as == ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -353,7 +352,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if spec.known_as != _ELICIT or not isinstance(answer, WireModel):
+        if spec.known_as != ELICIT or not isinstance(answer, WireModel):
             return answer
         from ..core.forms import fit_answer
 
