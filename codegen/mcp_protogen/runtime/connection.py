@@ -5,7 +5,7 @@ a monotonic clock. In the stateless era its requests carry an envelope, its stat
 a client's capabilities are looked up for each request.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -45,7 +45,6 @@ INITIALIZED: Final = "notifications/initialized"
 
 _log: Final = getLogger(__name__)
 
-_NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
@@ -220,7 +219,7 @@ class Connection:
         self.ids: Iterator[RequestId] = count(1)
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
-        self.reported: frozenset[RequestId] = _NO_REQUESTS
+        self.reported: Container[RequestId] = ()
         """Answered requests of this end whose tasks still report progress."""
         self.strays = _STRAYS[role]
         # Some peers answer notifications by mistake; then the next error may be such an answer.

@@ -228,7 +228,7 @@ class Negotiator:
     async def _connect(self) -> Transport:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
-            transport.wait_within(lambda id: self._time_left)
+            transport.wait_within(self._time_left)
         if isinstance(transport, InformedTransport):
             transport.know(self._table_of)
         return transport
@@ -236,8 +236,7 @@ class Negotiator:
     def _table_of(self, revision: str) -> MessageCodec:
         return self._views[revision].table.wire
 
-    @property
-    def _time_left(self) -> float:
+    def _time_left(self, id: RequestId) -> float:
         due = self._limit.when()
         return inf if due is None else due - asyncio.get_running_loop().time()
 

@@ -401,8 +401,7 @@ class RequestContext:
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(fitted))
 
-    async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        return await self.request(spec, params, options)
+    complete = request
 
     def wire_name(self, method: str) -> str:
         return self.spoken.wire_name(method)
