@@ -194,12 +194,7 @@ class Connection:
     )
 
     def __init__(
-        self,
-        table: MethodTable,
-        role: Role,
-        declared: Declared,
-        *,
-        state: State = State.OPEN,
+        self, table: MethodTable, role: Role, declared: Declared, *, state: State = State.OPEN
     ) -> None:
         self.table = table
         self.role: Role = role

@@ -458,7 +458,7 @@ class RequestContext:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions: dict[str, Any] = {key: asked.to_wire() for key, asked in requests.items()}
+        questions = {key: asked.to_wire() for key, asked in requests.items()}
         for question in questions.values():
             question["method"] = self.wire_name(question["method"])
         rounds = self.questions.rounds
