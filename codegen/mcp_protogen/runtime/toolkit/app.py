@@ -107,7 +107,5 @@ def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
 
 def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
     if transport not in ("stdio", "http"):
-        raise ValueError(
-            f'unknown transport {transport!r}: use app.run("stdio") or app.run("http")'
-        )
+        raise ValueError(f'unknown transport {transport!r}: use "stdio" or "http"')
     getattr(package_of(type(app)), f"run_{transport}")(app, **options)
