@@ -128,9 +128,8 @@ class Endpoint:
         except RemoteError as error:
             for member in batch.values:
                 if (id := answered_id(member)) is not None:
-                    self.fail(
-                        id, InvalidAnswer(f"an array is not an answer: {error.message}", id=id)
-                    )
+                    wrong = f"an array is not an answer: {error.message}"
+                    self.fail(id, InvalidAnswer(wrong, id=id))
             raise
 
     def _handle_event(self, event: Event) -> bytes | None:
