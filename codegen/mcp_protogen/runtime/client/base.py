@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
-
 T = TypeVar("T")
 
 SendRequest: TypeAlias = Callable[..., Awaitable[Any]]
@@ -218,7 +216,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
-        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
+        self._tools_changed = owner.TABLE.name_of("notifications/tools/list_changed")
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__

@@ -22,9 +22,6 @@ OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
 """The attributes of a class for its items and its threads."""
 
-_LOG: Final = "notifications/message"
-_UPDATED: Final = "notifications/resources/updated"
-
 
 class ToolkitRuntime(ServerRuntime):
     """The runtime's part of a toolkit server, which answers from its catalogue."""
@@ -234,9 +231,9 @@ class ToolkitRuntime(ServerRuntime):
 
     def sends(self) -> frozenset[str]:
         kinds, table = kinds_with(self.catalogue.has_items), self.owner.TABLE
-        methods = {_LOG, *map(_change_method, kinds)}
+        methods = {"notifications/message", *map(_change_method, kinds)}
         if "resources" in kinds:
-            methods.add(_UPDATED)
+            methods.add("notifications/resources/updated")
         # Some revisions may lack such a notification.
         return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 
