@@ -33,7 +33,7 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, made_once
+from ..rules.handlers import Handler, Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
 from ..transports.base import Paused, Received, Unanswered
 
@@ -243,7 +243,7 @@ class ClientRuntime(HandlerSet):
     async def _through(
         self,
         middleware: Sequence[Middleware],
-        send: Callable[..., Awaitable[Any]],
+        send: SendRequest,
         spec: AnyRequest | NotificationSpec[Any],
         params: Any,
         *options: CallOptions,
@@ -262,7 +262,7 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -37,6 +37,7 @@ from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import Declared, unmet
+from ..rules.handlers import Handler
 from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from .listen_streams import ListenStreams
     from .sealed_state import StateSeal
     from .strategies import Strategy
-
-Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class BoundServer:
