@@ -288,10 +288,8 @@ class Rounds:
         self._has_ended = True
         for future in self._waiting:
             future.cancel()
-        if not self.suspended:
-            return False
-        if self._task.uncancel() > self._cancelling_before:
-            # It was also cancelled for another reason.
+        # It may also be cancelled for another reason.
+        if not self.suspended or self._task.uncancel() > self._cancelling_before:
             return False
         # If the handler caught the cancellation, its result lacks the answer.
         return error is None or isinstance(error, CancelledError)
