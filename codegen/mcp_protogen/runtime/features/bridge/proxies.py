@@ -312,6 +312,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if not self.client.carries:
+            options = {"reset_on_progress": True}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
@@ -422,6 +424,10 @@ class ProxyServerRuntime(ServerRuntime):
         # Nothing names the request of an entry: take the latest.
         contexts = self._open_contexts()
         return [] if self.is_shared and len(contexts) > 1 else contexts[:1]
+
+    @property
+    def is_gone(self) -> bool:
+        return self.client.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
