@@ -5,6 +5,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 
+from mcp_protogen.runtime.toolkit.mounting import add_mount
+from mcp_protogen.runtime.toolkit.mounts import Prefix
+from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
@@ -89,6 +93,14 @@ def mounting(revision: str, own: str) -> Any:
     return above
 
 
+def mount_remote(above: Any, name: str, address: Any, **settings: Any) -> None:
+    """Mount a server to connect to in an app, with settings."""
+    opener, proxy = pkg.connect.opener(address), pkg.Bridge.proxy
+    chosen = RemoteSettings(name=name, **settings)
+    mount = RemoteMount(above, Prefix(name, "_"), proxy, opener, chosen)
+    add_mount(above.__mcp_runtime__, mount)
+
+
 class Hearing:
     """A client with a record of its notifications."""
 
@@ -124,6 +136,10 @@ class Hearing:
         await until(lambda: len(self.heard) >= len(expected))
         assert sorted(self.heard) == sorted(expected)
         self.heard.clear()
+
+    async def logs(self, *expected: str) -> None:
+        """Wait for these log entries."""
+        await until(lambda: self.logged == [*expected])
 
     @asynccontextmanager
     async def hearing(self, *uris: str) -> AsyncGenerator[Any, None]:

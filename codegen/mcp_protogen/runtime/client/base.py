@@ -35,7 +35,7 @@ from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handler, Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
-from ..transports.base import Paused, Received, Unanswered
+from ..transports.base import Paused, Received, Renewed, Unanswered
 
 if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
@@ -85,6 +85,7 @@ class ClientConnection:
         self.instructions: str | None = introduction.get("instructions")
         self.messages_in = messages_in
         self.network: Network | None = None
+        self.on_renewal: Callable[[], object] | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
@@ -92,12 +93,19 @@ class ClientConnection:
 
     async def open(self) -> None: ...
 
+    def renew(self) -> None:
+        """Continue in a new session."""
+        if self.on_renewal is not None:
+            self.on_renewal()
+
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
+        elif isinstance(received, Renewed):
+            self.renew()
         for message in self.messages_in(received, endpoint.log):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)

@@ -194,6 +194,9 @@ class Mount(ABC):
     ) -> None:
         """Replace all its switches."""
 
+    async def set_level(self, session: SessionBase, level: str) -> None:  # noqa: B027
+        """Note the level of log entries that a client has asked for."""
+
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> MountedItem | None:
@@ -284,4 +287,4 @@ class Mount(ABC):
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             inner = link.connection.context(outer).session()
-            await change_subscription(link.handlers, method, inner, own)
+            await change_subscription(link.handlers, method, inner, uri=own)

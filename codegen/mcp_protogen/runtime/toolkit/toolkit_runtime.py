@@ -220,9 +220,9 @@ class ToolkitRuntime(ServerRuntime):
         found = super().handlers(revision, methods)
         if not any(mount.subscribes for mount in self.catalogue.mounts):
             return found
-        from .lookup import subscribe
+        from .lookup import SET_LEVEL, set_level, subscribe
 
-        changed = dict(found)
+        changed = {**found, SET_LEVEL: partial(set_level, self.catalogue, found.get(SET_LEVEL))}
         for method in SUBSCRIPTIONS:
             changed[method] = partial(subscribe, self.catalogue, method, found.get(method))
         return changed

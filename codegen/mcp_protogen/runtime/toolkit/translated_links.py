@@ -9,7 +9,7 @@ from ..core.losses import LossReport
 from ..core.models.base import validator_of
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..messages.envelope import client_envelope
+from ..messages.envelope import LOG_LEVEL, client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase, package_of
@@ -112,7 +112,8 @@ class TranslatedContext(MountedContext):
         if above.era.remembers_client and not own.era.remembers_client:
             info = self.peer_info() or {"name": "unknown", "version": "0"}
             envelope = client_envelope(own.revision, dict(self.peer_capabilities()), dict(info))
-            wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope}}
+            level = {LOG_LEVEL: self.meta[LOG_LEVEL]} if LOG_LEVEL in self.meta else {}
+            wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope, **level}}
         return validator_of(spec.params)(wire)
 
     def carried_out(self, method: str, result: Any) -> Any:

@@ -315,6 +315,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if not self.client.carries:
+            options = {"reset_on_progress": True}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
@@ -442,6 +444,10 @@ class ProxyServerRuntime(ServerRuntime):
             self.client.endpoint.log.info(UNRELATED, json_text(params.to_wire()))
             return []
         return contexts[:1]
+
+    @property
+    def is_gone(self) -> bool:
+        return self.client.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
