@@ -5,6 +5,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 
+from mcp_protogen.runtime.toolkit.mounting import add_mount
+from mcp_protogen.runtime.toolkit.mounts import Prefix
+from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
@@ -86,6 +90,17 @@ def mounting(revision: str, own: str) -> Any:
     """Return an app in which the weather is mounted."""
     above = app(revision)
     above.mount("weather", weather(own))
+    return above
+
+
+def mount_remote(revision: str, opener: Any, **settings: Any) -> Any:
+    """Return an app in which a server is mounted as `r`, by a connection with these settings."""
+    above: Any = app(revision)
+    chosen = RemoteSettings(**settings)
+    add_mount(
+        above.__mcp_runtime__,
+        RemoteMount(above, Prefix("r", "_"), pkg.Bridge.proxy, opener, chosen),
+    )
     return above
 
 

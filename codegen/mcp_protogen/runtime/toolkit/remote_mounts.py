@@ -35,7 +35,8 @@ _Key: TypeAlias = tuple[str | None, bytes]
 
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options], AbstractAsyncContextManager[Any]
+    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
 
@@ -145,7 +146,7 @@ class RemoteMount(Mount):
         own = None if info is None else dict(info)
         connection, options = outer.connection, outer.endpoint.options
         try:
-            opening = self._proxy(above, capabilities, own, self._opener, options)
+            opening = self._proxy(above, capabilities, own, self._opener, options, self._settings)
             async with opening as server:
                 runtime = server.__mcp_runtime__
                 mounted = MountedConnection(server, connection, self.full_uri)

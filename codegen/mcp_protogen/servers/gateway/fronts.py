@@ -40,6 +40,7 @@ def make_front(
 
 def remote_settings(settings: GatewaySettings, server: ServerSettings) -> RemoteSettings:
     return RemoteSettings(
+        name=server.name,
         list_timeout=settings.list_timeout,
         timeout=server.timeout,
         max_timeout=server.max_timeout,
