@@ -452,7 +452,7 @@ class ProxyServerRuntime(ServerRuntime):
         elif spec.known_as == LOG:
             for context in self._log_readers(params):
                 logger = "/".join(filter(None, (self.client.name, params.logger))) or None
-                await context.reports.log(params.level, params.data, logger)
+                await context.reports.log(**{**params.to_wire(), "logger": logger})
         else:
             for context in self.contexts():
                 # Clients that have left need no notification.
