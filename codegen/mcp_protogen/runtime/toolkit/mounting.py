@@ -93,7 +93,7 @@ class LocalMount(Mount):
             if revision not in self._handlers:
                 handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
-            given, above = (self.server, outer, self.full_uri), self.above.TABLE
+            given, above = (self.server, outer, self.publish), self.above.TABLE
             own, package = self.server.TABLE.revision, package_of(type(self.server))
             if own == above.revision:
                 link = Link(MountedConnection(*given), self._handlers[revision])

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
@@ -29,7 +29,8 @@ _SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 
-class Prefix(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Prefix:
     """The text before the names of a mounted server and within its URIs; may be empty."""
 
     text: str
@@ -158,6 +159,10 @@ class Mount(ABC):
 
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
+
+    async def publish(self, to: OpenConnection, method: str, uri: str | None) -> None:
+        """Publish a change of its server to a client."""
+        await to.publish(method, None if uri is None else self.full_uri(uri))
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()

@@ -148,7 +148,7 @@ class RemoteMount(Mount):
             opening = self._proxy(above, capabilities, own, self._opener, options)
             async with opening as server:
                 runtime = server.__mcp_runtime__
-                mounted = MountedConnection(server, connection, self.full_uri)
+                mounted = MountedConnection(server, connection, self.publish)
                 runtime.add_connection(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())

@@ -78,8 +78,6 @@ class ToolkitRuntime(ServerRuntime):
             yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        from ..core.pagination import page
-
         catalogue = self.catalogue
         if catalogue.lists is catalogue.registered and not catalogue.mounts:
             entries = [item.listed_for(session) for item in catalogue.lists[field].values()]
@@ -87,7 +85,12 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        spec, rules = catalogue.models.list(field), catalogue.models.rules
+        return self.page_of(field, entries, params)
+
+    def page_of(self, field: str, entries: list[Any], params: Any) -> Any:
+        from ..core.pagination import page
+
+        spec, rules = self.catalogue.models.list(field), self.catalogue.models.rules
         result: Any = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
             return result(**{spec.items: entries})
@@ -212,9 +215,8 @@ class ToolkitRuntime(ServerRuntime):
         self._declared |= self.sends()
         handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
         call: str = owner.TABLE.name_of(CALL_TOOL)
-        own = call in self.catalogue.toolkit_methods()
-        is_plain = own and handlers.get(call) == owner.on_call_tool
-        if not is_plain or revision != owner.TABLE.revision or self.middleware():
+        own = handlers.get(call) == owner.on_call_tool and call in self.catalogue.toolkit_methods()
+        if not own or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
         return {**handlers, call: self.call}
@@ -234,9 +236,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def sends(self) -> frozenset[str]:
         kinds, table = kinds_with(self.catalogue.has_items), self.owner.TABLE
-        methods = {_LOG, *map(_change_method, kinds)}
-        if "resources" in kinds:
-            methods.add(_UPDATED)
+        methods = {_LOG, _UPDATED if "resources" in kinds else _LOG, *map(_change_method, kinds)}
         # Some revisions may lack such a notification.
         return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 
