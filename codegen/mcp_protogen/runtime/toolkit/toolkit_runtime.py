@@ -75,8 +75,6 @@ class ToolkitRuntime(ServerRuntime):
             yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        from ..core.pagination import page
-
         catalogue = self.catalogue
         if catalogue.lists is catalogue.registered and not catalogue.mounts:
             entries = [item.listed_for(session) for item in catalogue.lists[field].values()]
@@ -84,7 +82,12 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        spec, rules = catalogue.models.list(field), catalogue.models.rules
+        return self.page_of(field, entries, params)
+
+    def page_of(self, field: str, entries: list[Any], params: Any) -> Any:
+        from ..core.pagination import page
+
+        spec, rules = self.catalogue.models.list(field), self.catalogue.models.rules
         result: Any = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
             return result(**{spec.items: entries})
@@ -209,9 +212,8 @@ class ToolkitRuntime(ServerRuntime):
         self._declared |= self.sends()
         handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
         call: str = owner.TABLE.name_of(CALL_TOOL)
-        own = call in self.catalogue.toolkit_methods()
-        is_plain = own and handlers.get(call) == owner.on_call_tool
-        if not is_plain or revision != owner.TABLE.revision or self.middleware():
+        own = handlers.get(call) == owner.on_call_tool and call in self.catalogue.toolkit_methods()
+        if not own or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
         return {**handlers, call: self.call}
