@@ -46,7 +46,9 @@ HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
 _TABLE: Final = "gateway"
 _LATER: Final = frozenset({"admin", "exchange", "lock", "rules"})
 """Members that a later version will read."""
-_MADE: Final = frozenset({"file", "servers", "place", "address", "opener", "transport"})
+_MADE: Final = frozenset(
+    {"file", "servers", "place", "address", "opener", "transport", "telemetry"}
+)
 """Settings that are not members of a file."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
@@ -176,10 +178,10 @@ class _ConfigFile(ConfigSource):
             hint = "install it, or install mcp-gen with its extra http"
             self._problems.append(Problem("missing-package", str(error), hint=hint))
             return server
-        except ValueError:
-            # The error has the whole URL.
-            hint = "it begins with http:// or https://, and often ends in /mcp"
-            self._add(located.at, f"{address} is not a URL of a server", hint)
+        except ValueError as error:
+            # The whole URL may have secrets.
+            why = str(error).replace(repr(entry.address), address)
+            self._add(located.at, why, "give the URL of a server; it often ends in /mcp")
             return server
         return replace(
             server,
