@@ -4,12 +4,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
-from mcp_protogen.servers.gateway.config import read_settings, refuse_shared_logins
+from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.settings import AuthSettings, ServerSettings
 from support.gateway.files import (
     OF_GATEWAY,
@@ -267,19 +266,15 @@ def side(host: str) -> HttpSide:
 
 def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) -> None:
     login = (OF_HOST, {"auth": "oauth"})
-    alone = read(tmp_path, as_json({}, login, (PROGRAM, {})))
-    assert [server.auth for server in alone.servers] == ["oauth", "none"]
+    alone = write_file(tmp_path, as_json({}, login, (PROGRAM, {})))
     for allowed in (None, side("127.0.0.1"), side("::1"), side("localhost")):
-        refuse_shared_logins(alone, allowed)
-    with_tokens = read(tmp_path, as_json(OF_GATEWAY, login))
-    refuse_shared_logins(with_tokens, None)
-    wrong: tuple[tuple[Any, str], ...] = (
-        (alone, "0.0.0.0"),
-        (alone, "mcp.example"),
-        (with_tokens, "127.0.0.1"),
-    )
-    for settings, host in wrong:
+        settings = read_settings(alone, allowed)
+        assert [server.auth for server in settings.servers] == ["oauth", "none"]
+    with_tokens = write_file(tmp_path, as_toml(OF_GATEWAY, login))
+    read_settings(with_tokens, None)
+    for file, host in ((alone, "0.0.0.0"), (alone, "mcp.example"), (with_tokens, "127.0.0.1")):
         with case(host), pytest.raises(ProblemError) as caught:
-            refuse_shared_logins(settings, side(host))
+            read_settings(file, side(host))
         (problem,) = caught.value.problems
-        assert problem.pointer == "/mcpServers/s0" and "one user" in problem.message
+        assert problem.pointer in ("/mcpServers/s0", "servers.s0")
+        assert "one user" in problem.message

@@ -1,16 +1,19 @@
 """`mcp-gen gateway`: many servers behind one endpoint, for clients of all revisions."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.http_side import HttpSideOptions, conflict
-from mcp_protogen.cli.log_options import LogFormat, LogLevel
+from mcp_protogen.cli.log_options import LogFormat, LogThreshold
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
+
+if TYPE_CHECKING:
+    from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 
 @with_groups
@@ -33,7 +36,9 @@ def gateway(
     format: Annotated[
         LogFormat, typer.Option(help="With --dry-run or --check: format of the page.")
     ] = LogFormat.TEXT,
-    log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
+    log_level: Annotated[
+        LogThreshold, typer.Option(help="Least severe entries.")
+    ] = LogThreshold.WARNING,
     log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Serve the tools, prompts and resources of many servers at one endpoint.
@@ -44,24 +49,21 @@ def gateway(
     means that a server failed.
     """
     from mcp_protogen.servers.bridge.logs import begin_log
-    from mcp_protogen.servers.gateway.config import read_settings, refuse_shared_logins
-    from mcp_protogen.servers.gateway.process import run_gateway
+    from mcp_protogen.servers.gateway.config import read_settings
+    from mcp_protogen.servers.gateway.endpoint import run_gateway
 
-    if dry_run and check:
-        raise conflict("--dry-run and --check exclude each other")
     side = clients.side()
     if dry_run or check:
-
-        def work(view: View) -> FindingsPage:
-            from mcp_protogen.servers.gateway.check import check_page
-            from mcp_protogen.servers.gateway.plan import plan_page
-
-            settings = read_settings(file)
-            refuse_shared_logins(settings, side)
-            return (check_page if check else plan_page)(settings, view)
-
-        show(work, "gateway", Destination(format), doing="connecting" if check else "")
+        if dry_run and check:
+            raise conflict("--dry-run and --check exclude each other")
+        place = Destination(format)
+        show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
     begin_log(log_level.value, log_format.value)
-    settings = read_settings(file)
-    refuse_shared_logins(settings, side)
-    run_gateway(settings, side)
+    run_gateway(read_settings(file, side), side)
+
+
+def _page(settings: "GatewaySettings", check: bool, view: View) -> FindingsPage:
+    from mcp_protogen.servers.gateway.check import check_page
+    from mcp_protogen.servers.gateway.plan import plan_page
+
+    return (check_page if check else plan_page)(settings, view)

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors
 from mcp_protogen.runtime.client.config import (
     ConfigEntry,
     ConfigSource,
@@ -63,22 +63,22 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _log: Final = getLogger("mcp_protogen.gateway")
 
 
-def read_settings(file: Path) -> GatewaySettings:
-    """Return the settings in a file; raise `ProblemError` with all its problems."""
-    return _ConfigFile(file).settings()
+def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
+    """Return the settings in a file; raise `ProblemError` with all its problems.
 
-
-def refuse_shared_logins(settings: GatewaySettings, side: HttpSide | None) -> None:
-    """Raise `ProblemError` if several users would share the login of one."""
-    if side is None or (settings.auth is None and _is_loopback(side.address.host)):
-        return
-    message = "its login is that of one user, and the gateway may have several"
-    hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
-    shared = [server for server in settings.servers if server.auth == "oauth"]
-    if shared:
-        raise ProblemError(
-            *(_problem(message, server.place.split("#", 1), hint) for server in shared)
+    Those for clients over HTTP may exclude what is for one user.
+    """
+    settings = _ConfigFile(file).settings()
+    if side is not None and (settings.auth or not _is_loopback(side.address.host)):
+        # A login is that of one user, and others would act in their name.
+        message = "its login is that of one user, and the gateway may have several"
+        hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
+        raise_errors(
+            _problem(message, server.place.split("#", 1), hint)
+            for server in settings.servers
+            if server.auth == "oauth"
         )
+    return settings
 
 
 def _is_loopback(host: str) -> bool:
