@@ -17,7 +17,7 @@ from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.json import JSONObject, is_object
+from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
@@ -41,8 +41,9 @@ from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
 from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .forwarded_request import ForwardedRequest, result_of
-from .forwarding import LOCAL_METHODS, EveryMethod, Forwarding, error_for
+from ...transports.related import RELATED_REQUEST, with_related
+from .forwarded_request import ForwardedRequest, note_sent, result_of
+from .forwarding import LOCAL_METHODS, UNRELATED, EveryMethod, ForwardedCall, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -178,12 +179,14 @@ class ProxyClientRuntime(ClientRuntime):
 
     def adopt(self, connection: ClientConnection) -> None:
         super().adopt(connection)
-        table = self.owner.TABLE
+        table, core = self.owner.TABLE, connection.endpoint.connection
+        core.ids = map(note_sent, core.ids)
+        vars(connection)["take"] = with_related(connection.take)
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
         if self.passes_unchanged(self.revision):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
-            connection.endpoint.connection.envelope = None
+            core.envelope = None
             attributes = vars(self.server.owner)
             attributes["TABLE"] = connection.view.table
             attributes["introduction"] = connection.introduction
@@ -358,11 +361,12 @@ class ProxyServerRuntime(ServerRuntime):
                     return await context.request_unchecked(spec, params, options)
                 except (LocalError, RemoteError) as error:
                     raise error_for("server", spec.method, error) from error
-        # Nothing names the request it belongs to: take the latest whose client is there.
+        # Unless its request is known, take the latest whose client is there.
         asking = [
             request
             for request in reversed(self._forwarded.values())
-            if request.context is not None
+            if self.cause in (None, request)
+            and request.context is not None
             and request.context.questions.rounds is not None
             and not request.is_over
         ]
@@ -385,7 +389,7 @@ class ProxyServerRuntime(ServerRuntime):
         if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.known_as, declared_member(params, "uri"))
         elif spec.known_as == LOG:
-            for context in self._log_readers():
+            for context in self._log_readers(params):
                 await context.reports.log(params.level, params.data, params.logger)
         else:
             for context in self.contexts():
@@ -394,7 +398,12 @@ class ProxyServerRuntime(ServerRuntime):
                     await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context per connection: of its latest open request, if any."""
+        """Return the context of the current message's request, if that is known.
+
+        Otherwise, return one per connection: of its latest open request, if any.
+        """
+        if self.cause is not None and self.cause.context is not None:
+            return [self.cause.context]
         contexts: list[RequestContext] = []
         under_way = self._open_contexts()
         for connection in self.connections:
@@ -404,6 +413,14 @@ class ProxyServerRuntime(ServerRuntime):
                 context = next(requests, context)
             contexts.append(context)
         return contexts
+
+    @property
+    def cause(self) -> "ForwardedRequest | ForwardedCall | None":
+        """The request in whose response the current message came, if the transport knows it."""
+        id, forwarding = RELATED_REQUEST.get(), self.client.forwarding
+        if forwarding is not None:
+            return forwarding.asked_server.find(id)
+        return next((request for request in self._forwarded.values() if id in request.sent), None)
 
     def _open_contexts(self) -> list[RequestContext]:
         if self.client.forwarding is not None:
@@ -415,13 +432,16 @@ class ProxyServerRuntime(ServerRuntime):
     def is_shared(self) -> bool:
         return any(connection.endpoint.connection.shared for connection in self.connections)
 
-    def _log_readers(self) -> list[RequestContext]:
+    def _log_readers(self, params: Any) -> list[RequestContext]:
         readers = self.contexts()
-        if any(reader.spoken.era.remembers_client for reader in readers):
+        if self.cause is not None or any(reader.spoken.era.remembers_client for reader in readers):
             return readers
-        # Nothing names the request of an entry: take the latest.
+        # Its request is unknown: take the latest.
         contexts = self._open_contexts()
-        return [] if self.is_shared and len(contexts) > 1 else contexts[:1]
+        if not contexts or (self.is_shared and len(contexts) > 1):
+            self.client.endpoint.log.info(UNRELATED, json_text(params.to_wire()))
+            return []
+        return contexts[:1]
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
