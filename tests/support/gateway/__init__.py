@@ -1,1 +1,1 @@
-"""What the tests of `tests/gateway` share."""
+"""Gateways in this process, and the servers behind them."""
