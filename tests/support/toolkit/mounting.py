@@ -96,9 +96,16 @@ def mounting(revision: str, own: str) -> Any:
 def mount_remote(above: Any, name: str, address: Any, **settings: Any) -> None:
     """Mount a server to connect to in an app, with settings."""
     opener, proxy = pkg.connect.opener(address), pkg.Bridge.proxy
-    chosen = RemoteSettings(name=name, **settings)
+    chosen = RemoteSettings(**settings)
     mount = RemoteMount(above, Prefix(name, "_"), proxy, opener, chosen)
     add_mount(above.__mcp_runtime__, mount)
+
+
+def app_with_remote(revision: str, opener: Any, **settings: Any) -> Any:
+    """Return an app in which a server is mounted as `r`, by a connection with these settings."""
+    above: Any = app(revision)
+    mount_remote(above, "r", opener, **settings)
+    return above
 
 
 class Hearing:

@@ -33,15 +33,13 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, made_once
+from ..rules.handlers import Handler, Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
 from ..transports.base import Paused, Received, Renewed, Unanswered
 
 if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
-
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
 
@@ -226,7 +224,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
-        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
+        self._tools_changed = owner.TABLE.name_of("notifications/tools/list_changed")
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__
@@ -253,7 +251,7 @@ class ClientRuntime(HandlerSet):
     async def _through(
         self,
         middleware: Sequence[Middleware],
-        send: Callable[..., Awaitable[Any]],
+        send: SendRequest,
         spec: AnyRequest | NotificationSpec[Any],
         params: Any,
         *options: CallOptions,
@@ -272,7 +270,7 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers

@@ -41,7 +41,8 @@ _GONE: Final = "The client has gone"
 
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options], AbstractAsyncContextManager[Any]
+    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
 
@@ -203,7 +204,7 @@ class RemoteMount(Mount):
         info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
         own = None if info is None else table.inward("Implementation", dict(info))
         declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options)
+        return self._proxy(revision, declared, own, self._opener, options, settings)
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""

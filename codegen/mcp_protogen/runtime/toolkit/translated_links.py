@@ -1,6 +1,6 @@
 """A mounted server of another revision than the server above."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
@@ -39,10 +39,10 @@ class TranslatedConnection(MountedConnection):
         self,
         server: ServerBase[Any],
         outer: OpenConnection,
-        full_uri: Callable[[str], str],
+        publish: Callable[..., Awaitable[None]],
         table: MethodTable,
     ) -> None:
-        super().__init__(server, outer, full_uri)
+        super().__init__(server, outer, publish)
         self.table = table
         self.strategies: Mapping[str, Strategy] = {}
         if table.rules.server_requests:
