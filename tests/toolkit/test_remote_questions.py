@@ -16,8 +16,8 @@ from support.toolkit.kits import mcp
 from support.toolkit.mounting import (
     Hearing,
     app,
-    in_memory,
     app_with_remote,
+    in_memory,
     only,
     text_of,
     until,

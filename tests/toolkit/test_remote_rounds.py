@@ -98,7 +98,9 @@ async def test_state_of_one_server_does_not_reach_another() -> None:
     one, other = Interview(ROUNDS[2:]), Interview()
     async with (
         serve_by_hand(app_with_remote(STATELESS, one.open, name="one"), state_keys=KEYS) as hand,
-        serve_by_hand(app_with_remote(STATELESS, other.open, name="other"), state_keys=KEYS) as wrong,
+        serve_by_hand(
+            app_with_remote(STATELESS, other.open, name="other"), state_keys=KEYS
+        ) as wrong,
     ):
         await hand.send(call(1))
         asked = (await hand.take())["result"]

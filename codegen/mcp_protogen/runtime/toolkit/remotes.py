@@ -87,6 +87,7 @@ class Remote:
     work: Task[None]
     server: ServerBase[Any]
     handlers: Mapping[str, Handler]
+    again: bool
 
     def __init__(self, before: "Remote | None") -> None:
         self.ready: Future[None] = get_running_loop().create_future()

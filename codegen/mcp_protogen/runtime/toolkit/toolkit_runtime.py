@@ -224,7 +224,8 @@ class ToolkitRuntime(ServerRuntime):
             return found
         from .lookup import SET_LEVEL, set_level, subscribe
 
-        changed = {**found, SET_LEVEL: partial(set_level, self.catalogue, found.get(SET_LEVEL))}
+        changed = dict(found)
+        changed[SET_LEVEL] = partial(set_level, self.catalogue, found.get(SET_LEVEL))
         for method in SUBSCRIPTIONS:
             changed[method] = partial(subscribe, self.catalogue, method, found.get(method))
         return changed

@@ -46,7 +46,7 @@ class Readiness:
             try:
                 async with timeout(_OPENING), self._connect(server.opener):
                     del self._missing[server.name]
-            except (*ERRORS, TimeoutError) as error:
+            except ERRORS as error:
                 text = "%s, which is required, cannot be reached: %s; the next attempt is in %g s"
                 _log.warning(text, server.name, error, pause)
                 await sleep(pause)
