@@ -8,8 +8,9 @@ import pytest
 from support.gateway.fronts import behind, client_of, gateway
 from support.gateway.listing import Listing, tool
 from support.revisions import ERAS
+from support.sessions.talking import pkg
 from support.tables import case
-from support.toolkit.mounting import Hearing, names_of, pkg
+from support.toolkit.mounting import Hearing, names_of
 
 pytestmark = pytest.mark.skips_time
 

@@ -8,10 +8,11 @@ from support.coroutines import run
 from support.gateway.fronts import behind, client_of, gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS
+from support.sessions.talking import pkg
 from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.kits import mcp
-from support.toolkit.mounting import Hearing, names_of, pkg, text_of
+from support.toolkit.mounting import Hearing, names_of, text_of
 
 pytestmark = pytest.mark.skips_time
 

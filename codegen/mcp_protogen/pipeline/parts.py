@@ -270,7 +270,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-client"}),
-        {"http": ("client", "headers", "httpx2", "sse"), **_MARKS},
+        {
+            "http": ("client", "headers", "httpx2", "sse"),
+            "transports": ("related",),
+            **_MARKS,
+        },
         (
             ("http.client.connect", ("ConnectHttp", "open_http")),
             ("http.client.client_state", ("Reconnection",)),
@@ -313,11 +317,15 @@ CONTENTS: Final = (
             "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
             **_ADDED,
             "rules": ("task_kinds", "task_methods"),
+            "transports": ("related",),
         },
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
-    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts", "remote_settings")}),
+    Contents(
+        frozenset({"bridge", "toolkit"}),
+        {"toolkit": ("remote_mounts", "remote_settings", "remotes")},
+    ),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app",), "transports": ("memory",)},

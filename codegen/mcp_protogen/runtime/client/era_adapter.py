@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, fit_answer
+from ..core.forms import fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest
+from ..core.spec import ELICIT, AnyRequest
 from ..core.subscriptions import (
     ACKNOWLEDGED,
     LEVELS,
@@ -77,6 +77,12 @@ class ToHandshake(ClientConnection):
             return await self.endpoint.request(spec, params, options, meta)
         finally:
             self._levels[level] -= 1
+
+    def renew(self) -> None:
+        self._level_set = None
+        self._subscribed.clear()
+        self.endpoint.tasks.start(self._try_update())
+        super().renew()
 
     def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)

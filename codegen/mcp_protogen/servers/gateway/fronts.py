@@ -19,10 +19,12 @@ from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
+from mcp_protogen.servers.gateway.access_log import remember_call
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount
 from mcp_protogen.servers.gateway.names import check_names, names_of
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 
 VERSION: Final = "0"
 
@@ -97,10 +99,15 @@ def make_front(
     members = {"__mcp_runtime__": cached_property(GatewayRuntime), "page_size": _PAGE}
     about = {"title": settings.title, "instructions": settings.instructions}
     front: ServerBase[Any] = type("Front", (app,), members)(settings.name, version=VERSION, **about)
+    front.middleware = (remember_call,)
+    if settings.telemetry:
+        front.middleware = (make_telemetry(package), remember_call)
     runtime = cast(GatewayRuntime, front.__mcp_runtime__)
     for upstream in upstreams:
-        remote = remote_settings(settings, upstream.settings)
-        proxy, soon = package.Bridge.proxy, runtime.publish_soon
+        server, proxy = upstream.settings, package.Bridge.proxy
+        if settings.telemetry:
+            proxy = trace_requests(proxy, make_telemetry(package, server.name))
+        remote, soon = remote_settings(settings, server), runtime.publish_soon
         add_mount(runtime, GatewayMount(front, upstream, proxy, remote, soon))
     return front
 
@@ -108,6 +115,7 @@ def make_front(
 def remote_settings(settings: GatewaySettings, server: ServerSettings) -> RemoteSettings:
     """Return the settings of a server as a mount has them."""
     return RemoteSettings(
+        name=server.name,
         list_timeout=settings.list_timeout,
         timeout=server.timeout,
         max_timeout=server.max_timeout,

@@ -16,8 +16,9 @@ from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
-from mcp_protogen.runtime.toolkit.remote_mounts import Proxy, RemoteMount
+from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
     GatewayServer,
@@ -45,7 +46,7 @@ class _Asking:
     """What clients have got in its place, because it took too long."""
 
 
-class GatewayMount(RemoteMount):
+class GatewayMount(LoggedMount):
     """A server for the clients of one revision, with its lists."""
 
     def __init__(
@@ -58,6 +59,7 @@ class GatewayMount(RemoteMount):
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)
         self.upstream = upstream
+        self.server_name = upstream.settings.name
         self._list_timeout, self._keep = settings.list_timeout, settings.keep_lists
         self._most = settings.max_connections
         self._publish_soon = publish_soon

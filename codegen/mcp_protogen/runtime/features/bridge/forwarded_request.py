@@ -6,11 +6,19 @@ The client's request may end sooner, with a question to the client, and come bac
 from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected
-from ...core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
+from ...core.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LocalError,
+    McpError,
+    RemoteError,
+    RequestId,
+)
 from ...core.options import Progress
 from ...core.spec import AnyRequest
 from ...server.context import RequestContext
@@ -32,12 +40,24 @@ class _Question(NamedTuple):
     answer: Future[Any]
 
 
+_current: Final[ContextVar["ForwardedRequest | None"]] = ContextVar("forwarded", default=None)
+
+
+def note_sent(id: RequestId) -> RequestId:
+    """Note that the forwarded request of this task, if any, was sent under `id`; return `id`."""
+    if (forwarded := _current.get()) is not None:
+        forwarded.sent.add(id)
+    return id
+
+
 class ForwardedRequest:
     def __init__(
         self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
     ) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begin(work, method))
+        self._task: Task[Any] = get_running_loop().create_task(self._run(work, method))
         self._task.add_done_callback(self._on_end)
+        self.sent: set[RequestId] = set()
+        """The ids at the server, of all rounds."""
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
@@ -48,6 +68,11 @@ class ForwardedRequest:
         self._unreported: deque[Progress] = deque(maxlen=most)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
+
+    async def _run(self, work: Callable[[], Awaitable[Any]], method: str) -> Any:
+        # Leaves no coroutine behind if cancelled before it begins.
+        _current.set(self)
+        return await result_of(work(), method)
 
     def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -158,13 +183,13 @@ class ForwardedRequest:
         return not self._busy and not self.is_over
 
     @property
+    def is_open(self) -> bool:
+        """Whether the server works on it."""
+        return bool(self.sent) and not self.is_over
+
+    @property
     def is_over(self) -> bool:
         return self._given_up or self._task.done()
-
-
-async def _begin(work: Callable[[], Awaitable[Any]], method: str) -> Any:
-    # Leaves no coroutine behind if cancelled before it begins.
-    return await result_of(work(), method)
 
 
 async def result_of(answer: Awaitable[Any], method: str = "") -> Any:

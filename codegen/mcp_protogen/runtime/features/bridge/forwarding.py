@@ -45,6 +45,7 @@ from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
+from ...transports.related import RELATED_REQUEST
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -60,6 +61,8 @@ _log: Final = getLogger(__name__)
 
 
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
+
+UNRELATED: Final = "a log entry of the server belongs to no one request: %.500s"
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -184,7 +187,7 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
 
 
 @dataclass(eq=False, slots=True)
-class _ForwardedCall:
+class ForwardedCall:
     """A forwarded request: the sender's id and token, and its destination."""
 
     id: RequestId
@@ -207,18 +210,18 @@ class _ForwardedCall:
 
 class _Requests:
     def __init__(self) -> None:
-        self.open: dict[RequestId, _ForwardedCall] = {}
+        self.open: dict[RequestId, ForwardedCall] = {}
         """By their ids at the destination."""
         self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
-    def begin(self, passed_on: _ForwardedCall, id: RequestId) -> None:
+    def begin(self, passed_on: ForwardedCall, id: RequestId) -> None:
         passed_on.sent_as = id
         self.open[id] = passed_on
         if isinstance(id, int):
             self._last = id
 
-    def end(self, passed_on: _ForwardedCall) -> None:
+    def end(self, passed_on: ForwardedCall) -> None:
         id = passed_on.sent_as
         if id is None:
             return
@@ -230,7 +233,7 @@ class _Requests:
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
-    def find(self, id: object) -> _ForwardedCall | None:
+    def find(self, id: object) -> ForwardedCall | None:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
@@ -257,10 +260,10 @@ class ServerHalf(Protocol):
 class Forwarding:
     def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
-        self._asked_server, self._asked_client = _Requests(), _Requests()
+        self.asked_server, self._asked_client = _Requests(), _Requests()
 
     def open_contexts(self) -> list[RequestContext]:
-        passed_on = self._asked_server.open.values()
+        passed_on = self.asked_server.open.values()
         return [request.context for request in passed_on if request.context is not None]
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
@@ -288,11 +291,11 @@ class Forwarding:
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
-        request = _ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
+        request = ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self._asked_server.begin, request)
+        on_begin = partial(self.asked_server.begin, request)
         try:
             result = await endpoint.request(request_of(method), params, options, on_begin=on_begin)
             if request.order is not None and request.order.locked():
@@ -302,13 +305,13 @@ class Forwarding:
         except FAILURES as error:
             raise error_for("client", method, error) from error
         finally:
-            self._asked_server.end(request)
+            self.asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
 
     def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
         if method == CANCELLED:
-            for request in list(self._asked_server.open.values()):
+            for request in list(self.asked_server.open.values()):
                 sender, id = request.context, params.request_id
                 if sender and sender.connection is context.connection and request.id == id:
                     request.cancel(params)
@@ -324,7 +327,7 @@ class Forwarding:
             raise McpError(METHOD_NOT_FOUND, f"{method} needs an open request of the client")
         endpoint, token = context.endpoint, call.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
-        request = _ForwardedCall(call.id, token, endpoint, sink)
+        request = ForwardedCall(call.id, token, endpoint, sink)
         lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begin = partial(self._asked_client.begin, request)
@@ -340,20 +343,21 @@ class Forwarding:
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
-        request: _ForwardedCall | None = None
+        request: ForwardedCall | None = None
         if method == PROGRESS:
-            request = self._asked_server.find(params.progress_token)
-            params = _with_token(params, self._asked_server)
+            request = self.asked_server.find(params.progress_token)
+            params = _with_token(params, self.asked_server)
         elif (stream := _stream_in(params)) is not None:
-            request = self._asked_server.find(stream)
+            request = self.asked_server.find(stream)
             if request is not None:
                 params = _with_stream(params, request.id)
-            elif self._asked_server.is_own(stream):
+            elif self.asked_server.is_own(stream):
                 return None  # the client has ended it
         if params is _UNKNOWN:
             return None
+        request = request or self.asked_server.find(RELATED_REQUEST.get())
         if request is None or request.context is None:
-            return _tell_all(self._hearing(method), method, params)
+            return _tell_all(self._hearing(method, params), method, params)
         return _tell_client(request.context, method, params, request.order)
 
     def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
@@ -362,17 +366,20 @@ class Forwarding:
             if request.id == id:
                 request.cancel(params)
                 return None
-        stream = self._asked_server.find(id)
+        stream = self.asked_server.find(id)
         if stream is None or stream.context is None:
             return None
         # The server ends a listen stream; its answer still follows.
         return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
 
-    def _hearing(self, method: str) -> list[RequestContext]:
+    def _hearing(self, method: str, params: Any) -> list[RequestContext]:
         if method == LOG and self._to_client.is_shared:
             # It goes to the request that wants log entries, unless that is ambiguous.
             wanting = [context for context in self.open_contexts() if LOG_LEVEL in context.meta]
-            return wanting if len(wanting) == 1 else []
+            if len(wanting) == 1:
+                return wanting
+            self._to_server.endpoint.log.info(UNRELATED, json_text(params))
+            return []
         return self._to_client.contexts()
 
 

@@ -16,6 +16,7 @@ from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...rules.client_negotiation import stateless_error
 from ...transports.base import Received, Unanswered
+from ...transports.related import RelatedMessage
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
@@ -198,8 +199,10 @@ class PostedRequest:
                 # It can only be about this request.
                 value["id"], is_changed = request.id, True
             text = json_text(value) if is_changed else data
-            self._deliver(self._state.protocol.incoming(request, value, text, session_id))
-            answered = answered or answer_in(value, request.id) is not None
+            is_answer = answer_in(value, request.id) is not None
+            text = self._state.protocol.incoming(request, value, text, session_id)
+            self._deliver(text if is_answer else RelatedMessage(text, request.id))
+            answered = answered or is_answer
         return answered
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
