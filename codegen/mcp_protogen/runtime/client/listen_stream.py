@@ -52,6 +52,9 @@ class ListenStream:
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
 
+    def hears(self, method: str) -> bool:
+        return method in self._filter.lists
+
     async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
         if method != SUBSCRIBE:
