@@ -58,8 +58,9 @@ def gateway(
             raise conflict("--dry-run and --check exclude each other")
         place = Destination(format)
         show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
-    begin_log(log_level.value, log_format.value)
-    run_gateway(read_settings(file, side), side)
+    settings = read_settings(file, side)
+    begin_log(log_level.value, log_format.value, settings.hide)
+    run_gateway(settings, side)
 
 
 def _page(settings: "GatewaySettings", check: bool, view: View) -> FindingsPage:

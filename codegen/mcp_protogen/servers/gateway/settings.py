@@ -99,3 +99,11 @@ class GatewaySettings:
     list_timeout: Seconds = 5.0
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
+    secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
+    """The values of variables, each with the variable that stands for it."""
+
+    def hide(self, text: str) -> str:
+        """Return a text with variables in place of their values."""
+        for value, variable in self.secrets.items():
+            text = text.replace(value, variable)
+        return text
