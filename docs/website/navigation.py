@@ -139,6 +139,7 @@ SECTIONS: Final = (
         (
             Page("translation", "Between revisions", "one server class for all revisions; bridges"),
             Page("bridge", "The bridge", "between transports and revisions; recording, replaying"),
+            Page("gateway", "The gateway", "many servers behind one endpoint, and their file"),
             Page("negotiation", "Negotiation", "how two sides agree on a revision"),
             Page("protocol", "States and tables", "drawings and matrices", made=True),
             Page("models", "Models", "null and absent, unions, differences from the schema"),
