@@ -272,3 +272,8 @@ def test_limits_are_more_than_nothing() -> None:
     for wrong in ({"max_requests": 0}, {"timeout": 0}):
         with case(wrong), pytest.raises(ValueError, match="more than 0"):
             introspection(Issuer(), **wrong)
+
+
+def test_a_single_text_is_not_a_list_of_claims() -> None:
+    with pytest.raises(TypeError, match="scope_claims must be a collection"):
+        introspection(Issuer(), scope_claims="scope")

@@ -5,13 +5,11 @@ import logging
 import pytest
 from mcp_protogen.runtime.core.throttle import Throttle
 
-LOGGER = logging.getLogger("throttled")
-
 
 def test_the_first_few_of_a_kind_are_logged_and_then_ever_fewer_with_their_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    log = Throttle(LOGGER, lambda: 0)
+    log = Throttle("throttled", lambda: 0)
     with caplog.at_level(logging.INFO):
         for number in range(34_000):
             log.warning("no message: %s", number)
@@ -28,7 +26,7 @@ def test_the_first_few_of_a_kind_are_logged_and_then_ever_fewer_with_their_numbe
 
 def test_a_minute_later_they_are_logged_again(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    log = Throttle(LOGGER, lambda: now)
+    log = Throttle("throttled", lambda: now)
     for _ in range(3):
         for number in range(7):
             log.warning("%s", number)
@@ -37,7 +35,7 @@ def test_a_minute_later_they_are_logged_again(caplog: pytest.LogCaptureFixture) 
 
 
 def test_messages_below_log_level_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
-    log = Throttle(LOGGER, lambda: 0)
+    log = Throttle("throttled", lambda: 0)
     caplog.set_level(logging.WARNING)
     for _ in range(9):
         log.info("x")

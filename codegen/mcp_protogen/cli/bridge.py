@@ -8,7 +8,7 @@ import typer
 
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.http_side import HttpSideOptions, conflict, require_default
-from mcp_protogen.cli.log_options import LogFormat, LogLevel
+from mcp_protogen.cli.log_options import LogFormat, LogThreshold
 from mcp_protogen.cli.option_groups import with_groups
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 
@@ -79,7 +79,9 @@ def bridge(
         Path | None,
         typer.Option(metavar="FILE", help="Play back the server of a recording, in place of --to."),
     ] = None,
-    log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
+    log_level: Annotated[
+        LogThreshold, typer.Option(help="Least severe entries.")
+    ] = LogThreshold.WARNING,
     log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Pass on messages between clients and a server.

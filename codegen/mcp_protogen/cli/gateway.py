@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli.http_side import HttpSideOptions
-from mcp_protogen.cli.log_options import LogFormat, LogLevel
+from mcp_protogen.cli.log_options import LogFormat, LogThreshold
 from mcp_protogen.cli.option_groups import with_groups
 
 
@@ -17,7 +17,9 @@ def gateway(
     ],
     *,
     clients: HttpSideOptions,
-    log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
+    log_level: Annotated[
+        LogThreshold, typer.Option(help="Least severe entries.")
+    ] = LogThreshold.WARNING,
     log_format: Annotated[LogFormat, typer.Option(help="Format of the log.")] = LogFormat.TEXT,
 ) -> None:
     """Serve the tools, prompts and resources of many servers at one endpoint.
@@ -28,7 +30,7 @@ def gateway(
     """
     from mcp_protogen.servers.bridge.logs import begin_log
     from mcp_protogen.servers.gateway.config import read_settings
-    from mcp_protogen.servers.gateway.process import run_gateway
+    from mcp_protogen.servers.gateway.endpoint import run_gateway
 
     begin_log(log_level.value, log_format.value)
     run_gateway(read_settings(file), clients.side())

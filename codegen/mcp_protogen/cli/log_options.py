@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class LogLevel(StrEnum):
+class LogThreshold(StrEnum):
     """The lowest level that is logged."""
 
     DEBUG = "debug"

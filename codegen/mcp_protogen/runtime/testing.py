@@ -3,23 +3,21 @@
 import sys
 from asyncio import create_task
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, TypeAlias, Unpack, overload
 
 from .client.base import ClientBase
 from .client.connect import C, Connecting, Connector, Newest, RevisionModule
 from .core.options import USUAL, Options
 from .core.revision import Revision
 from .server.base import ServerBase
-from .server.serve import Server, serve
+from .server.serve import ServeOptions, Server, serve
 from .transports.base import Opener, Transport
 from .transports.memory import Tap, memory_pair
 
 SomeServers: TypeAlias = Server | Iterable[Server]
 
 
-class InMemorySettings(TypedDict, total=False):
-    revisions: Iterable[Revision] | None
-    options: Options
+class InMemorySettings(ServeOptions, total=False):
     tap: Tap | None
 
 

@@ -37,7 +37,7 @@ class Clock:
     def __call__(self) -> float:
         return self.at
 
-    async def wait(self, heard: Any, seconds: float) -> bool:
+    async def wait(self, seconds: float, heard: Any) -> bool:
         self.waits.append(round(seconds, 3))
         notify, self.notified = self.notified, None
         if notify is not None:

@@ -22,7 +22,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
+from ..core.spec import ELICIT, AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages.codec import Notification, Request
 from ..messages.jsonrpc import Response
@@ -38,11 +38,9 @@ from ..translation.revision_view import RevisionView
 from ..transports.base import Paused, Received, Unanswered
 
 if TYPE_CHECKING:
-    from ..core.losses import LossReport
     from ..rules.wire_features import WireFeature
     from .cache import Cache
 
-_ELICIT: Final = "elicitation/create"
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
@@ -87,7 +85,7 @@ class ClientConnection:
         self.introduction: Final = introduction
         """The result of `initialize` or `server/discover`."""
         self.instructions: str | None = introduction.get("instructions")
-        self.repairs: LossReport | None = None
+        self.messages_in = messages_in
         self.network: Network | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
@@ -102,12 +100,7 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
-        messages = messages_in(received, endpoint.log)
-        if self.repairs is not None and isinstance(received, bytes):
-            from ..messages.lenient_results import mend_messages
-
-            messages = mend_messages(messages, received, self.repairs)
-        for message in messages:
+        for message in self.messages_in(received, endpoint.log):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
@@ -171,7 +164,7 @@ class ClientConnection:
         if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if request.spec.known_as == _ELICIT else answer
+            return self._fit_answer(answer, job) if request.spec.known_as == ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -359,7 +352,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if spec.known_as != _ELICIT or not isinstance(answer, WireModel):
+        if spec.known_as != ELICIT or not isinstance(answer, WireModel):
             return answer
         from ..core.forms import fit_answer
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, fit_answer
+from ..core.forms import fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest
+from ..core.spec import ELICIT, AnyRequest
 from ..core.subscriptions import (
     ACKNOWLEDGED,
     LEVELS,

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
 from threading import Thread
@@ -162,7 +161,7 @@ class _Background:
     def run(self, work: Work[T]) -> T:
         """Run `work` on the loop and return its result; cancel it if the wait is interrupted."""
         _refuse_in_loop()
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        future = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
             return future.result()
         except BaseException:

@@ -13,8 +13,6 @@ from .json import JSONObject, is_array, is_object
 
 Schema: TypeAlias = Mapping[str, Any]
 
-ELICIT: Final = "elicitation/create"
-
 _CONTENT: Final = "content"
 FORM: Final = "requestedSchema"
 _OTHERS: Final = "additionalProperties"

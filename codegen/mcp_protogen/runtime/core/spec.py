@@ -21,6 +21,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 
 CALL_TOOL: Final = "tools/call"
+ELICIT: Final = "elicitation/create"
 LIST_TOOLS: Final = "tools/list"
 """First names of methods: see `known_as`."""
 

@@ -1,7 +1,7 @@
 """A throttle for log entries that a peer can cause without limit."""
 
 from collections.abc import Callable
-from logging import INFO, WARNING, Logger
+from logging import INFO, WARNING, getLogger
 from time import monotonic
 from typing import Final
 
@@ -10,15 +10,15 @@ _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first five entries with the same text in a minute.
+    """A named logger that passes on the first five entries with the same text in a minute.
 
     After these come the tenth, the hundredth and so on, with their number.
     """
 
     __slots__ = ("_clock", "_kinds", "_logger")
 
-    def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
-        self._logger = logger
+    def __init__(self, name: str, clock: Callable[[], float] = monotonic) -> None:
+        self._logger = getLogger(name)
         self._clock = clock
         self._kinds: dict[str, tuple[float, int]] = {}
 

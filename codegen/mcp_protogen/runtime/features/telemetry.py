@@ -135,7 +135,7 @@ class Telemetry:
                 self._durations[call.is_sent].record(monotonic() - start, few)
 
     def on_session_end(self, end: SessionEnd) -> None:
-        known: dict[str, str] = {"mcp.protocol.version": end.revision}
+        known = {"mcp.protocol.version": end.revision}
         if end.error is not None:
             known[ERROR_TYPE] = type(end.error).__qualname__
         given = {**known, **_network(end.network), **self._attributes}

@@ -4,7 +4,7 @@ A claimed result is known by its `resultType` (2026-07-28, basic, "resultType").
 additional members are read by subclasses, and written as undeclared members of their own classes.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -78,6 +78,8 @@ class ExtendedTable(MethodTable):
         return super().serialise_result(spec, id, result, meta=meta)
 
 
+extended_table: Final = cache(ExtendedTable)
+
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
@@ -96,9 +98,7 @@ def _extend_results(spec: AnyRequest, added: Added) -> AnyRequest:
 
 @cache
 def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
-    claimed: Mapping[str, Callable[[], type[Any]]] = {
-        claim.result_type: claim.load for claim in claims
-    }
+    claimed = {claim.result_type: claim.load for claim in claims}
 
     def reading(value: Any) -> Any:
         kind = value.get(_RESULT_TYPE) if is_object(value) else None
@@ -116,4 +116,4 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     core: MethodTable = module.methods.TABLE
     parts = map(module.__mcp_part__, sorted(names))
     extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
-    return ExtendedTable(core, extensions) if extensions else core
+    return extended_table(core, extensions) if extensions else core

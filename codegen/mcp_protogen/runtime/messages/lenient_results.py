@@ -21,11 +21,12 @@ from ..core.models.base import Validate
 from ..core.models.validation_errors import pointer_to, problems
 from ..core.options import count_values
 from ..core.spec import AnyRequest
+from ..core.throttle import Throttle
 from .codec import Error, Result
 from .envelope import SERVER_INFO
 from .jsonrpc import Malformed, Parsed, Response, message_of
 from .method_table import MethodTable
-from .reading import Batch, read_values
+from .reading import Batch, messages_in, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 _Faults: TypeAlias = Mapping[_Steps, str]
@@ -68,14 +69,16 @@ def mend(value: Any, check: Validate, at: str) -> Mended:
         return value, ()
 
 
-def mend_messages(
-    messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
+def mended_messages_in(
+    losses: LossReport, received: object, log: Throttle
 ) -> Sequence[Parsed | Batch]:
-    """Return the `messages` in `data`; members may be null instead of absent."""
-    if not any(isinstance(message, Malformed | Batch) for message in messages):
+    """Do the same as `messages_in`; members of messages may be null instead of absent."""
+    messages = messages_in(received, log)
+    wrong = any(isinstance(message, Malformed | Batch) for message in messages)
+    if not wrong or not isinstance(received, bytes):
         return messages
     try:
-        values = read_values(data).values
+        values = read_values(received).values
     except ParseError:
         return messages
     return [

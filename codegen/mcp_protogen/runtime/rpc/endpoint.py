@@ -7,8 +7,7 @@ Notifications are handled in order, before answers that came later.
 """
 
 from collections.abc import Awaitable, Callable
-from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..connection import (
     Cancellation,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
 
-_log: Final = getLogger(__name__)
-
 
 class Endpoint:
     __slots__ = (
@@ -61,7 +58,7 @@ class Endpoint:
         self.sink = sink
         self.tasks = tasks
         self.options = options
-        self.log = Throttle(_log)
+        self.log = Throttle(__name__)
         self.principal: Principal | None = None
         """The sender of the latest request, if the transport has authenticated it."""
         self._on_notification = on_notification
@@ -131,9 +128,8 @@ class Endpoint:
         except RemoteError as error:
             for member in batch.values:
                 if (id := answered_id(member)) is not None:
-                    self.fail(
-                        id, InvalidAnswer(f"an array is not an answer: {error.message}", id=id)
-                    )
+                    wrong = f"an array is not an answer: {error.message}"
+                    self.fail(id, InvalidAnswer(wrong, id=id))
             raise
 
     def _handle_event(self, event: Event) -> bytes | None:

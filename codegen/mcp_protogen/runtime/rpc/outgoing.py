@@ -4,8 +4,7 @@ One timer serves all calls of a connection, set for the earliest known deadline.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
@@ -32,6 +31,8 @@ _MOST_TASKS: Final = 100
 
 OnProgress: TypeAlias = Callable[[Progress], object]
 OnBegin: TypeAlias = Callable[[RequestId], object]
+
+_NO_REPORTS: Final[Mapping[RequestId, OnProgress]] = {}
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -68,7 +69,7 @@ class PendingCalls:
         self._announce = announce
         self._loop = get_running_loop()
         self._calls: dict[RequestId, _Call] = {}
-        self._reports: OrderedDict[RequestId, OnProgress] | None = None
+        self._reports: Mapping[RequestId, OnProgress] = _NO_REPORTS
         self.broken: Disconnected | None = None
         self._timer: TimerHandle | None = None
         self._timer_at = inf
@@ -139,14 +140,9 @@ class PendingCalls:
 
     def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
         """Report progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
-        if self._reports is None:
-            self._reports = OrderedDict()
-        reports = self._reports
-        reports[id] = on_progress
         # Nothing here learns when a task ends.
-        while len(reports) > _MOST_TASKS:
-            reports.popitem(last=False)
-        self._connection.reported = frozenset(reports)
+        latest = [*self._reports.items()][1 - _MOST_TASKS :]
+        self._reports = self._connection.reported = {**dict(latest), id: on_progress}
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)
@@ -158,10 +154,8 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
     def take_progress(self, event: Progressed) -> None:
-        call, reports = self._calls.get(event.id), self._reports
-        on_progress = None if call is None else call.on_progress
-        if call is None and reports is not None:
-            on_progress = reports.get(event.id)
+        call = self._calls.get(event.id)
+        on_progress = self._reports.get(event.id) if call is None else call.on_progress
         if on_progress is None:
             return
         params = event.notification.params

@@ -5,7 +5,7 @@ capabilities.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
@@ -126,7 +126,7 @@ class Handlers:
     EXTENSION: "ClassVar[Extension | None]" = None
     """The extension of a generated base; a subclass has those of all its bases."""
     EXTENDED_TABLE: ClassVar[Callable[..., MethodTable]]
-    """The class of a table with extensions, where a package has any."""
+    """Makes a table with extensions, where a package has any."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
@@ -191,7 +191,7 @@ def _extend(cls: type[Handlers]) -> None:
     extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
     in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
     try:
-        cls.TABLE = _extended_table(cls.EXTENDED_TABLE, core.TABLE, in_order)
+        cls.TABLE = cls.EXTENDED_TABLE(core.TABLE, in_order)
     except ValueError as error:
         raise TypeError(f"{cls.__name__}: {error}") from None
     for tables in ("REQUESTS", "NOTIFICATIONS"):
@@ -199,13 +199,6 @@ def _extend(cls: type[Handlers]) -> None:
         for base in (*bases, core):
             both |= base.__dict__.get(tables, {})
         setattr(cls, tables, MappingProxyType(both))
-
-
-@cache
-def _extended_table(
-    make: Callable[..., MethodTable], core: MethodTable, extensions: "tuple[Extension, ...]"
-) -> MethodTable:
-    return make(core, extensions)
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])

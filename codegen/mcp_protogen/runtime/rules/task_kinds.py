@@ -83,8 +83,6 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
     if role == "server":
         result.pop(_CORE, None)
     if is_object(extensions := result.pop(EXTENSIONS, None)):
-        others = {
-            name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
-        }
+        others = {name: value for name, value in extensions.items() if name != TASKS_EXTENSION}
         result |= {EXTENSIONS: others} if others else {}
     return result

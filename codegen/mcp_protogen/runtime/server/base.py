@@ -68,9 +68,7 @@ class ServerRuntime(HandlerSet):
         """The value of the lifespan; raise `LocalError` outside of one."""
         if self.lifespan is None or not self.lifespan.users:
             name = self.identity()["name"]
-            raise LocalError(
-                f"session.state: {name} has no lifespan; define one that yields the state"
-            )
+            raise LocalError(f"session.state: {name} has no lifespan; define one that yields it")
         return self.lifespan.state
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:

@@ -25,7 +25,7 @@ from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, P
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
-from ..core.spec import AnyRequest, Capability
+from ..core.spec import ELICIT, AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities
 from .sealed_state import StateSeal, digest
@@ -155,7 +155,7 @@ def read_answer(
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if spec.known_as != forms.ELICIT:
+    if spec.known_as != ELICIT:
         return answer
     params = note["params"]
     fitted = forms.fit_answer(value, params, params)

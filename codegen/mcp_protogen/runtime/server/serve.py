@@ -177,7 +177,7 @@ class Router:
         self._state = state
         self._sink = sink
         self._principal: Principal | None = None
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self.connections: list[ServerConnection] = []
         self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}

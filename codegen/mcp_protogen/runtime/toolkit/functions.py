@@ -164,9 +164,7 @@ def _parameter(
     if not isinstance(alias, str):
         raise TypeError(f"{at_fault} several aliases, but clients use one name")
     if parameter.default is EMPTY and not info.is_required():
-        raise TypeError(
-            f"{at_fault} its default inside the annotation, where Python does not use it"
-        )
+        raise TypeError(f"{at_fault} its default in the annotation, where Python does not use it")
     own = info.description or FieldInfo.from_annotation(annotation).description
     return replace(described, wire=alias, description=own or documented)
 

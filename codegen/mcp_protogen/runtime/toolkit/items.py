@@ -252,9 +252,7 @@ def tool_name(function: Function, options: ToolOptions) -> str:
 
 def check_name(name: str) -> None:
     if not 1 <= len(name) <= _LONGEST:
-        raise ValueError(
-            f"the name of a tool must have 1 to {_LONGEST} characters, got {len(name)}"
-        )
+        raise ValueError(f"a tool's name must have 1 to {_LONGEST} characters, got {len(name)}")
     wrong = _NOT_ALLOWED.search(name)
     if wrong is not None:
         allowed = "ASCII letters and digits, underscores, hyphens and dots"

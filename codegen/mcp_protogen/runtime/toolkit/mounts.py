@@ -13,12 +13,15 @@ from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
 from ..core.oauth_scopes import NO_SCOPES
+from ..core.options import Options
 from ..core.pagination import Page, items
-from ..server.base import ServerBase, SessionBase
+from ..messages.method_table import MethodTable
+from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import change_subscription
+from ..server.listen_streams import Handler, change_subscription
+from ..translation.revision_view import adapters_of
 from .items import is_private, requested_item
-from .links import Link
+from .links import Link, MountedConnection
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
@@ -100,6 +103,7 @@ class Mount(ABC):
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
+        self._tables: dict[str, MethodTable] = {}
 
     @property
     def wants_scopes(self) -> bool:
@@ -149,6 +153,29 @@ class Mount(ABC):
     @abstractmethod
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
         """Return the server for the client of a request; entering it may raise `McpError`."""
+
+    def table_of(self, own: MethodTable, options: Options) -> MethodTable:
+        """Return the messages of a mounted server as the server above writes them."""
+        above, table = self.above.TABLE, self._tables.get(own.revision, own)
+        if own.revision != above.revision and table is own:
+            table = self._translated_links(own).translating_table(own, self.above, options)
+            self._tables[own.revision] = table
+        return table
+
+    def _translated_links(self, own: MethodTable) -> Any:
+        package = package_of(type(self.above))
+        return adapters_of(package, own.revision, self.above.TABLE.revision).translated_links()
+
+    def new_link(
+        self, server: ServerBase[Any], outer: OpenConnection, handlers: Mapping[str, Handler]
+    ) -> Link:
+        given, own = (server, outer, self.full_uri), server.TABLE
+        table = self.table_of(own, outer.endpoint.options)
+        if table is own:
+            return Link(MountedConnection(*given), handlers)
+        links = self._translated_links(own)
+        link: Link = links.TranslatedLink(links.TranslatedConnection(*given, table), handlers)
+        return link
 
     @abstractmethod
     def add_connection(self, connection: OpenConnection) -> None: ...

@@ -148,12 +148,11 @@ class Prompt(WithCompletions):
         except BadArguments as error:
             raise error.refusal(self.key) from None
         value = await self.value(server, session, given)
-        if isinstance(value, self.models.results("prompts/get")):
+        results = self.models.results("prompts/get")
+        if isinstance(value, results):
             return value
         messages = [self._message(item) for item in as_list(value)]
-        return self.models.results("prompts/get")[0](
-            messages=messages, description=self.description
-        )
+        return results[0](messages=messages, description=self.description)
 
     def _message(self, value: Any) -> Any:
         models = self.models
@@ -186,8 +185,8 @@ class Resource(WithCompletions):
                 advice = (
                     f"write {{{parameter.name}}} into the URI, or Depends(…) into its annotation"
                 )
-                wrong = f"the parameter {parameter.name} is not a variable of {uri}: {advice}"
-                raise TypeError(f"{label}: {wrong}")
+                wrong = f"the parameter {parameter.name} is not a variable of {uri}"
+                raise TypeError(f"{label}: {wrong}: {advice}")
         # Variables have the Python names of the parameters, not their aliases.
         self.take([replace(parameter, wire=parameter.name) for parameter in given])
         self._mime_type = options.get("mime_type")
@@ -216,17 +215,18 @@ class Resource(WithCompletions):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         models = self.models
+        results = models.results("resources/read")
         try:
             value = await self.value(server, session, given)
         except ResourceNotFound:
             raise models.not_found(uri) from None
-        if isinstance(value, models.results("resources/read")):
+        if isinstance(value, results):
             return value
         classes, contents = tuple(models.contents.values()), as_list(value)
         # Any other list is one value, and its JSON is the contents.
         if not contents or not all(isinstance(content, classes) for content in contents):
             contents = [self._contents(value, uri)]
-        return models.results("resources/read")[0](contents=contents)
+        return results[0](contents=contents)
 
     def _contents(self, value: Any, uri: str) -> Any:
         models, mime_type = self.models, self._mime_type

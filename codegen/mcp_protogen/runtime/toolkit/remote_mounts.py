@@ -19,10 +19,10 @@ from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared_member
 from ..core.options import Options
-from ..server.base import ServerBase, SessionBase
+from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
-from .links import Link, MountedConnection
+from .links import Link
 from .mounts import Entries, Mount, Prefix
 from .remote_settings import USUAL_REMOTE, RemoteSettings
 
@@ -141,19 +141,22 @@ class RemoteMount(Mount):
                 del self._remotes[connection][key]
 
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
-        name, above = self.prefix.text, self.above.TABLE.revision
+        name, connection, options = self.prefix.text, outer.connection, outer.endpoint.options
+        client: Any = package_of(type(self.above)).load(outer.spoken.revision)
+        table = self.table_of(client.methods.TABLE, options)
         capabilities, info = dict(outer.peer_capabilities()), outer.peer_info()
-        own = None if info is None else dict(info)
-        connection, options = outer.connection, outer.endpoint.options
+        own = None if info is None else table.inward("Implementation", dict(info))
+        capabilities = table.inward("ClientCapabilities", capabilities)
         try:
-            opening = self._proxy(above, capabilities, own, self._opener, options, self._settings)
-            async with opening as server:
+            given = (outer.spoken.revision, capabilities, own, self._opener, options)
+            async with self._proxy(*given, self._settings) as server:
                 runtime = server.__mcp_runtime__
-                mounted = MountedConnection(server, connection, self.full_uri)
-                runtime.add_connection(mounted)
+                handlers = runtime.handlers_for(outer.spoken.revision)
+                link = self.new_link(server, connection, handlers)
+                runtime.add_connection(link.connection)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(Link(mounted, runtime.handlers_for(above)))
+                remote.ready.set_result(link)
                 try:
                     await remote.over.wait()
                 finally:

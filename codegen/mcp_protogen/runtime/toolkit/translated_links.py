@@ -18,20 +18,18 @@ from ..server.listen_streams import Handler
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
-from ..translation.revision_view import adapters_of
+from ..translation.table import TranslatingTable
 from .links import Link, MountedConnection, MountedContext
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-def translating_table(server: ServerBase[Any], above: MethodTable, options: Options) -> MethodTable:
+def translating_table(own: MethodTable, above: ServerBase[Any], options: Options) -> MethodTable:
     """Return the messages of a mounted server, as the server above writes them."""
-    own, package = server.TABLE, package_of(type(server))
-    losses = LossReport(own.revision, above.revision, options.on_loss)
-    adapters = adapters_of(package, own.revision, above.revision)
-    table: MethodTable = adapters.TranslatingTable(own, above, package, losses)
-    return table
+    there, package = above.TABLE, package_of(type(above))
+    losses = LossReport(own.revision, there.revision, options.on_loss)
+    return TranslatingTable(own, there, package, losses)
 
 
 class TranslatedConnection(MountedConnection):

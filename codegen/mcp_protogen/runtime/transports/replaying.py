@@ -152,7 +152,7 @@ class _Reader:
 
 def _stream_of(message: Any) -> object:
     """Return the id of the request that opened the stream of a message."""
-    return meta_in(message).get(SUBSCRIPTION_ID) if is_object(message) else None
+    return meta_in(message).get(SUBSCRIPTION_ID)
 
 
 def _id_key(id: object) -> object:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
+from ..core.tasks import wait_within
 from .base import Opener, Received, StandardError, Transport
 from .streams import LONGEST, LineProtocol, LineTransport
 
@@ -199,10 +200,10 @@ class ProcessTransport(LineTransport):
     async def _check_running(self) -> None:
         """Raise `Disconnected` if the process has ended by itself, or does within a second."""
         process = self._process
-        if self._ending is not None or not await _within(_EXIT_CODE, process.exited):
+        if self._ending is not None or not await wait_within(_EXIT_CODE, process.exited.wait()):
             return
         # Standard error is another pipe: its last lines may arrive last.
-        await _within(_EXIT_CODE / 10, process.finished)
+        await wait_within(_EXIT_CODE / 10, process.finished.wait())
         code = self._transport.get_returncode()
         how = f"with code {code}"
         if code is not None and code < 0:
@@ -225,13 +226,13 @@ class ProcessTransport(LineTransport):
         stdin = cast(Any, self._transport.get_pipe_transport(0))
         stdin.close()
         for number in _ESCALATION:
-            if await _within(self._grace, self._process.exited):
+            if await wait_within(self._grace, self._process.exited.wait()):
                 break
             self._signal(number)
         await self._process.exited.wait()
         await self._end_group()
         self._transport.close()
-        await _within(_EXIT_CODE, self._process.finished)
+        await wait_within(_EXIT_CODE, self._process.finished.wait())
 
     async def _end_group(self) -> None:
         for number in _ESCALATION:
@@ -253,12 +254,3 @@ class ProcessTransport(LineTransport):
         except (ProcessLookupError, PermissionError):
             return False
         return True
-
-
-async def _within(seconds: float, event: asyncio.Event) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -19,7 +19,7 @@ ASKING: Final = ("elicitation", "sampling", "roots")
 """The capabilities of clients that let a server ask them."""
 
 
-def _nothing() -> Mapping[ItemKind, tuple[str, ...]]:
+def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
     return MappingProxyType({})
 
 
@@ -43,9 +43,9 @@ class ServerSettings:
     rename: Mapping[str, str] = field(default_factory=_no_names)
     """Names that clients use, by own names of the server; they get no prefix."""
     uris: Literal["rewrite", "keep"] = "rewrite"
-    allow: Patterns = field(default_factory=_nothing)
+    allow: Patterns = field(default_factory=_no_patterns)
     """The items that are offered; a kind without patterns is offered whole."""
-    deny: Patterns = field(default_factory=_nothing)
+    deny: Patterns = field(default_factory=_no_patterns)
     revision: str | None = None
     """The only revision to speak with the server; None for any."""
     questions: frozenset[str] = frozenset({"elicitation"})

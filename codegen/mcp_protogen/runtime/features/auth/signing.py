@@ -9,7 +9,7 @@ from copy import copy
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from ...core.json import is_object, read_json
+from ...core.json import object_in
 from ...core.libraries import library
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
@@ -78,10 +78,12 @@ class PublicKey:
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
-            claims = read_json(signed.payload)
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
-        return Jwt(header, _object(claims))
+        claims = object_in(signed.payload)
+        if claims is None:
+            raise InvalidJwt("the content of the token is not a JSON object")
+        return Jwt(header, claims)
 
 
 class PrivateKey:
@@ -127,28 +129,22 @@ def read_header(token: str) -> Mapping[str, Any]:
     if len(encoded) > _LARGEST_HEADER or token.count(".") != 2:
         raise InvalidJwt("the token is not a signed JWT")
     try:
-        decoded: bytes = _joserfc("util").urlsafe_b64decode(encoded.encode("ascii"))
-        header = _object(read_json(decoded))
+        header = object_in(_joserfc("util").urlsafe_b64decode(encoded.encode("ascii")))
     except ValueError:
-        raise InvalidJwt("the header of the token is malformed") from None
+        header = None
+    if header is None:
+        raise InvalidJwt("the header of the token is malformed")
     # No critical extensions are supported (RFC 7515, section 4.1.11; RFC 7797).
     if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):
         raise InvalidJwt("the header of the token requires an unsupported feature")
     return header
 
 
-def _object(value: object) -> dict[str, Any]:
-    if not is_object(value):
-        raise InvalidJwt("a part of the token is not a JSON object")
-    return value
-
-
 def _private_key(text: str) -> Any:
     if text.lstrip().startswith("{"):
-        try:
-            jwk = read_json(text)
-        except ValueError:
-            raise InvalidKey("the private key is not valid JSON") from None
+        jwk = object_in(text)
+        if jwk is None:
+            raise InvalidKey("the private key is not valid JSON")
         key = _of_jwk(jwk)
     else:
         key = _of_pem(text)

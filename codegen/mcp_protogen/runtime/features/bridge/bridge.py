@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ...client.base import ClientBase
@@ -288,7 +287,7 @@ class Arrival:
         self._offer = Offer({id: revision.era for id, revision in known})
         self._seen = deque[Received]()
         self._has_ended = False
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
 
     async def first(self) -> Caller | None:
         """Return the client after its introduction; None if it has gone."""

@@ -34,6 +34,7 @@ from ...http.server.app import HttpApp, Running
 from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from ...http.server.http_state import HttpState
 from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
+from ...http.server.sessions.servers import Served
 from ...http.server.stateless import StatelessHttp
 from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
@@ -145,7 +146,7 @@ class _BridgeApp(HttpApp):
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
         self._tap = tap
-        super().__init__((self._none,), way.clients, way.options, http)
+        super().__init__(Served((self._none,), way.clients, way.options, http))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
@@ -159,7 +160,7 @@ class _BridgeApp(HttpApp):
 
 class _BridgeState(HttpState):
     def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
-        super().__init__((none,), way.clients, way.options, http)
+        super().__init__(Served((none,), way.clients, way.options, http))
         self.way = way
         self.revisions: Final = {revision.id: revision for revision in way.clients}
         self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()

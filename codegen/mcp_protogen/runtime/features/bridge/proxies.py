@@ -17,12 +17,11 @@ from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.forms import ELICIT
 from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
+from ...core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest, NotificationSpec
 from ...core.subscriptions import (
     ACKNOWLEDGED,
     LISTEN,
@@ -452,7 +451,8 @@ class ProxyServerRuntime(ServerRuntime):
         elif spec.known_as == LOG:
             for context in self._log_readers(params):
                 logger = "/".join(filter(None, (self.client.name, params.logger))) or None
-                await context.reports.log(**{**params.to_wire(), "logger": logger})
+                wire: JSONObject = {**params.to_wire(), "logger": logger}
+                await context.reports.log(**wire)
         else:
             for context in self.contexts():
                 # Clients that have left need no notification.

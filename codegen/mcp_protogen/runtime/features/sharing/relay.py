@@ -7,7 +7,6 @@ changed. The changes that wait for an engine are few, and never outdated.
 from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
 from collections.abc import Collection, Iterator
 from functools import cache
-from logging import getLogger
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,8 +19,6 @@ from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .shared_worker import SharedWorker
-
-_log: Final = getLogger(__name__)
 
 # The most waiting changes; more are replaced by one for everything.
 _MOST: Final = 1000
@@ -48,7 +45,7 @@ class ChangeRelay:
         """The engine; several applications of a process may share it."""
         self._worker = worker
         self._tasks = tasks
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._servers: dict[ServerRuntime, None] = {}
         self._by_session: dict[str, ServerRuntime] = {}
         """The servers of single sessions, by key."""

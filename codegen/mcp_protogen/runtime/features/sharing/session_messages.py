@@ -1,7 +1,6 @@
 """Messages about sessions that go from one worker to another."""
 
 import re
-from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
@@ -21,8 +20,6 @@ from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
 from .worker_messages import ClientSent
 
-_log: Final = getLogger(__name__)
-
 _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
@@ -30,7 +27,7 @@ class SessionMessages:
     def __init__(self, worker: SharedWorker, stored: StoredSessions) -> None:
         self._worker = worker
         self._stored = stored
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         worker.on(ClientSent, self._on_sent)
         worker.on(StreamClaimed, self._on_claimed)
         worker.on(StreamTaken, self._on_taken)

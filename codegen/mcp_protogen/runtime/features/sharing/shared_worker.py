@@ -93,7 +93,7 @@ class SharedWorker(Worker):
         self._engine = engine
         self._tasks = tasks
         self._connection = None
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._handlers: dict[type, _Handle[Any]] = {}
         self.on_change: list[Callable[[bytes], None]] = []
         """Called with each change on the bus; must not wait."""

@@ -4,7 +4,7 @@ A change reads a task, applies a step, and writes it if no other was faster; oth
 again. The clock of the store decides when a task expires.
 """
 
-from asyncio import create_task, sleep, timeout
+from asyncio import create_task, sleep
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
+from ...core.tasks import wait_within
 from ...core.throttle import Throttle
 from ...rules.task_kinds import TaskKind
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
@@ -123,7 +124,7 @@ class TaskRegistry:
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
         self._locks: Final = SharedLocks(store, self._watch, self._leases)
-        self._throttled: Final = Throttle(_log)
+        self._throttled: Final = Throttle(__name__)
 
     def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now = self.clock()
@@ -277,9 +278,7 @@ class TaskRegistry:
                 if condition(read.task):
                     return read.task
                 waiter.version = read.task.version
-                with suppress(TimeoutError):
-                    async with timeout(read.wait):
-                        await waiter.rung.wait()
+                await wait_within(read.wait, waiter.rung.wait())
 
     async def _read(self, id: str) -> _Read:
         while True:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
-from logging import getLogger
 from time import monotonic
 from typing import Final
 
@@ -21,8 +20,6 @@ from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
 from .outgoing import ProtocolState
-
-_log: Final = getLogger(__name__)
 
 # Limits for waiting messages, in number and bytes; reading pauses at them.
 _CAPACITY: Final = 1000
@@ -152,7 +149,7 @@ class ClientState:
         self.inbox: Final = Inbox()
         self.tasks: Final = Tasks()
         self.protocol: Final = ProtocolState()
-        self.log: Final = Throttle(_log)
+        self.log: Final = Throttle(__name__)
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
 

@@ -13,11 +13,11 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
-from ..httpx2 import HttpClient, httpx2
+from ..httpx2 import URL as URL
+from ..httpx2 import HttpClient, httpx2, origin_of, redact_url
 
-# Classes of httpx2.
-URL: TypeAlias = Any
 Response: TypeAlias = Any
+"""An `httpx2.Response`."""
 
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
@@ -122,7 +122,7 @@ class HttpWire:
         self._limit = limit
         self._owned = owned
         self.url: Final = url
-        self._named = _redact_url(url)
+        self._named = redact_url(url)
 
     @asynccontextmanager
     async def open(
@@ -133,7 +133,7 @@ class HttpWire:
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
         actual = self.url if url is None else url
-        label = f"{method} {self._named if url is None else _redact_url(actual)}"
+        label = f"{method} {self._named if url is None else redact_url(actual)}"
         with _disconnecting(label):
             response = await self._send(method, {**self._headers, **headers}, body, actual)
         try:
@@ -167,21 +167,11 @@ class HttpWire:
             url = (base or self.url).join(reference)
         except httpx2().InvalidURL:
             return None
-        return url if _origin(url) == _origin(self.url) else None
+        return url if origin_of(url) == origin_of(self.url) else None
 
     async def close(self) -> None:
         if self._owned:
             await self._client.aclose()
-
-
-def _origin(url: URL) -> tuple[str, str, int | None]:
-    # The port is None for the default of the scheme.
-    return url.scheme, url.host, url.port
-
-
-def _redact_url(url: URL) -> str:
-    # Without parts that may be secret.
-    return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
 @contextmanager

@@ -7,7 +7,6 @@
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from logging import getLogger
 from typing import Any, Final, Literal, NamedTuple
 
 from ...core.errors import RequestId
@@ -21,8 +20,6 @@ from ...messages.method_table import MethodTable
 from ...messages.reading import answered_id, read
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
-
-_log: Final = getLogger(__name__)
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -95,7 +92,7 @@ class ProtocolState:
         """The negotiated revision of a handshake."""
         self.session_id: str | None = None
         self.sessions = 0
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._stateless: str | None = None
         self._header_params: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
 

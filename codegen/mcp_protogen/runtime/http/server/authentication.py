@@ -9,7 +9,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from logging import getLogger
 from time import time
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
@@ -126,10 +125,7 @@ class Authentication:
     schemes: tuple[str, ...] = field(init=False, repr=False)
     """The accepted authentication schemes."""
     _log: Throttle = field(
-        default_factory=partial(Throttle, getLogger(__name__)),
-        init=False,
-        repr=False,
-        compare=False,
+        default_factory=partial(Throttle, __name__), init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,6 @@ calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from logging import getLogger
 
 from ...core.errors import RequestId
 from ...core.oauth_scopes import NO_SCOPES, InsufficientScope
@@ -28,7 +27,7 @@ class ScopeCheck:
         needed = None if authentication is None else authentication.needed_by
         self._by_method: Mapping[str, frozenset[str]] = needed or {}
         self._has_methods = bool(self._by_method)
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
 
     def asks(self, connection: ServerConnection) -> bool:
         """Return whether anything on a connection may need scopes."""

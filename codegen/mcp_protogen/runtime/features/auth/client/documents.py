@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
-from ....core.json import is_array, is_object, read_json
+from ....core.json import is_array, object_in
 from ..errors import InvalidMetadata, OAuthError
 from ..urls import split_url
 from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMetadata
@@ -89,11 +89,8 @@ def redact_url(url: str) -> str:
 class _Document:
     def __init__(self, body: bytes, of: str) -> None:
         self._of: Final = of
-        try:
-            members = read_json(body)
-        except ValueError:
-            raise InvalidMetadata(f"The {of} is not JSON") from None
-        if not is_object(members):
+        members = object_in(body)
+        if members is None:
             raise InvalidMetadata(f"The {of} is not a JSON object")
         self._members: Final = members
 

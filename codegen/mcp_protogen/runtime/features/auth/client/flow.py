@@ -14,11 +14,10 @@ from ..challenge import challenges_in, token_param
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
 from ..steps import Flow
-from ..urls import same_identifier
 from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity, require_code_grant
 from .registration import identify
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .token_endpoint import TokenRequest, refresh_tokens
 from .values import Authorization, Refusal, ServerMetadata, Tokens
 
@@ -182,7 +181,7 @@ def _discover(
         issuer = choose_issuer(resource.authorization_servers, issuers, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
     before = auth.server
-    if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
+    if before and not same_issuer(settings, before.issuer, server.issuer):
         # Tokens belong to their issuer. A client names its own issuer.
         auth = Authorization(url=auth.url, client=auth.client, step_ups=auth.step_ups)
     return replace(auth, resource_metadata=resource, server=server)
@@ -242,8 +241,8 @@ def _server(settings: OAuthSettings, auth: Authorization) -> ServerMetadata:
     server = auth.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
-    only, slash = settings.issuer, settings.trailing_slash
-    if only and not same_identifier(only, server.issuer, trailing_slash=slash):
+    only = settings.issuer
+    if only and not same_issuer(settings, only, server.issuer):
         raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {only}")
     return server
 

@@ -270,11 +270,7 @@ class EnterpriseManaged:
     def _provider(self, slash: bool) -> Flow[ServerMetadata]:
         if self.token_endpoint is None:
             return (yield from find_server(self.identity_provider, trailing_slash=slash))
-        return ServerMetadata(
-            issuer=self.identity_provider,
-            authorization_endpoint=None,
-            token_endpoint=self.token_endpoint,
-        )
+        return ServerMetadata(issuer=self.identity_provider, token_endpoint=self.token_endpoint)
 
 
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:

@@ -12,10 +12,10 @@ from pydantic_core import to_json
 from ..errors import AuthorizationError, OAuthError
 from ..fetch_policy import is_loopback
 from ..steps import Fetch, Fetched, Flow, fetch
-from ..urls import is_metadata_document, same_identifier, split_url
+from ..urls import is_metadata_document, split_url
 from .client_authentication import auth_method
 from .documents import error_in, read_registration
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
 
 _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
@@ -73,9 +73,7 @@ def _configured_client(
     issuer = client.issuer
     if issuer is None and known is not None and known.client_id == client.client_id:
         issuer = None if is_metadata_document(client.client_id) else known.issuer
-    if issuer and not same_identifier(
-        issuer, server.issuer, trailing_slash=settings.trailing_slash
-    ):
+    if issuer and not same_issuer(settings, issuer, server.issuer):
         raise AuthorizationError(
             f"The client is registered with {issuer}, but now {server.issuer} issues the tokens"
         )
@@ -92,7 +90,7 @@ def _is_registered(
     ends = known.client_secret_expires_at
     return (
         known.issuer is not None
-        and same_identifier(known.issuer, server.issuer, trailing_slash=settings.trailing_slash)
+        and same_issuer(settings, known.issuer, server.issuer)
         and not is_metadata_document(known.client_id)
         and set(redirect_uris) <= set(known.redirect_uris)
         and (ends is None or settings.clock() < ends)

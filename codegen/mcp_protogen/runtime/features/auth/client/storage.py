@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-from json import JSONDecodeError, dumps, loads
+from json import dumps
 from logging import getLogger
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
-from ....core.json import is_object
+from ....core.json import object_in
 from ....core.libraries import library
 
 _log: Final = getLogger(__name__)
@@ -86,11 +86,8 @@ class FileStorage:
                 text = file.read()
         except FileNotFoundError:
             return {}
-        try:
-            values: Any = loads(text) if text.strip() else {}
-        except JSONDecodeError:
-            values = None
-        if not is_object(values) or not all(isinstance(value, str) for value in values.values()):
+        values = object_in(text) if text.strip() else {}
+        if values is None or not all(isinstance(value, str) for value in values.values()):
             # Do not replace a file of another kind.
             raise ValueError(f"{self._path} is not a token file: choose another path")
         return values

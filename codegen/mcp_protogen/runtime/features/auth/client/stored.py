@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..urls import same_identifier
 from .documents import redact_url
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
 
@@ -98,7 +97,7 @@ def _usable(client: ClientInformation | None, settings: OAuthSettings) -> Client
     issuer = given.issuer or client.issuer
     if client.client_id != given.client_id or issuer is None or client.issuer is None:
         return None
-    if not same_identifier(issuer, client.issuer, trailing_slash=settings.trailing_slash):
+    if not same_issuer(settings, issuer, client.issuer):
         # Its secret is for the issuer that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None

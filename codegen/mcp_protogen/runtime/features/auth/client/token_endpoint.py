@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
 
-from ....core.json import is_object, read_json
+from ....core.json import object_in
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
 from ..steps import Fetched, Flow, fetch
@@ -110,11 +110,8 @@ def _without_secrets(
 
 
 def _object(answer: Fetched) -> Object:
-    try:
-        members = None if len(answer.body) > _LARGEST else read_json(answer.body)
-    except ValueError:
-        members = None
-    if not is_object(members):
+    members = None if len(answer.body) > _LARGEST else object_in(answer.body)
+    if members is None:
         raise AuthorizationError("The token endpoint did not answer with a JSON object")
     return members
 

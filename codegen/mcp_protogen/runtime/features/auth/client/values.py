@@ -74,8 +74,8 @@ class ServerMetadata:
     """RFC 8414, section 2; OpenID Connect."""
 
     issuer: str
-    authorization_endpoint: str | None
     token_endpoint: str
+    authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
     scopes_supported: tuple[str, ...] | None = None
     grant_types_supported: tuple[str, ...] | None = None

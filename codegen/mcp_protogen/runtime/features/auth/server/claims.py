@@ -1,6 +1,6 @@
 """The checks of a token's claims, and its principal (RFC 7519, 4.1; RFC 9068, 4)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from time import time
 from types import MappingProxyType
@@ -8,7 +8,8 @@ from typing import Any, Final, NoReturn
 
 from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array, is_object, read_json
+from ....core.json import JSONObject, is_array, object_in
+from ....core.options import string_set
 from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
@@ -36,6 +37,7 @@ class ClaimChecks:
             raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway must be between 0 and {LONGEST_LEEWAY:.0f} seconds")
+        string_set(self.scope_claims, "scope_claims")
         # Copied, so that later changes of a list grant nothing.
         object.__setattr__(self, "scope_claims", tuple(self.scope_claims))
 
@@ -60,14 +62,10 @@ class ClaimChecks:
             refuse("The token has neither sub nor client_id")
         # Ids are unique: issuers contain neither sign.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
-        scopes = frozenset(self._scopes(claims))
+        texts = (text for name in self.scope_claims for text in _texts(claims, name))
+        # RFC 6749, section 3.3
+        scopes = frozenset(scope for text in texts for scope in text.split(" ") if scope)
         return Principal(id, scopes, MappingProxyType({**claims}), until)
-
-    def _scopes(self, claims: Mapping[str, Any]) -> Iterable[str]:
-        for name in self.scope_claims:
-            for text in _texts(claims, name):
-                # RFC 6749, section 3.3
-                yield from filter(None, text.split(" "))
 
 
 def unverified_part(token: str, number: int) -> JSONObject | None:
@@ -76,10 +74,9 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None
     try:
-        value = read_json(base64url_bytes(parts[number]))
+        return object_in(base64url_bytes(parts[number]))
     except ValueError:
         return None
-    return value if is_object(value) else None
 
 
 def numeric_date(value: object) -> float | None:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from logging import getLogger
 from typing import Any, Final
 
 from ....core.http_request import Principal
@@ -22,7 +21,7 @@ from .claims import ClaimChecks, refuse
 from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 # The member of the metadata, and the seconds for which its value is used.
 _ENDPOINT: Final = b"introspection_endpoint"
@@ -136,7 +135,6 @@ class Introspection(ClaimChecks):
 def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
-        authorization_endpoint=None,
         token_endpoint=endpoint,
         token_endpoint_auth_methods_supported=methods,
     )

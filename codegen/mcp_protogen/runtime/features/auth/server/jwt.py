@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ....core.http_request import Principal
+from ....core.options import string_set
 from ..signing import InvalidJwt, Jwt, check_algorithms, read_header
 from ..steps import Fetching
 from .cache import TokenCache
@@ -48,9 +49,7 @@ class JwtVerifier(ClaimChecks):
         audiences = {self.audience} if isinstance(self.audience, str) else {*self.audience}
         if not audiences or "" in audiences:
             raise ValueError("audience must not be empty")
-        for name in ("scope_claims", "types"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be a list of names, not a string")
+        string_set(self.types, "types")
         self._check_options()
         if self.keys is not None and self.fetch is not None:
             raise ValueError("fetch and keys exclude each other: give fetch to keys")

@@ -5,12 +5,11 @@ Tokens cannot choose the place of keys: `jku`, `x5u` and `jwk` in their headers 
 
 from asyncio import timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from logging import getLogger
 from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object, read_json
+from ....core.json import is_array, is_object, object_in
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
@@ -22,7 +21,7 @@ from .single_flight import SingleFlight
 
 _JSON: Final = {"accept": "application/json"}
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 # The most keys read from a set, and the most tried for one token.
 _MOST_KEYS: Final = 100
@@ -56,13 +55,10 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def read_object(answer: Fetched) -> dict[str, Any]:
-    try:
-        value = read_json(answer.body)
-    except ValueError:
-        value = None
     if answer.status != 200:
         raise InvalidMetadata(f"expected status 200, got {answer.status}")
-    if not is_object(value):
+    value = object_in(answer.body)
+    if value is None:
         raise InvalidMetadata("the answer is not a JSON object")
     return value
 
@@ -115,7 +111,7 @@ class JwksUri:
         self._lifetime, self._max_stale = lifetime, max_stale
         self._min_interval = min_interval
         self._clock = clock
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
         self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf

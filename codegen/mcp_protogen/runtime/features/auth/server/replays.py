@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from logging import getLogger
 from secrets import token_urlsafe
 from time import time
 from typing import Final, Protocol, Self
@@ -13,7 +12,7 @@ from ....http.server.authentication import VerifierUnavailable
 from ....storage.engine import Engine, EngineConnection, EngineUnavailable
 from .cache import ExpiringCache
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 
 class Replays(Protocol):

@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
-from ....core.forms import ELICIT
 from ....core.json import JSONObject
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
-from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
+from ....core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks, tasks_declared
 from ....server.base import SessionBase

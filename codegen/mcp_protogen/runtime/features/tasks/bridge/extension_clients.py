@@ -4,7 +4,7 @@ Tasks keep their server's ids. The request for the result stays open if a task a
 questions come beside it.
 """
 
-from asyncio import Future, get_running_loop, timeout
+from asyncio import Future, get_running_loop
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest, Capability
-from ....core.tasks import Signal
+from ....core.tasks import Signal, wait_within
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ....rules import task_methods as methods
@@ -29,7 +29,6 @@ from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from .. import core_wire
 from ..client.calls import CORE_CALLS, as_task
-from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
 from ..remote_tasks import state_of
@@ -71,7 +70,7 @@ async def follow(
                 told = task
             if state.has_ended:
                 return
-            await wait_within(news.wait(), state.poll_interval or _INTERVAL)
+            await wait_within(state.poll_interval or _INTERVAL, news.wait())
             task = await look()
 
 
@@ -166,9 +165,7 @@ class ExtensionClients(PlainClients):
         if waiting.result is None:
             waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
         if not waiting.questions:
-            with suppress(TimeoutError):
-                async with timeout(min(patience, _PATIENCE)):
-                    await waiting.changed.wait()
+            await wait_within(min(patience, _PATIENCE), waiting.changed.wait())
         return {key: question.asked for key, question in waiting.questions.items()}
 
     def _waiting_task(self, id: str) -> _WaitingTask:

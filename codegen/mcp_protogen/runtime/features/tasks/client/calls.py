@@ -16,7 +16,7 @@ from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
-from .handle import PollTiming, TaskHandle, TaskWire, wait_within
+from .handle import PollTiming, TaskHandle, TaskWire
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
@@ -25,7 +25,7 @@ CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 
 class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = PollTiming(wait=wait_within)
+        self.timing = PollTiming()
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()

@@ -5,7 +5,7 @@ one request waits for the result, and the server sends questions as requests. A 
 replaces the next poll; nothing relies on it.
 """
 
-from asyncio import Lock, create_task, shield, timeout
+from asyncio import Lock, create_task, shield
 from asyncio import Task as Running
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest
-from ....core.tasks import Signal, together
+from ....core.tasks import Signal, together, wait_within
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
 from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
@@ -50,16 +50,7 @@ class PollTiming:
 
     now: Callable[[], float] = monotonic
     epoch: Callable[[], float] = time
-    wait: Callable[[Awaitable[None], float], Awaitable[bool]]
-
-
-async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
-    try:
-        async with timeout(seconds):
-            await heard
-    except TimeoutError:
-        return False
-    return True
+    wait: Callable[[float, Awaitable[None]], Awaitable[bool]] = wait_within
 
 
 class TaskWire:
@@ -345,7 +336,7 @@ class TaskHandle:
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
         if not self.has_news:
             least = max(min(interval, due - timing.now()), _LEAST)
-            await timing.wait(self._changed.wait(), least)
+            await timing.wait(least, self._changed.wait())
 
     def _lapses(self, ttl: float | None = None) -> float:
         """Return when the task expires, in monotonic time."""
