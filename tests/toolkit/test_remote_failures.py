@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -266,12 +267,12 @@ async def test_what_is_declared_is_done_without_help_of_the_server() -> None:
         while (asked := await hand.take()) is not None:
             heard.append(asked)
 
-    for spoken in ERAS:
+    for own, spoken in product(ERAS, ERAS):
         for what, bad in (("refusing", server(answer)), ("bare", Accepting(play_bare))):
-            top = app(OLD)
+            top = app(own)
             mount_remote(top, "bad", bad)
             hearing = Hearing(spoken)
-            with case((spoken, what)):
+            with case((own, spoken, what)):
                 async with in_memory(hearing.client, top) as one:
                     assert (await use(one, "completion/complete")).completion.values == []
                     async with hearing.hearing("data://bad/x"):
