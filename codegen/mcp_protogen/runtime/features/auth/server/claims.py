@@ -8,9 +8,10 @@ from typing import Any, Final, NoReturn
 
 from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array, object_in
+from ....core.json import JSONObject, is_array
 from ....core.options import string_set
 from ....http.server.authentication import TokenRefused
+from ..json_objects import object_in
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
