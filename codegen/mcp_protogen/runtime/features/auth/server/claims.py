@@ -32,7 +32,11 @@ class ClaimChecks:
     _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these must be in `aud`, unless empty."""
 
-    def _check_options(self) -> None:
+    def _check_options(self, audience: str | Collection[str] | None) -> None:
+        audiences = frozenset([audience] if isinstance(audience, str) else audience or ())
+        if audience is not None and (not audiences or "" in audiences):
+            raise ValueError("audience must be that of this server")
+        object.__setattr__(self, "_audiences", audiences)
         # Issuers have no fragment (RFC 8414, section 2), and URLs no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")
