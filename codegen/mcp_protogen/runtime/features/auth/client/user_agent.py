@@ -92,13 +92,7 @@ class WebRedirect:
     application calls `take_redirect` with the whole URL.
     """
 
-    def __init__(
-        self,
-        redirect_uri: str,
-        show: ShowPage,
-        *,
-        timeout: float = 600.0,
-    ) -> None:
+    def __init__(self, redirect_uri: str, show: ShowPage, *, timeout: float = 600.0) -> None:
         """Wait `timeout` seconds for a user; raise `ValueError` for an unsafe redirect URI."""
         check_redirect_uri(redirect_uri)
         self.redirect_uri: Final = redirect_uri

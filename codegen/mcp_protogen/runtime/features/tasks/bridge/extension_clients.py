@@ -204,25 +204,20 @@ class ExtensionClients(PlainClients):
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id = self.id_in(session)
-        waiting = self._waiting.get(id)
-        if waiting is None:
+        if (waiting := self._waiting.get(id)) is None:
             # Only its server knows whether the task exists.
             await self.ask_server(methods.GET, id)
-        else:
-            self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {})
-
-    @staticmethod
-    def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
+            return self.answer(methods.UPDATE, {})
+        given = session.__mcp_runtime__.raw.get("inputResponses", {})
         asked = {
-            key: (open_question.asked, open_question.spec)
-            for key, open_question in waiting.questions.items()
+            key: (question.asked, question.spec) for key, question in waiting.questions.items()
         }
         for key, answer in read_answers(asked, given).items():
             # Do not show answered questions again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
                 question.answer.set_result(answer)
+        return self.answer(methods.UPDATE, {})
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id, method = self.id_in(session), methods.CANCEL
