@@ -128,7 +128,7 @@ class Prompt(WithCompletions):
         (model,) = models_in(models.entry(self.field), "arguments")
         arguments: list[JSONObject] = []
         for wire, parameter in self.texts.parameters.items():
-            members = {"name": wire, "description": parameter.description}
+            members: JSONObject = {"name": wire, "description": parameter.description}
             members |= {"title": parameter.info.title, "required": parameter.required}
             arguments.append(filter_members(model, members))
         self.listed = self.entry(name=self.key, arguments=arguments or None)
