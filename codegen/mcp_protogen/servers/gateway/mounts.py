@@ -4,6 +4,7 @@ import re
 from asyncio import Task, get_running_loop, sleep, wait
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, cast
 
@@ -161,8 +162,7 @@ class GatewayMount(LoggedMount):
     async def _renew(self, client: _Client, name: str, outer: RequestContext) -> None:
         about = client[1], name
         try:
-            async with self.link(outer) as link:
-                listed = await self._walk(link, name, outer)
+            listed = await self.repeat(True, partial(self._read, name, outer))
         except (ProtocolError, Disconnected, TimeoutError) as error:
             _log.warning(
                 "%s: its %s cannot be listed: %s", self.upstream.settings.name, name, error
@@ -192,6 +192,10 @@ class GatewayMount(LoggedMount):
     def _publish_change(self, name: str, to: OpenConnection) -> None:
         kind = "resources" if is_uri(name) else name
         self._publish_soon(to, f"notifications/{kind}/list_changed")
+
+    async def _read(self, name: str, outer: RequestContext) -> ServerList:
+        async with self.link(outer) as link:
+            return await self._walk(link, name, outer)
 
     async def _walk(self, link: Link, name: str, outer: RequestContext) -> ServerList:
         mark = ListMark(link.connection.server, name)
