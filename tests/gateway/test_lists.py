@@ -38,7 +38,7 @@ async def test_lists_have_items_of_all_servers_in_order_of_file() -> None:
 
 async def test_servers_are_asked_at_once_and_a_slow_one_delays_nothing() -> None:
     slow, fast = Listing("x"), Listing("y")
-    slow.delay = 60.0
+    slow.delay = 50.0
     hearing = Hearing(OLD)
     fronts = gateway(behind("slow", slow), behind("fast", fast))
     async with client_of(fronts, hearing.client) as one:
@@ -49,7 +49,7 @@ async def test_servers_are_asked_at_once_and_a_slow_one_delays_nothing() -> None
         assert await tools_of(one) == ["fast_y"]
         assert asyncio.get_running_loop().time() - began == pytest.approx(5.0, abs=0.1)
         assert hearing.heard == []
-        await asyncio.sleep(60)
+        await asyncio.sleep(50)
         assert hearing.heard == ["tool"]
         assert await tools_of(one) == ["slow_x", "fast_y"]
         assert lists_asked(slow) == 1
@@ -60,7 +60,7 @@ async def test_a_slow_list_without_news_is_not_announced() -> None:
     hearing = Hearing(OLD)
     async with client_of(gateway(behind("a", server)), hearing.client) as one:
         assert await tools_of(one) == ["a_x"]
-        server.delay = 60.0
+        server.delay = 50.0
         assert await tools_of(one) == ["a_x"]
         await asyncio.sleep(100)
         assert hearing.heard == []
@@ -84,8 +84,9 @@ def test_items_of_a_dead_server_stay_listed_for_a_while(caplog: pytest.LogCaptur
             assert await tools_of(one) == ["b_y"]
             server.is_gone = False
             assert await tools_of(one) == ["a_x", "b_y"]
-            await asyncio.sleep(1000)
-            assert hearing.heard == ["tool"]
+            await asyncio.sleep(1)
+            # After a break, anything may have changed.
+            assert sorted(hearing.heard) == ["prompt", "resource", "tool", "tool"]
 
     run(script(), within=3000, loop=SkippingLoop)
     assert "a: its tools cannot be listed" in caplog.text

@@ -22,7 +22,7 @@ from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.access_log import remember_call
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount
-from mcp_protogen.servers.gateway.names import check_names, names_of
+from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 
@@ -82,8 +82,7 @@ def _ttl(lists: Iterable[ServerList]) -> int:
 
 
 def make_fronts(settings: GatewaySettings, package: ModuleType) -> list[ServerBase[Any]]:
-    """Return a server for each revision of clients; raise `ProblemError` for ambiguous names."""
-    check_names(settings.servers)
+    """Return a server for each revision of clients."""
     upstreams = [GatewayServer(server, names_of(server)) for server in settings.servers]
     return [make_front(settings, upstreams, package, revision) for revision in package.REVISIONS]
 

@@ -4,6 +4,7 @@ import re
 from asyncio import Task, get_running_loop, sleep, wait
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, cast
 
@@ -14,7 +15,6 @@ from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
-from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
@@ -161,15 +161,14 @@ class GatewayMount(LoggedMount):
     async def _renew(self, client: _Client, name: str, outer: RequestContext) -> None:
         about = client[1], name
         try:
-            async with self.link(outer) as link:
-                listed = await self._walk(link, name, outer)
+            listed = await self._reach(True, partial(self._walk, name, outer))
         except (ProtocolError, Disconnected, TimeoutError) as error:
             _log.warning(
                 "%s: its %s cannot be listed: %s", self.upstream.settings.name, name, error
             )
             if about not in self._down:
                 self._down[about] = get_running_loop().time()
-                outer.endpoint.tasks.start(self._forget_later(about, outer.connection))
+                outer.endpoint.tasks.start(self._forget_later(about, outer))
             return
         self._down.pop(about, None)
         self._lists[client, name] = listed
@@ -181,27 +180,30 @@ class GatewayMount(LoggedMount):
         self.upstream.last_keys[name] = listed.keys
         asking = self._asking[client, name]
         if asking.served is not None and asking.served.entries != listed.entries:
-            self._publish_change(name, outer.connection)
+            self._publish_change(name, outer)
 
-    async def _forget_later(self, about: tuple[str | None, str], to: OpenConnection) -> None:
+    async def _forget_later(self, about: tuple[str | None, str], outer: RequestContext) -> None:
         since = self._down[about]
         await sleep(self._keep)
         if self._down.get(about) == since and about in self._last:
-            self._publish_change(about[1], to)
+            self._publish_change(about[1], outer)
 
-    def _publish_change(self, name: str, to: OpenConnection) -> None:
-        kind = "resources" if is_uri(name) else name
-        self._publish_soon(to, f"notifications/{kind}/list_changed")
+    def _publish_change(self, name: str, outer: RequestContext) -> None:
+        """Tell the client of a list, also on its listen streams, which have connections."""
+        kind, remote = "resources" if is_uri(name) else name, self._remotes.get(self._key(outer))
+        for connection in [outer.connection] if remote is None else remote.attached:
+            self._publish_soon(connection, f"notifications/{kind}/list_changed")
 
-    async def _walk(self, link: Link, name: str, outer: RequestContext) -> ServerList:
-        mark = ListMark(link.connection.server, name)
-        walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
-        try:
-            found = await self._list_entries(walk, name, outer)
-        except ProtocolError as error:
-            if error.code != METHOD_NOT_FOUND:
-                raise
-            found = []  # Many servers with resources do not know the method for templates.
+    async def _walk(self, name: str, outer: RequestContext) -> ServerList:
+        async with self.link(outer) as link:
+            mark = ListMark(link.connection.server, name)
+            walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
+            try:
+                found = await self._list_entries(walk, name, outer)
+            except ProtocolError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+                found = []  # Many servers with resources do not know the method for templates.
         entries: dict[str, Any] = {}
         for item, entry in found:
             entries.setdefault(item.key, entry)
