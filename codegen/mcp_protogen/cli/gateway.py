@@ -62,8 +62,9 @@ def gateway(
             raise conflict("--dry-run and --check exclude each other")
         place = Destination(format)
         show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
-    begin_log(log_level.value, log_format.value)
-    run_gateway(replace(read_settings(file, side), telemetry=telemetry), side)
+    settings = replace(read_settings(file, side), telemetry=telemetry)
+    begin_log(log_level.value, log_format.value, settings.hide)
+    run_gateway(settings, side)
 
 
 def _page(settings: "GatewaySettings", check: bool, view: View) -> FindingsPage:

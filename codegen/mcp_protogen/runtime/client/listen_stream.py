@@ -1,4 +1,4 @@
-"""The listen stream of a client in the stateless era; each change opens a new one."""
+"""The one listen stream of a client in the stateless era; each change opens a new one."""
 
 from asyncio import (
     CancelledError,
@@ -33,8 +33,6 @@ _LASTING: Final = 10.0
 
 
 class ListenStream:
-    """The one listen stream of a connection, for all requested changes."""
-
     def __init__(self, endpoint: Endpoint, spec: AnyRequest) -> None:
         self._endpoint = endpoint
         self._spec = spec

@@ -1,7 +1,8 @@
 """A check of a gateway: what its servers answer, and what clients of each revision lose."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from logging import WARNING, Handler, LogRecord, NullHandler, getLogger
 from types import ModuleType
@@ -29,6 +30,7 @@ from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
 FORMAT: Final = 1
+_INDEX: Final = re.compile(r"/\d+(?=/|$)")
 _LOGGER: Final = "mcp_protogen.gateway"
 _INFO: Final = {"name": "mcp-gen gateway", "version": "0"}
 
@@ -54,8 +56,7 @@ def check_page(settings: GatewaySettings, view: View) -> FindingsPage:
     """Connect to all servers, and return the page of their answers; it fails if a server does."""
     # The page has what these would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
-    checks = [ServerCheck(server) for server in settings.servers]
-    asyncio.run(_check_all(settings, checks))
+    checks = asyncio.run(check_servers(settings))
     failed = [check for check in checks if check.problem is not None]
     if view.format == "json":
         page = as_document({"format": FORMAT, "servers": [_document(check) for check in checks]})
@@ -66,9 +67,11 @@ def check_page(settings: GatewaySettings, view: View) -> FindingsPage:
     return FindingsPage("".join(f"{line}\n" for line in lines), bool(failed))
 
 
-async def _check_all(settings: GatewaySettings, checks: Sequence[ServerCheck]) -> None:
+async def check_servers(settings: GatewaySettings) -> list[ServerCheck]:
+    """Connect to all servers at once, and return their answers in the order of the file."""
     package = protocol()
-    await together(_check(package, check) for check in checks)
+    checks = [ServerCheck(server) for server in settings.servers]
+    await together(_check(package, settings, check) for check in checks)
     answering = [check for check in checks if check.problem is None]
     warnings = _Warnings({check.server.name: check.left_out for check in answering})
     log = getLogger(_LOGGER)
@@ -81,6 +84,7 @@ async def _check_all(settings: GatewaySettings, checks: Sequence[ServerCheck]) -
             await listing(client, [*Kind])
     finally:
         log.removeHandler(warnings)
+    return checks
 
 
 class _Warnings(Handler):
@@ -96,20 +100,22 @@ class _Warnings(Handler):
             self._texts[name].append(text)
 
 
-async def _check(package: ModuleType, check: ServerCheck) -> None:
+async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
     limit = USUAL_REMOTE.open_timeout
     try:
         for revision in reversed(package.REVISIONS):
             async with asyncio.timeout(limit):
                 await _visit(package, check, revision, limit)
+        return
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
         hint = "start it once by itself: programs may have to be downloaded first"
-        check.problem = Problem(NO_CONNECTION, message, check.server.place, hint=hint)
+        problem = Problem(NO_CONNECTION, message, check.server.place, hint=hint)
     except ERRORS as error:
         (problem,) = problem_error(error, check.server.place).problems
-        # The options of commands are members of the file.
-        check.problem = problem._replace(hint=problem.hint.replace("--", ""))
+    # The options of other commands are members of the file.
+    hint = problem.hint.replace("--", "") or "check its address, and that it starts by itself"
+    check.problem = problem._replace(message=settings.hide(problem.message), hint=hint)
 
 
 async def _visit(package: ModuleType, check: ServerCheck, revision: Revision, limit: float) -> None:
@@ -141,7 +147,7 @@ async def _visit(package: ModuleType, check: ServerCheck, revision: Revision, li
 
 
 def _text(loss: Loss) -> str:
-    return f"{loss.method} {loss.pointer or '/'}: {loss.why}"
+    return f"{loss.method} {_INDEX.sub('/*', loss.pointer) or '/'}: {loss.why}"
 
 
 def _unasked(server: ServerSettings) -> Iterator[str]:

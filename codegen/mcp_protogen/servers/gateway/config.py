@@ -10,11 +10,12 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import partial
+from functools import cache, partial
 from ipaddress import ip_address
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -55,6 +56,9 @@ _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-d
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
 _NO_INPUT: Final = "a gateway cannot ask for it: give the input a default, or write ${NAME}"
 
+_SHORT: Final = 6
+"""Values of fewer characters would be found in many words."""
+
 _FILE: Final = re.compile(r"\$\{file:([^}]+)\}")
 _DEFAULT: Final = re.compile(r":-[^}]*(?=\})")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -92,6 +96,7 @@ class _ConfigFile(ConfigSource):
 
     def __init__(self, file: Path) -> None:
         self._problems: list[Problem] = []
+        self._secrets: dict[str, str] = {}
         self._is_toml = file.suffix.lower() == ".toml"
         try:
             text = file.read_text("utf-8-sig")
@@ -121,7 +126,9 @@ class _ConfigFile(ConfigSource):
             self._add(self.name, "no server in it is enabled", "add a server, or enable one")
         if self._problems:
             raise ProblemError(*self._problems)
-        return replace(gateway, servers=tuple(servers))
+        # A value may be within another one.
+        longest_first = dict(sorted(self._secrets.items(), key=lambda pair: -len(pair[0])))
+        return replace(gateway, servers=tuple(servers), secrets=longest_first)
 
     def _servers(self, separator: str) -> Iterator[ServerSettings]:
         entries = dict(self.servers())
@@ -240,7 +247,7 @@ class _ConfigFile(ConfigSource):
         for _ in range(3):
             values = {**base, **given}
             try:
-                return TypeAdapter(cls).validate_python(values)
+                return _adapter(cls).validate_python(values)
             except ValidationError as error:
                 for line in error.errors(include_url=False):
                     name = str(line["loc"][0])
@@ -257,6 +264,13 @@ class _ConfigFile(ConfigSource):
         self._add(at, problem, _UNSET if problem.startswith("${") else HINT)
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
+        text, problem = self._value(placeholder)
+        if text is not None and len(text) >= _SHORT:
+            variable = _DEFAULT.sub("", placeholder[0])
+            self._secrets |= {text: variable, quote(text, safe=""): variable}
+        return text, problem
+
+    def _value(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
         found = _FILE.fullmatch(placeholder[0])
         if found is None:
             text, problem = super()._look_up(placeholder)
@@ -278,6 +292,11 @@ class _ConfigFile(ConfigSource):
                 step if _BARE.fullmatch(step) else json.dumps(step) for step in steps
             )
         return self.name, pointer
+
+
+@cache
+def _adapter(cls: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(cls)
 
 
 def _problem(message: str, place: Iterable[str], hint: str) -> Problem:

@@ -1,6 +1,6 @@
 """The plan of a gateway: what it would serve, and how, without a connection."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import as_document
@@ -73,29 +73,31 @@ def _lines(settings: GatewaySettings) -> Iterator[str]:
     for server in settings.servers:
         yield ""
         yield f"{server.name}: {server.address}"
-        yield from (_row(label, text) for label, text in _rows(server) if text)
+        yield from (_row(label, text) for label, text in _rows(server).items() if text)
 
 
 def _row(label: str, text: str) -> str:
     return f"  {label:<10} {text}"
 
 
-def _rows(server: ServerSettings) -> Iterator[tuple[str, str]]:
+def _rows(server: ServerSettings) -> Mapping[str, str]:
     auth = "" if server.auth == "none" else f", authorized by {server.auth}"
-    yield "transport", f"{server.transport}{auth}"
-    yield "revision", server.revision or "that of the client, else the newest in common"
-    yield "names", f"{server.prefix}{server.separator}NAME" if server.prefix else "unchanged"
-    yield "renamed", ", ".join(f"{own} to {new}" for own, new in server.rename.items())
-    yield "URIs", "unchanged" if server.uris == "keep" or not server.prefix else "with the prefix"
-    yield "allowed", _patterns(server.allow)
-    yield "denied", _patterns(server.deny)
-    yield "questions", ", ".join(sorted(server.questions)) or "none"
-    yield "times", f"{server.timeout:g} s without progress, at most {server.max_timeout:g} s"
-    if server.concurrency is not None:
-        yield "requests", f"{server.concurrency} at a time on one connection"
-    yield "open", f"at most {pluralize(server.max_connections, 'connection')}"
-    yield "catalogue", "shared by all clients" if server.catalogue == "shared" else ""
-    yield "required", "the gateway is ready only with it" if server.required else ""
+    requests = server.concurrency and f"{server.concurrency} at a time on one connection"
+    return {
+        "transport": f"{server.transport}{auth}",
+        "revision": server.revision or "that of the client, else the newest in common",
+        "names": f"{server.prefix}{server.separator}NAME" if server.prefix else "unchanged",
+        "renamed": ", ".join(f"{own} to {new}" for own, new in server.rename.items()),
+        "URIs": "with the prefix" if server.uris == "rewrite" and server.prefix else "unchanged",
+        "allowed": _patterns(server.allow),
+        "denied": _patterns(server.deny),
+        "questions": ", ".join(sorted(server.questions)) or "none",
+        "times": f"{server.timeout:g} s without progress, at most {server.max_timeout:g} s",
+        "requests": requests or "",
+        "open": f"at most {pluralize(server.max_connections, 'connection')}",
+        "catalogue": "shared by all clients" if server.catalogue == "shared" else "",
+        "required": "the gateway is ready only with it" if server.required else "",
+    }
 
 
 def _patterns(patterns: Patterns) -> str:

@@ -102,3 +102,11 @@ class GatewaySettings:
     """The check of clients over HTTP; None to serve only this machine."""
     telemetry: bool = False
     """Whether to record spans and durations with OpenTelemetry."""
+    secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
+    """The values of variables, each with the variable that stands for it."""
+
+    def hide(self, text: str) -> str:
+        """Return a text with variables in place of their values."""
+        for value, variable in self.secrets.items():
+            text = text.replace(value, variable)
+        return text
