@@ -55,7 +55,8 @@ class GatewayRuntime(ToolkitRuntime):
                 else:
                     whose = f"{owners[key]} has an item of that name, too, and comes first"
                     mount.upstream.say_once(f"{key!r} of its {field} is hidden: {whose}")
-            owners = {**dict.fromkeys(listed.keys, name), **owners}
+            for key in listed.keys:
+                owners.setdefault(key, name)
         page: WireModel = self.page_of(field, entries, params)
         if "ttl_ms" not in type(page).__pydantic_fields__:
             return page
