@@ -1,5 +1,6 @@
 """`mcp-gen gateway`: many servers behind one endpoint, for clients of all revisions."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +37,9 @@ def gateway(
     format: Annotated[
         LogFormat, typer.Option(help="With --dry-run or --check: format of the page.")
     ] = LogFormat.TEXT,
+    telemetry: Annotated[
+        bool, typer.Option("--telemetry", help="Record spans and durations with OpenTelemetry.")
+    ] = False,
     log_level: Annotated[
         LogThreshold, typer.Option(help="Least severe entries.")
     ] = LogThreshold.WARNING,
@@ -58,7 +62,7 @@ def gateway(
             raise conflict("--dry-run and --check exclude each other")
         place = Destination(format)
         show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
-    settings = read_settings(file, side)
+    settings = replace(read_settings(file, side), telemetry=telemetry)
     begin_log(log_level.value, log_format.value, settings.hide)
     run_gateway(settings, side)
 

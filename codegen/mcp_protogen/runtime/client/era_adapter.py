@@ -78,6 +78,12 @@ class ToHandshake(ClientConnection):
         finally:
             self._levels[level] -= 1
 
+    def renew(self) -> None:
+        self._level_set = None
+        self._subscribed.clear()
+        self.endpoint.tasks.start(self._try_update())
+        super().renew()
+
     def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
 
-_READS_MARKS: Final = "__mcp_reads_marks__"
-
 # One lock, because changes are rare, and one may concern several servers.
 LOCK: Final = Lock()
 
@@ -184,7 +182,9 @@ class Catalogue:
 
     def toolkit_methods(self) -> frozenset[str]:
         """Return the methods that the toolkit handles rather than the user."""
-        toolkit = next(base for base in type(self.owner).__mro__ if vars(base).get(_READS_MARKS))
+        toolkit = next(
+            base for base in type(self.owner).__mro__ if vars(base).get("__mcp_reads_marks__")
+        )
         return frozenset(
             method
             for method, (_, name) in self.owner.REQUESTS.items()

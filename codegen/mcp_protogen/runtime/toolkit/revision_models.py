@@ -146,9 +146,7 @@ class RevisionModels:
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 
-@cache
-def revision_models(table: MethodTable) -> RevisionModels:
-    return RevisionModels(table)
+revision_models: Final = cache(RevisionModels)
 
 
 def _kinds(blocks: Models) -> Kinds:

@@ -16,7 +16,8 @@ LogFormat: TypeAlias = Literal["text", "json"]
 _LOSSES: Final = "mcp_protogen.bridge.losses"
 _log: Final = logging.getLogger(_LOSSES)
 
-_SAID: Final = "said"
+DETAILS: Final = "details"
+"""The attribute of log entries for members of JSON."""
 
 
 def begin_log(level: str, format: LogFormat, hide: Callable[[str], str] = str) -> None:
@@ -35,7 +36,7 @@ def log_loss(loss: Loss) -> None:
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
     between = f" between {loss.own} and {loss.wire}" if loss.wire else ""
     parts = (loss.method, loss.pointer or "/", loss.what, between, loss.why)
-    _log.warning("%s: %s was %s%s: %s", *parts, extra={_SAID: {"loss": said}})
+    _log.warning("%s: %s was %s%s: %s", *parts, extra={DETAILS: {"loss": said}})
 
 
 class _HidingHandler(logging.StreamHandler[TextIO]):
@@ -67,7 +68,7 @@ class _Json(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **getattr(record, _SAID, {}),
+            **getattr(record, DETAILS, {}),
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)

@@ -99,6 +99,9 @@ class GatewaySettings:
     list_timeout: Seconds = 5.0
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
+    """The check of clients over HTTP; None to serve only this machine."""
+    telemetry: bool = False
+    """Whether to record spans and durations with OpenTelemetry."""
     secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
     """The values of variables, each with the variable that stands for it."""
 

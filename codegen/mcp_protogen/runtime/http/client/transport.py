@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from logging import getLogger
 from typing import Final
 
-from ...core.connection_errors import Disconnected, HttpError
+from ...core.connection_errors import Disconnected, HttpError, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
-from ...transports.base import Paused, Unanswered
+from ...transports.base import Paused, Renewed, Unanswered
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
@@ -74,7 +74,7 @@ class RenewableSession:
                     raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
                 text = f"the session has ended, and no new one could begin: {error}"
-                raise Disconnected(text) from None
+                raise Unsent(text) from None
             if protocol.agreed != version:
                 broken = Disconnected(
                     f"the session ended, and the new one has revision {protocol.agreed} "
@@ -84,6 +84,7 @@ class RenewableSession:
                 raise broken
             await post_unanswered(self._state, message_of(_INITIALIZED))
             self._open_stream()
+            self._state.inbox.put(Renewed(protocol.sessions))
 
     async def listen(self) -> None:
         self._open_stream()
