@@ -38,7 +38,7 @@ async def test_lists_have_items_of_all_servers_in_order_of_file() -> None:
 
 async def test_servers_are_asked_at_once_and_a_slow_one_delays_nothing() -> None:
     slow, fast = Listing("x"), Listing("y")
-    slow.delay = 60.0
+    slow.delay = 50.0
     hearing = Hearing(OLD)
     fronts = gateway(behind("slow", slow), behind("fast", fast))
     async with client_of(fronts, hearing.client) as one:
@@ -85,7 +85,8 @@ def test_items_of_a_dead_server_stay_listed_for_a_while(caplog: pytest.LogCaptur
             server.is_gone = False
             assert await tools_of(one) == ["a_x", "b_y"]
             await asyncio.sleep(1000)
-            assert hearing.heard == ["tool"]
+            # Anything may have changed while it was away.
+            assert sorted(hearing.heard[1:]) == ["prompt", "resource", "tool"]
 
     run(script(), within=3000, loop=SkippingLoop)
     assert "a: its tools cannot be listed" in caplog.text

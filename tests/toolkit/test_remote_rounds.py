@@ -64,7 +64,7 @@ def call(id: int, name: str = "r_x", **members: Json) -> JsonObject:
     return modern("tools/call", id, name=name, _meta=ASKED, **members)
 
 
-async def test_each_round_may_reach_another_mount_remote() -> None:
+async def test_each_round_may_reach_another_gateway() -> None:
     interview = Interview()
     async with AsyncExitStack() as stack:
         hands: list[Hand] = []

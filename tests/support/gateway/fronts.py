@@ -39,15 +39,16 @@ def client_of(
 
 
 @asynccontextmanager
-async def http_client_of(
-    fronts: Iterable[Any], one: Any, **headers: str
-) -> AsyncGenerator[Any, None]:
-    """Connect a client of one revision to a gateway over HTTP."""
-    served = pkg.http_app([*fronts])
+async def url_of(fronts: Iterable[Any], **options: Any) -> AsyncGenerator[str, None]:
+    """Serve a gateway over HTTP, with these fields of `HttpOptions`; yield its URL."""
+    served = pkg.http_app([*fronts], http=pkg.HttpOptions(**options))
     async with run_app(served) as port:
         try:
-            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
-            async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:
-                yield connected
+            yield f"http://127.0.0.1:{port}/mcp"
         finally:
             await served.close()
+
+
+def client_at(url: str, one: Any, **headers: str) -> AbstractAsyncContextManager[Any]:
+    """Connect a client of one revision to a gateway at a URL."""
+    return pkg.connect(pkg.open_http(url, headers=headers), one, revisions=(revision_of(one),))

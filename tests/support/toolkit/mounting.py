@@ -93,11 +93,11 @@ def mounting(revision: str, own: str) -> Any:
     return above
 
 
-def mount_remote(above: Any, name: str, address: Any, **settings: Any) -> None:
+def mount_remote(above: Any, prefix: str, address: Any, **settings: Any) -> None:
     """Mount a server to connect to in an app, with settings."""
     opener, proxy = pkg.connect.opener(address), pkg.Bridge.proxy
     chosen = RemoteSettings(**settings)
-    mount = RemoteMount(above, Prefix(name, "_"), proxy, opener, chosen)
+    mount = RemoteMount(above, Prefix(prefix, "_"), proxy, opener, chosen)
     add_mount(above.__mcp_runtime__, mount)
 
 

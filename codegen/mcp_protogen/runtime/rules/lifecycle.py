@@ -20,8 +20,6 @@ TASK: Final = "task"
 
 
 class State(Enum):
-    """A state of an opening connection."""
-
     NEW = "new"
     """`initialize` was not answered; the stateless era stays here."""
     OPEN_PENDING = "open, pending"

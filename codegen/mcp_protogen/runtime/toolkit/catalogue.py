@@ -34,7 +34,6 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def kinds_with(has_items: Callable[[str], bool]) -> list[str]:
-    """Return the kinds of which some list has items."""
     return [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
 
 
@@ -43,8 +42,6 @@ Lists: TypeAlias = dict[str, dict[str, Any]]
 
 
 class Catalogue:
-    """The items of one server, its mounted servers, and the visibility of items."""
-
     def __init__(self, owner: Handlers, registered: Lists) -> None:
         self.owner: Final = owner
         self.models: Final = revision_models(owner.TABLE)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .task_options import TaskMode
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
+_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?:///?)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 

@@ -92,7 +92,6 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured."""
         return self.places.structured is not None
 
     @cached_property
@@ -127,7 +126,6 @@ class RevisionModels:
         return validator_of(model), model(**put({}, path, [])).to_wire(), path
 
     def text_result(self, text: str, *structured: Any) -> Any:
-        """Return a result with one text, and perhaps a structured value."""
         has_blocks = self.places.content is not None
         return self.tool_result([text_block(text)] if has_blocks else text, *structured)
 

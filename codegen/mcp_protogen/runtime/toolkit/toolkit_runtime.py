@@ -97,7 +97,7 @@ class ToolkitRuntime(ServerRuntime):
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:
-        """Call a tool; the result may be `Written`."""
+        """Call a tool; the result may be `ResultText`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
             return self.answer(CALL_TOOL, session, params)

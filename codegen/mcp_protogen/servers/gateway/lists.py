@@ -65,11 +65,12 @@ class ListMark:
 
     def __init__(self, server: ServerBase[Any], name: str) -> None:
         kind = "resources" if is_uri(name) else name
-        runtime = server.__mcp_runtime__
+        runtime: Any = server.__mcp_runtime__
         self._server = ref(server)
         self._method = f"notifications/{kind}/list_changed"
-        self._number = runtime.changes.get(self._method, 0)
+        self._number: int = runtime.changes.get(self._method, 0)
         self._is_told = runtime.declaration().get(kind, {}).get("listChanged") is True
+        self._stream = _stream_of(runtime.client, self._method)
 
     @property
     def is_connected(self) -> bool:
@@ -80,9 +81,23 @@ class ListMark:
     def is_unchanged(self) -> bool:
         """Return whether a change would have been announced, and was not."""
         server: Any = self._server()
-        if server is None or not self._is_told:
+        if server is None or not self._is_told or self._stream is None:
             return False
-        return bool(server.__mcp_runtime__.changes.get(self._method, 0) == self._number)
+        runtime = server.__mcp_runtime__
+        same = _stream_of(runtime.client, self._method) is self._stream
+        return same and bool(runtime.changes.get(self._method, 0) == self._number)
+
+
+def _stream_of(client: Any, method: str) -> object:
+    """Return what identifies the stream of a server's notifications.
+
+    It is True if none can be missed, and None if the server has no stream now.
+    """
+    connection = client.connection
+    listening = client.stream or getattr(connection, "stream", None)
+    if listening is not None:
+        return True if listening.hears(method) else None
+    return getattr(connection.endpoint.sink.writer, "stream", True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -453,7 +453,8 @@ class ProxyServerRuntime(ServerRuntime):
         elif spec.known_as == LOG:
             for context in self._log_readers(params):
                 logger = "/".join(filter(None, (self.client.name, params.logger))) or None
-                await context.reports.log(**{**params.to_wire(), "logger": logger})
+                wire: JSONObject = {**params.to_wire(), "logger": logger}
+                await context.reports.log(**wire)
         else:
             for context in self.contexts():
                 # Clients that have left need no notification.
