@@ -2,18 +2,27 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from itertools import permutations
 from typing import Any
 
 import pytest
 from support.http.serving import Events, Site, calling, run_app, serving, text_in
 from support.json_types import Json, JsonObject
-from support.revisions import ERAS, OLD
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import ASKED
-from support.sessions.talking import pkg
+from support.sessions.talking import client, pkg
 from support.toolkit.kits import mcp
-from support.toolkit.mounting import app, only, until
+from support.toolkit.mounting import (
+    Hearing,
+    app,
+    app_with_remote,
+    in_memory,
+    only,
+    text_of,
+    until,
+    weather,
+)
 
 LOGGING: JsonObject = {**ASKED, "io.modelcontextprotocol/logLevel": "debug"}
 
@@ -136,3 +145,83 @@ async def test_question_and_log_entry_come_in_the_stream_of_their_request(
                 await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
                 told = await come[who].get()
                 assert told["result"]["content"][0]["text"] == f"{who} is {who}!"
+
+
+async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_under_way() -> None:
+    asking = Asking()
+    opener = pkg.in_memory(asking.server)
+    served = app_with_remote(STATELESS, opener, concurrency=1).http()
+    newest = pkg.REVISIONS[-1:]
+    async with run_app(served) as port, AsyncExitStack() as stack:
+        answers: dict[str, asyncio.Task[str]] = {}
+        for who in "abc":
+            # Equal clients share a connection to the server.
+            one = answering(who)
+            opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", one, revisions=newest)
+            connected = await stack.enter_async_context(opening)
+            asking.go[who] = asyncio.Event()
+            answers[who] = asyncio.create_task(text_of(connected, "r_ask", who=who))
+            await until(lambda: asking.begun != [])
+        for number, who in enumerate("abc", 1):
+            await until(lambda number=number: len(asking.begun) == number)  # type: ignore[misc]
+            asking.go[who].set()
+            assert await answers[who] == f"{who} is {who}!"
+        assert asking.begun == [*"abc"]
+        assert len(asking.server.sessions) == 1
+        await served.close()
+
+
+def answering(who: str) -> Any:
+    """Return a client of the stateless era that answers only questions to `who`."""
+    m: Any = pkg.load(STATELESS).models
+
+    async def on_elicit(_: object, params: Any) -> Any:
+        action = "accept" if f", {who}?" in params.message else "decline"
+        return m.ElicitResult(action=action, content={"value": f"{who}!"})
+
+    return client(STATELESS, on_elicit=on_elicit)
+
+
+@pytest.mark.parametrize("spoken", ERAS)
+@pytest.mark.parametrize("of_remote", ERAS)
+async def test_questions_and_log_entries_say_what_server_they_are_from(
+    of_remote: str, spoken: str
+) -> None:
+    remote = only(app(of_remote, "remote"))
+    m: Any = pkg.load(spoken).models
+    said: list[str] = []
+    loggers: list[str] = []
+
+    async def ask(session: Any) -> str:
+        await session.log("info", "x", logger="db")
+        await session.log("info", "x")
+        answer = await session.ask("Who are you?", str)
+        return str(answer.value)
+
+    async def on_elicit(_: object, params: Any) -> Any:
+        said.append(params.message)
+        return m.ElicitResult(action="accept", content={"value": "Ada"})
+
+    async def on_logging_message(_: object, params: Any) -> None:
+        loggers.append(params.logger)
+
+    ask.__annotations__["session"] = pkg.load(of_remote).Session
+    remote.add_tool(ask)
+    ours = client(spoken, on_elicit=on_elicit, on_logging_message=on_logging_message)
+    top = app_with_remote(spoken, pkg.in_memory(remote), name="archive")
+    async with in_memory(ours, top) as one:
+        assert await text_of(one, "r_ask") == "Ada"
+    assert said == ["archive: Who are you?"]
+    if spoken == OLD:
+        assert loggers[:2] == ["archive/db", "archive"]
+
+
+async def test_server_with_a_handshake_is_told_of_the_questions_that_its_settings_allow() -> None:
+    remote = only(weather(OLD))
+    allowed = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"elicitation"}))
+    async with in_memory(Hearing(OLD).client, allowed) as one:
+        assert await text_of(one, "r_age") == "42 years"
+    hidden = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"roots"}))
+    async with in_memory(Hearing(OLD).client, hidden) as one:
+        with pytest.raises(pkg.McpError, match=r"needs the capability client\.elicitation"):
+            await text_of(one, "r_age")

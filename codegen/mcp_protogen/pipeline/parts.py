@@ -322,7 +322,10 @@ CONTENTS: Final = (
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
-    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts", "remote_settings")}),
+    Contents(
+        frozenset({"bridge", "toolkit"}),
+        {"toolkit": ("remote_mounts", "remote_settings", "remotes")},
+    ),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app",), "transports": ("memory",)},

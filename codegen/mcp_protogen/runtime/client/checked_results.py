@@ -142,13 +142,12 @@ def _time() -> float:
 
 
 def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
+    label = f"the output schema of {name[:100]}"
     try:
         if is_too_large(schema):
-            raise ValueError(f"the output schema of {name[:100]} is too large")
-        label = f"the output schema of {name}"
-        return checker(
-            schema, label, of_objects=False, report=partial(_log.warning, "%s: %s", label)
-        )
+            raise ValueError(f"{label} is too large")
+        report = partial(_log.warning, "%s: %s", label)
+        return checker(schema, label, of_objects=False, report=report)
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None

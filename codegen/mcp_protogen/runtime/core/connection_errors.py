@@ -88,11 +88,15 @@ class Disconnected(ConnectionError):
     """The connection could not be opened, or ended before the answer."""
 
 
+class Unsent(Disconnected):
+    """Nothing was sent: there was no connection, or the server refuses its session."""
+
+
 def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):
             text = strays.explain(str(error), id)
-            return error if text == str(error) else kind(text)
+            return error if text == str(error) else type(error)(text)
     return error
 
 

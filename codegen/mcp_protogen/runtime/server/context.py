@@ -183,7 +183,7 @@ class Reports:
         self._sent_at = get_running_loop().time()
         await context.notify(context.table.notifications[PROGRESS], params)
 
-    async def log(self, level: "Level", data: Any, logger: str | None) -> None:
+    async def log(self, level: "Level", data: Any, logger: str | None, **more: Any) -> None:
         from ..core.subscriptions import LOG, passes
 
         context = self._context
@@ -194,7 +194,7 @@ class Reports:
             return
         spec = context.table.spec_of(LOG)
         try:
-            await context.notify(spec, spec.params(level=level, data=data, logger=logger))
+            await context.notify(spec, spec.params(level=level, data=data, logger=logger, **more))
         except MissingCapability:
             context.connection.server.__mcp_runtime__.warn_undeclared(spec.method)
         except Disconnected:

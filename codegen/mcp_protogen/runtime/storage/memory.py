@@ -40,49 +40,42 @@ class MemoryEngine:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, Quota(max_bytes, max_bytes_per_principal))
         self.tasks: Final = MemoryTaskStore()
+        self.mail: Final = self
+        self.bus: Final = self
+        self.current: Final = True
         self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
 
     @asynccontextmanager
     async def connect(
         self, worker: str, lease: float, receive: Receive
-    ) -> "AsyncGenerator[MemoryConnection, None]":
+    ) -> "AsyncGenerator[MemoryEngine, None]":
+        """Connect a worker; the engine itself is the connection of all."""
         self.workers[worker] = receive, get_running_loop()
         try:
-            yield MemoryConnection(self)
+            yield self
         finally:
             del self.workers[worker]
-
-
-class MemoryConnection:
-    def __init__(self, engine: MemoryEngine) -> None:
-        self._workers = engine.workers
-        self.sessions: Final = engine.sessions
-        self.events: Final = engine.events
-        self.tasks: Final = engine.tasks
-        self.mail: Final = self
-        self.bus: Final = self
-        self.current: Final = True
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in messages:
             self._deliver(worker, DirectMessage(content))
-        return frozenset(worker for worker, _ in messages if worker not in self._workers)
+        return frozenset(worker for worker, _ in messages if worker not in self.workers)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        return frozenset(self._workers.keys() & workers)
+        return frozenset(self.workers.keys() & workers)
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         for content in changes:
-            for worker in [*self._workers]:
+            for worker in [*self.workers]:
                 self._deliver(worker, Change(content))
 
     def _deliver(self, worker: str, delivery: Delivery) -> None:
         def deliver() -> None:
             # Its connection may have ended meanwhile.
-            if (there := self._workers.get(worker)) is not None:
+            if (there := self.workers.get(worker)) is not None:
                 there[0](delivery)
 
-        if (known := self._workers.get(worker)) is not None:
+        if (known := self.workers.get(worker)) is not None:
             # The loop may be that of another thread.
             known[1].call_soon_threadsafe(deliver)
 

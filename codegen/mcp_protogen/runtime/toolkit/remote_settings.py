@@ -6,6 +6,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteSettings:
+    name: str = ""
+    """The server's name in messages; by default the prefix."""
     list_timeout: float = 5.0
     """The time for a server to list; later items are announced as a change."""
     keep_lists: float = 300.0

@@ -38,7 +38,13 @@ class Paused(NamedTuple):
     paused: bool
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
+class Renewed(NamedTuple):
+    """A session that takes the place of one that has ended, without its subscriptions."""
+
+    session: int
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered | Paused | Renewed
 """A message, or its error; an `ExchangingTransport` may report more."""
 
 

@@ -104,11 +104,6 @@ class PrivateKey:
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
 
-    def to_pem(self) -> str:
-        """Return the key as PEM without a password (PKCS #8)."""
-        pem: bytes = self._key.as_pem(private=True)
-        return pem.decode()
-
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
         fields = {**header, "alg": self.algorithm}
         token: str = _joserfc("jwt").encode(fields, {**claims}, self._key, registry=_registry())

@@ -37,7 +37,14 @@ from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .forwarding import PassThroughTable
-from .proxies import UNKNOWN, AdaptsTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
+from .proxies import (
+    UNKNOWN,
+    AdaptsTasks,
+    ProxyClientRuntime,
+    ProxyServerRuntime,
+    ProxySettings,
+    runtime_of,
+)
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -139,15 +146,19 @@ class BridgeBase:
         info: JSONObject | None,
         opener: Opener,
         options: Options = USUAL,
+        settings: ProxySettings | None = None,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Return a server of `revision` in place of another one, for mounting.
 
         The other server sees a client with this declaration and info.
         """
         known = next(candidate for candidate in cls.REVISIONS if candidate.id == revision)
+        if settings is not None and settings.questions is not None:
+            hidden = {"elicitation", "roots", "sampling"} - settings.questions
+            declared = {name: value for name, value in declared.items() if name not in hidden}
         # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return open_proxy(cls, caller, opener, cls.REVISIONS, options, carries=False)
+        return open_proxy(cls, caller, opener, cls.REVISIONS, options, settings, carries=False)
 
 
 @asynccontextmanager
@@ -157,6 +168,7 @@ async def open_proxy(
     opener: Opener,
     servers: Iterable[Revision],
     options: Options,
+    settings: ProxySettings | None = None,
     *,
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
@@ -167,6 +179,10 @@ async def open_proxy(
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     to_server.carries, to_server.tasks = carries, bridge.TASKS
+    if settings is not None:
+        to_server.name = settings.name
+        if settings.concurrency is not None:
+            to_client.turn = asyncio.Semaphore(settings.concurrency)
     views = _Views(caller, to_server, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()

@@ -183,6 +183,11 @@ class ForwardedRequest:
         return not self._busy and not self.is_over
 
     @property
+    def is_open(self) -> bool:
+        """Whether the server works on it."""
+        return bool(self.sent) and not self.is_over
+
+    @property
     def is_over(self) -> bool:
         return self._given_up or self._task.done()
 

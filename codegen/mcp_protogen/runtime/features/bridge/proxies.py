@@ -6,7 +6,7 @@ Each half handles and declares what the peer at the other end does. If both ends
 
 from asyncio import wait
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
@@ -21,7 +21,7 @@ from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
+from ...core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest, NotificationSpec
 from ...core.subscriptions import (
     ACKNOWLEDGED,
     LISTEN,
@@ -72,6 +72,17 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     return id if isinstance(id, str) else None
 
 
+class ProxySettings(Protocol):
+    """How a mounted server is used; see `RemoteSettings`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def questions(self) -> frozenset[str] | None: ...
+    @property
+    def concurrency(self) -> int | None: ...
+
+
 class TaskAdapter(Layer, Protocol):
     """The tasks of one client; `handlers` answer the methods that are not forwarded."""
 
@@ -120,6 +131,8 @@ class ProxyClientRuntime(ClientRuntime):
     tasks: AdaptsTasks | None = None
     carries: bool
     """Whether it serves a client; if not, the server is mounted in another one."""
+    name = ""
+    """The name of the server, if its questions and log entries are marked with it."""
     forwarding: Forwarding | None = None
     """Carries everything, if both sides speak one revision."""
     stream: ListenStream | None = None
@@ -214,6 +227,17 @@ class ProxyClientRuntime(ClientRuntime):
     def same_revision(self) -> bool:
         return self.revision == self.owner.TABLE.revision
 
+    @property
+    def passes_rounds(self) -> bool:
+        """Whether the client gets the questions of a result, and keeps the server's state."""
+        return self.same_revision and not self.owner.TABLE.rules.server_requests
+
+    def named(self, spec: AnyRequest, params: Any) -> Any:
+        """Return the params of a question, which says what server asks the user."""
+        if not self.name or spec.known_as != ELICIT:
+            return params
+        return params.model_copy(update={"message": f"{self.name}: {params.message}"})
+
     async def open(self) -> None:
         if self.stream is not None:
             await self.stream.follow_lists(self.owner.NOTIFICATIONS)
@@ -240,6 +264,11 @@ class ProxyClientRuntime(ClientRuntime):
         result = await send(params)
         if not asks(spec, result):
             return result
+        if self.passes_rounds:
+            questions: Mapping[str, Any] = result.input_requests or {}
+            for key, question in questions.items():
+                self.connection.prepare(key, question)
+            return result
         params = spec.params.from_wire({}) if params is None else params
         return await self.connection.complete(spec, params, result, send)
 
@@ -254,6 +283,8 @@ class ProxyServerRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self._forwarded: dict[str, ForwardedRequest] = {}
+        self.turn: AbstractAsyncContextManager[object] = nullcontext()
+        """Entered while the server works on a request, if it gets few at a time."""
 
     def declaration(self) -> JSONObject:
         declared = self.client.peer_capabilities()
@@ -287,11 +318,14 @@ class ProxyServerRuntime(ServerRuntime):
         await (client.stream or client.connection).change_subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
-        context = session.__mcp_runtime__
-        key = await context.questions.once.do("forwarded", partial(token_hex, 8))
+        context, passes_rounds = session.__mcp_runtime__, self.client.passes_rounds
+        if passes_rounds:
+            key, params = token_hex(8), self._with_own_state(context, params)
+        else:
+            key = await context.questions.once.do("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
-            if "requestState" in context.raw:
+            if "requestState" in context.raw and not passes_rounds:
                 # A new start would repeat the server's work.
                 raise McpError(
                     INVALID_PARAMS, "requestState has expired: repeat the request without it"
@@ -299,7 +333,8 @@ class ProxyServerRuntime(ServerRuntime):
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
-            return await forwarded.outcome(context)
+            result = await forwarded.outcome(context)
+            return self._with_our_state(context, result) if asks(spec, result) else result
         finally:
             if forwarded.is_over:
                 self._forwarded.pop(key, None)
@@ -308,6 +343,30 @@ class ProxyServerRuntime(ServerRuntime):
                 forget = partial(self._forwarded.pop, key, None)
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
+    def _with_own_state(self, context: RequestContext, params: Any) -> Any:
+        """Return the params of a request with the state that its server has given, if any."""
+        if declared_member(params, "request_state") is None:
+            return params
+        update: JSONObject = {"request_state": None}
+        if context.inputs is None:
+            # The answers are for a middleware.
+            update["input_responses"] = None
+        elif context.inputs.state["server"] != self.client.name:
+            raise McpError(INVALID_PARAMS, "requestState is of another server")
+        else:
+            update["request_state"] = context.inputs.state["state"]
+        return params.model_copy(update=update)
+
+    def _with_our_state(self, context: RequestContext, result: Any) -> Any:
+        questions: Mapping[str, Any] = result.input_requests or {}
+        requests: dict[str, Any] = {}
+        for key, question in questions.items():
+            spec = self.owner.TABLE.input_requests[question.method]
+            params = self.client.named(spec, question.params)
+            requests[key] = question.model_copy(update={"params": params} if params else {})
+        state = {"server": self.client.name, "state": result.request_state}
+        return result.model_copy(update=context.ask(requests, state))
+
     def _make_room(self, most: int) -> None:
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
@@ -315,6 +374,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if not self.client.carries:
+            options = {"reset_on_progress": True}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
@@ -329,9 +390,10 @@ class ProxyServerRuntime(ServerRuntime):
     async def _result(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.adapter is not None and spec.known_as == CALL_TOOL:
-            return await self.adapter.call(context, spec, params, options)
-        result = await self.client.call(spec, params, options, self.declared_by(context))
+        async with self.turn:
+            if self.adapter is not None and spec.known_as == CALL_TOOL:
+                return await self.adapter.call(context, spec, params, options)
+            result = await self.client.call(spec, params, options, self.declared_by(context))
         if self.adapter is not None and spec.known_as == LIST_TOOLS:
             return self.adapter.add_task_support(result)
         return result
@@ -349,7 +411,7 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id = _related.get()
+        id, params = _related.get(), self.client.named(spec, params)
         if id is None or self.adapter is None:
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.adapter.ask(id, spec, params)
@@ -368,7 +430,7 @@ class ProxyServerRuntime(ServerRuntime):
             if self.cause in (None, request)
             and request.context is not None
             and request.context.questions.rounds is not None
-            and not request.is_over
+            and request.is_open
         ]
         if self.is_shared and len(asking) > 1:
             # With several clients it could go to the wrong one.
@@ -390,7 +452,9 @@ class ProxyServerRuntime(ServerRuntime):
             await self.publish(spec.known_as, declared_member(params, "uri"))
         elif spec.known_as == LOG:
             for context in self._log_readers(params):
-                await context.reports.log(params.level, params.data, params.logger)
+                logger = "/".join(filter(None, (self.client.name, params.logger))) or None
+                wire: JSONObject = {**params.to_wire(), "logger": logger}
+                await context.reports.log(**wire)
         else:
             for context in self.contexts():
                 # Clients that have left need no notification.
@@ -426,7 +490,7 @@ class ProxyServerRuntime(ServerRuntime):
         if self.client.forwarding is not None:
             return self.client.forwarding.open_contexts()[::-1]
         requests = reversed(self._forwarded.values())
-        return [request.context for request in requests if request.context and not request.is_over]
+        return [request.context for request in requests if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:
@@ -442,6 +506,10 @@ class ProxyServerRuntime(ServerRuntime):
             self.client.endpoint.log.info(UNRELATED, json_text(params.to_wire()))
             return []
         return contexts[:1]
+
+    @property
+    def is_gone(self) -> bool:
+        return self.client.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()

@@ -83,9 +83,6 @@ class Leases:
         self._held: dict[str, HeldLease] = {}
         self._timers = Timers(self._come)
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     def add(self, key: str, lease: HeldLease) -> None:
         self._held[key] = lease
         self._timers.schedule(key, self.seconds / 3)

@@ -36,9 +36,6 @@ class Timers:
         self._ready: dict[str, None] = {}
         self._running: Task[None] | None = None
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
     def schedule(self, key: str, seconds: float) -> None:
         self._stop(key)
         self._keys[key] = get_running_loop().call_later(seconds, self._come, key)
@@ -112,9 +109,6 @@ class Watch:
         self._longest = longest
         self._watched: dict[str, _Watched] = {}
         self._timers = Timers(self._look)
-
-    def __len__(self) -> int:
-        return len(self._watched)
 
     @contextmanager
     def add_waiter(self, key: str) -> Generator[Waiter, None, None]:
