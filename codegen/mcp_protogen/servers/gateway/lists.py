@@ -163,10 +163,15 @@ class ListWalk(Link):
                 upstream.say_once(f"{length}; some clients allow {_LONG}: use `rename`")
             execution = declared_member(entry, "execution")
             support = declared_member(execution, "task_support")
-            if support == "required":
+            if "required" in (support, self._noted_support(own)):
                 upstream.say_once(f"{own!r} is left out, because it can only be called as a task")
                 continue
             yield entry if support is None else _without_tasks(entry, execution)
+
+    def _noted_support(self, own: str) -> object:
+        """Return a tool's support of tasks if the client's revision does not have it."""
+        caller: Any = self.link.connection.server.__mcp_runtime__.client.caller
+        return None if caller is None or self.name != "tools" else caller.support(own)
 
 
 def _without_tasks(entry: Any, execution: Any) -> Any:
