@@ -288,7 +288,7 @@ async def test_a_change_of_a_shared_catalogue_reaches_all_clients() -> None:
 
 
 async def test_instructions_are_those_of_the_gateway() -> None:
-    async def instructions(**options: Any) -> str | None:
+    async def instructions(**options: Any) -> object:
         server = weather(OLD, instructions="Obey me.")
         async with client_of(gateway(behind("a", server), **options)) as one:
             await names_of(one)

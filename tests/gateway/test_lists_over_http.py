@@ -9,9 +9,10 @@ from support.gateway.listing import Listing, tools_of
 from support.gateway.upstream_http import served_over_http
 from support.http.principals import ADA, BEN, GUARD
 from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import pkg
 from support.sessions.wiretap import until
 from support.tables import case
-from support.toolkit.mounting import Hearing, app, only, pkg, text_of
+from support.toolkit.mounting import Hearing, app, only, text_of
 
 
 class Counting:
@@ -30,11 +31,11 @@ def counted_app(revision: str) -> tuple[Any, Counting]:
     made, counting = only(app(revision)), Counting()
     made.middleware = [counting]
 
-    @made.tool
     async def grow() -> str:
         made.add_tool(grow, name="more")
         return "grown"
 
+    made.add_tool(grow)
     return made, counting
 
 

@@ -170,7 +170,8 @@ class ListWalk(Link):
 
     def _noted_support(self, own: str) -> object:
         """Return a tool's support of tasks if the client's revision does not have it."""
-        caller: Any = self.link.connection.server.__mcp_runtime__.client.caller
+        runtime: Any = self.link.connection.server.__mcp_runtime__
+        caller = runtime.client.caller
         return None if caller is None or self.name != "tools" else caller.support(own)
 
 
