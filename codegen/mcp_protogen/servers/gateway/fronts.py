@@ -121,5 +121,6 @@ def remote_settings(settings: GatewaySettings, server: ServerSettings) -> Remote
         max_timeout=server.max_timeout,
         max_connections=server.max_connections,
         questions=server.questions,
+        revision=server.revision,
         concurrency=server.concurrency,
     )

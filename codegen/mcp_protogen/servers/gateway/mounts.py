@@ -164,7 +164,7 @@ class GatewayMount(LoggedMount):
     async def _renew(self, client: _Client, name: str, outer: RequestContext) -> None:
         about = client[1], name
         try:
-            listed = await self._reach(True, partial(self._walk, name, outer))
+            listed = await self.repeat(True, partial(self._walk, name, outer))
         except (ProtocolError, Disconnected, TimeoutError) as error:
             self._note_failure(about, error, outer)
             return
