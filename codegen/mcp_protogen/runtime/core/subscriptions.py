@@ -163,9 +163,9 @@ class Listeners:
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
         return [id for id, filter in self._streams.items() if filter.wants(method, uri)]
 
-    def wants(self, uri: str) -> bool:
+    def wants(self, uri: str | None) -> bool:
         """Return whether a client of the handshake era gets a notification."""
-        return uri in self._uris
+        return uri is None or uri in self._uris
 
 
 def _strings(value: object) -> frozenset[str]:
