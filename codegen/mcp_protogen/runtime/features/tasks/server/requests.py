@@ -69,7 +69,7 @@ class TaskRequests(Layer):
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._wire = table.wire
-        self._kind = task_kind(table.wire)
+        self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._kind].items()
         self.handlers = {name: run for name, run in above if table.name_of(name) not in handled}
@@ -164,7 +164,7 @@ class TaskCall:
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request
-        self._kind = kind
+        self._kind: Final = kind
         self._mode = mode
         self._connection = TaskConnection(origin.bound_server, origin.state, context)
         reply = TaskReply(context.principal, context.http_request)
