@@ -24,13 +24,13 @@ _WORDS: Final[Mapping[Reason, str]] = {
 
 
 def failure(server: str, reason: Reason) -> McpError:
-    """Return the answer to a request that a mounted server did not answer."""
+    """Return the answer to a request in place of a mounted server."""
     text = f"The server of {server} {_WORDS[reason]}"
     return McpError(INTERNAL_ERROR, text, {"server": server, "reason": reason})
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the error of the connection below an error response; itself if there is none."""
+    """Return the error of the connection below an error response, or the error itself."""
     while isinstance(error, McpError) and error.__cause__ is not None:
         error = error.__cause__
     return error
@@ -69,7 +69,7 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
-class Attached:
+class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
     __slots__ = ("link", "uris")
@@ -96,9 +96,9 @@ class Remote:
         self.over = Event()
         self.used = 0
         self.again = before is not None and (before.again or before.is_open)
-        self.attached: dict[OpenConnection, Attached] = {}
-        for connection, one in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attached(one.uris)
+        self.attached: dict[OpenConnection, Attachment] = {}
+        for connection, attachment in before.attached.items() if before is not None else ():
+            self.attached[connection] = Attachment(attachment.uris)
 
     @property
     def is_open(self) -> bool:
@@ -111,7 +111,7 @@ class Remote:
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not any(one.uris for one in self.attached.values())
+        return not self.used and not self.uris
 
     def end(self, error: McpError) -> None:
         """Close the connection; requests that wait for it get an error."""
@@ -122,8 +122,9 @@ class Remote:
             self.work.cancel()
 
     def link(self, connection: OpenConnection) -> Link | None:
-        one = self.attached.get(connection)
-        return None if one is None else one.link
+        attachment = self.attached.get(connection)
+        return None if attachment is None else attachment.link
 
-    def subscribed(self) -> set[str]:
-        return set[str]().union(*(one.uris for one in self.attached.values()))
+    @property
+    def uris(self) -> set[str]:
+        return set[str]().union(*(attachment.uris for attachment in self.attached.values()))
