@@ -31,13 +31,11 @@ from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
 
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
-
-_GONE: Final = "The client has gone"
 
 
 Proxy: TypeAlias = Callable[
@@ -74,7 +72,7 @@ class RemoteMount(Mount):
             attachment = remote.attached.pop(connection, None)
             if attachment is not None and not remote.attached:
                 del self._remotes[key]
-                remote.end(McpError(INTERNAL_ERROR, _GONE))
+                remote.end()
             elif attachment is not None and attachment.link is not None:
                 remote.server.__mcp_runtime__.remove_connection(attachment.link.connection)
                 unused = attachment.uris - remote.uris
@@ -88,10 +86,7 @@ class RemoteMount(Mount):
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
-            link = remote.link(outer.connection)
-            if link is None:
-                raise McpError(INTERNAL_ERROR, _GONE)
-            yield link
+            yield remote.link(outer.connection)
 
     @contextmanager
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
@@ -120,7 +115,7 @@ class RemoteMount(Mount):
         if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
-                raise McpError(INTERNAL_ERROR, _GONE)
+                raise McpError(INTERNAL_ERROR, GONE)
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(self._connect(remote, outer))
@@ -136,13 +131,13 @@ class RemoteMount(Mount):
         if len(self._remotes) >= self._settings.max_connections and idle:
             # Those that have broken go first.
             longest = min(idle, key=lambda key: not self._remotes[key].is_over)
-            self._remotes.pop(longest).end(McpError(INTERNAL_ERROR, _GONE))
+            self._remotes.pop(longest).end()
 
     async def _watch(self, key: RemoteKey, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
-            remote.end(McpError(INTERNAL_ERROR, _GONE))
+            remote.end()
             await wait([remote.work])
             raise
         finally:
@@ -189,7 +184,7 @@ class RemoteMount(Mount):
             remote.end(failure(self._name, known))
         finally:
             limit.cancel()
-            remote.end(McpError(INTERNAL_ERROR, _GONE))
+            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings

@@ -13,6 +13,8 @@ from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
 from .links import Link
 
+GONE: Final = "The client has gone"
+
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
 _WORDS: Final[Mapping[Reason, str]] = {
@@ -113,17 +115,19 @@ class Remote:
     def is_idle(self) -> bool:
         return not self.used and not self.uris
 
-    def end(self, error: McpError) -> None:
+    def end(self, error: McpError | None = None) -> None:
         """Close the connection; requests that wait for it get an error."""
         self.over.set()
         if not self.ready.done():
             # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(error)
+            self.ready.set_exception(error or McpError(INTERNAL_ERROR, GONE))
             self.work.cancel()
 
-    def link(self, connection: OpenConnection) -> Link | None:
+    def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
-        return None if attachment is None else attachment.link
+        if attachment is None or attachment.link is None:
+            raise McpError(INTERNAL_ERROR, GONE)
+        return attachment.link
 
     @property
     def uris(self) -> set[str]:
