@@ -427,7 +427,8 @@ class ProxyServerRuntime(ServerRuntime):
     def _pausing(self) -> Generator[None, None, None]:
         """Let no request to the server time out while a client is asked for it."""
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
-        ids = [id for one in requests if isinstance(one, ForwardedRequest) for id in one.sent]
+        calls = (request for request in requests if isinstance(request, ForwardedRequest))
+        ids = [id for call in calls for id in call.sent]
         set_paused = self.client.endpoint.set_paused
         try:
             for id in ids:
