@@ -31,11 +31,11 @@ def counted_app(revision: str) -> tuple[Any, Counting]:
     made, counting = only(app(revision)), Counting()
     made.middleware = [counting]
 
-    @made.tool
     async def grow() -> str:
         made.add_tool(grow, name="more")
         return "grown"
 
+    made.add_tool(grow)
     return made, counting
 
 
