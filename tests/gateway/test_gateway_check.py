@@ -112,7 +112,7 @@ async def test_tasks_of_a_server_are_called_lost() -> None:
 
 async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> None:
     program = behind("old", counting(OLD))
-    others = (
+    unlimited = (
         replace(program, concurrency=1),
         replace(program, transport="HTTP"),
         replace(program, questions=frozenset()),
@@ -121,9 +121,9 @@ async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> N
     (check,) = await checks_of(program)
     assert any("concurrency = 1" in text for text in check.losses[STATELESS])
     assert not any("concurrency" in text for text in check.losses[HANDSHAKE[0]])
-    for other in others:
-        with case(other):
-            (check,) = await checks_of(other)
+    for server in unlimited:
+        with case(server):
+            (check,) = await checks_of(server)
             assert not any("concurrency" in str(texts) for texts in check.losses.values())
 
 

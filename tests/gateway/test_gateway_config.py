@@ -18,7 +18,7 @@ from support.gateway.files import (
     Json,
     as_json,
     as_toml,
-    damaged,
+    damaged_contents,
     read,
     write_file,
 )
@@ -79,7 +79,7 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
     seen = set[str]()
     for form in FORMS:
         content = form(OF_GATEWAY, (OF_HOST, OF_SERVER), (PROGRAM, {}))
-        for steps, wrong, copy in damaged(content):
+        for steps, wrong, copy in damaged_contents(content):
             with case(f"{form.__name__} {steps} {wrong!r}"):
                 (problem,) = problems_in(tmp_path, copy)
                 assert problem.code == CODE and problem.message and problem.hint

@@ -139,7 +139,7 @@ async def _visit(
                 listed = await listing(client, [*Kind])
             if check.listed is None:
                 check.listed, check.revision = listed, spoken
-                check.left_out += _left_out(server, listed)
+                check.left_out += _hidden_items(server, listed)
                 check.left_out += [
                     _text(loss) for loss in losses if not (loss.wire or loss.harmless)
                 ]
@@ -147,11 +147,11 @@ async def _visit(
         eras = {known.id: known.era for known in package.REVISIONS}
         lost = [_text(loss) for loss in losses if loss.wire and not loss.harmless]
         if revision.era == STATELESS_ERA.name != eras[spoken]:
-            lost += _unasked(server)
+            lost += _limits_of_questions(server)
         check.losses[revision.id] = lost
 
 
-def _left_out(server: ServerSettings, listed: Listing) -> Iterator[str]:
+def _hidden_items(server: ServerSettings, listed: Listing) -> Iterator[str]:
     """Yield what the file leaves out, and what the gateway does not carry."""
     filters = Filters(server.allow, server.deny)
     for kind, entries in listed.lists.items():
@@ -169,7 +169,7 @@ def _text(loss: Loss) -> str:
     return f"{loss.method} {_INDEX.sub('/*', loss.pointer) or '/'}: {loss.why}"
 
 
-def _unasked(server: ServerSettings) -> Iterator[str]:
+def _limits_of_questions(server: ServerSettings) -> Iterator[str]:
     """Yield the questions of an older server that may not reach a client."""
     if server.transport == "stdio" and server.questions and server.concurrency != 1:
         yield "questions are refused while several calls wait: concurrency = 1 queues the calls"

@@ -113,7 +113,7 @@ class _ConfigFile(ConfigSource):
         table = _TABLE if self._is_toml else OWN
         at = f"{self.name}#/{table}"
         if self._is_toml:
-            self._known(self._content, f"{self.name}#", (_TABLE, "servers"))
+            self._select_known(self._content, f"{self.name}#", (_TABLE, "servers"))
         own = self._table(self._content, table, self.name + "#") or {}
         base: dict[str, Any] = {"file": self.name, "servers": ()}
         gateway = self._read(GatewaySettings, own, at, base)
@@ -122,11 +122,11 @@ class _ConfigFile(ConfigSource):
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         servers = [*self._servers(gateway.separator)]
-        for one, other in combinations(servers, 2):
-            if names_of(one).overlaps(names_of(other)):
-                message = f"items of {one.name} and {other.name} could have the same name"
+        for server, rival in combinations(servers, 2):
+            if names_of(server).overlaps(names_of(rival)):
+                message = f"items of {server.name} and {rival.name} could have the same name"
                 hint = "give one of them another prefix or separator"
-                self._problems.append(_problem(message, other.place.split("#", 1), hint))
+                self._problems.append(_problem(message, rival.place.split("#", 1), hint))
         if not servers and not self._problems:
             self._add(self.name, "no server in it is enabled", "add a server, or enable one")
         if self._problems:
@@ -157,7 +157,7 @@ class _ConfigFile(ConfigSource):
         base |= {"place": place, "address": "", "opener": _open_nothing}
         if is_object(auth := own.get("auth")) and "exchange" in auth:
             own = {name: value for name, value in own.items() if name != "auth"}
-            self._known({"exchange": auth}, f"{at}/auth", ())
+            self._select_known({"exchange": auth}, f"{at}/auth", ())
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
@@ -225,7 +225,9 @@ class _ConfigFile(ConfigSource):
             return None
         return value
 
-    def _known(self, own: Mapping[str, Any], at: str, names: Collection[str]) -> dict[str, Any]:
+    def _select_known(
+        self, own: Mapping[str, Any], at: str, names: Collection[str]
+    ) -> dict[str, Any]:
         """Return the members with these names; the others are problems."""
         for name in own.keys() - {*names}:
             if name in _LATER:
@@ -239,7 +241,7 @@ class _ConfigFile(ConfigSource):
         """Return the values of a table, without those that are wrong."""
         members = {field.name for field in fields(cls)} - _MADE - ({"name"} & base.keys())
         of_host = _OF_HOST if self._is_toml and cls is ServerSettings else set[str]()
-        known = self._known(own, at, members | of_host)
+        known = self._select_known(own, at, members | of_host)
         given = {
             # Its variables are named, not replaced.
             name: value if name == "auth" else self.fill(value, f"{at}/{name}", "the gateway")
