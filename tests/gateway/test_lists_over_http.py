@@ -70,6 +70,23 @@ async def test_a_stream_that_fails_or_breaks_announces_nothing(status: int) -> N
             assert hearing.heard == []
 
 
+async def test_late_items_are_announced_to_all_connections_of_their_client() -> None:
+    for revision in ERAS:
+        with case(revision):
+            server = Listing("x")
+            server.delay = 0.5
+            fronts = gateway(behind("a", server), list_timeout=0.1)
+            hearing = Hearing(revision)
+            async with (
+                url_of(fronts) as url,
+                client_at(url, hearing.client) as one,
+                hearing.hearing(),
+            ):
+                assert await tools_of(one) == []
+                await hearing.hears("tool")
+                assert await tools_of(one) == ["a_x"]
+
+
 async def test_lists_belong_to_their_principal() -> None:
     for revision in ERAS:
         with case(revision):
