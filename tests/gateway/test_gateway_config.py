@@ -137,6 +137,7 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
+    "no servers in TOML": ({"gateway": {}}, "", "add a table [servers.NAME]"),
     "no enabled server": ({"mcpServers": {"a": {**OF_HOST, "disabled": True}}}, "", "enabled"),
     "required, but disabled": (
         {"mcpServers": {"a": {"enabled": False, "x-gateway": {"required": True}}, "b": PROGRAM}},

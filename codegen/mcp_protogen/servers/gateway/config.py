@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
 from ipaddress import ip_address
@@ -35,7 +35,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.names import find_ambiguous
+from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
@@ -77,7 +77,7 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
         raise_errors(
-            _problem(message, server.place.split("#", 1), hint)
+            server_problem(server, message, hint)
             for server in settings.servers
             if server.auth == "oauth"
         )
@@ -104,7 +104,7 @@ class _ConfigFile(ConfigSource):
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             hint = "give the mcp.json of a host, or a TOML file"
-            raise ProblemError(_problem(str(why), [str(file)], hint)) from error
+            raise ProblemError(_problem(str(why), (str(file), ""), hint)) from error
         self._content: dict[str, Any] = content if is_object(content) else {}
         super().__init__(self._content, file=file)
 
@@ -156,7 +156,7 @@ class _ConfigFile(ConfigSource):
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
-            hint = did_you_mean(server.revision, revisions)
+            hint = did_you_mean(str(server.revision), revisions)
             self._add(f"{at}/revision", f"{server.revision!r:.40} is not a revision", hint)
         if server.max_timeout < server.timeout:
             message = f"{server.timeout:g} s is more than max_timeout, {server.max_timeout:g} s"
@@ -249,7 +249,8 @@ class _ConfigFile(ConfigSource):
         for _ in range(3):
             values = {**base, **given}
             try:
-                return _adapter(cls).validate_python(values)
+                settings: T = _adapters()[cls.__name__].validate_python(values)
+                return settings
             except ValidationError as error:
                 for line in error.errors(include_url=False):
                     name = str(line["loc"][0])
@@ -263,6 +264,8 @@ class _ConfigFile(ConfigSource):
         raise ProblemError(*self._problems)
 
     def refuse(self, at: str, problem: str) -> None:
+        if at == self.name and self._is_toml:
+            problem = "add a table [servers.NAME] for each server"
         self._add(at, problem, _UNSET if problem.startswith("${") else HINT)
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
@@ -297,11 +300,13 @@ class _ConfigFile(ConfigSource):
 
 
 @cache
-def _adapter(cls: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(cls)
+def _adapters() -> Mapping[str, TypeAdapter[Any]]:
+    return {
+        cls.__name__: TypeAdapter(cls) for cls in (ServerSettings, GatewaySettings, AuthSettings)
+    }
 
 
-def _problem(message: str, place: Iterable[str], hint: str) -> Problem:
+def _problem(message: str, place: tuple[str, str], hint: str) -> Problem:
     return Problem("bad-gateway-config", message, *place, hint=hint)
 
 
