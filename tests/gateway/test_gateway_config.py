@@ -284,3 +284,61 @@ def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) ->
         (problem,) = caught.value.problems
         assert problem.pointer in ("/mcpServers/s0", "servers.s0")
         assert "one user" in problem.message
+
+
+# Files as hosts have them, and the servers in them with their addresses.
+HOSTS: dict[str, tuple[str, dict[str, str]]] = {
+    ".vscode/mcp.json": (
+        """{
+        // A comment, and "a text" in it.
+        "inputs": [{"id": "wind", "type": "promptString", "default": "calm"},],
+        "servers": { /* one, } */
+            "here": {
+                "type": "stdio",
+                "command": "${env:PYTHON_HERE}",
+                "args": ["${workspaceFolder}${/}said.py", "${input:wind}",],
+                "envFile": "${workspaceFolder}/.env",
+                "x-gateway": {"prefix": "vs"}, // ours
+            },
+        },
+        }""",
+        {"here": "said.py"},
+    ),
+    ".cursor/mcp.json": (
+        '{"mcpServers": {"here": {"command": "npx", "args": ["-y", "pkg"], "envFile": ".env"}}}',
+        {"here": "pkg"},
+    ),
+    "gemini.json": (
+        '{"mcpServers": {"far": {"httpUrl": "https://far.example/mcp", "url": "http://x/sse"}}}',
+        {"far": "https://far.example/mcp"},
+    ),
+    "windsurf.json": (
+        '{"mcpServers": {"far": {"serverUrl": "${SITE}/mcp?key=${KEY}", "disabled": null}}}',
+        {"far": "${SITE}/mcp"},
+    ),
+    "zed.json": (
+        """{"context_servers": {
+            "far": {"source": "custom", "url": "https://far.example/mcp", "enabled": true},
+            "off": {"command": "x", "enabled": false},
+            "extension": {"settings": {}}
+        }}""",
+        {"far": "https://far.example/mcp"},
+    ),
+}
+
+
+def test_files_are_taken_as_hosts_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("PYTHON_HERE", "python"), ("SITE", "https://site.example"), ("KEY", "k")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / ".env").write_text("LAND='green #1'\n")
+    for name, (text, addresses) in HOSTS.items():
+        with case(name):
+            file = tmp_path / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"\ufeff{text}", "utf-8")
+            servers = read_settings(file).servers
+            assert {server.name: server.address for server in servers} == addresses
+            (server,) = servers
+            assert server.prefix == ("vs" if "vscode" in name else server.name)

@@ -61,6 +61,7 @@ _SHORT: Final = 6
 
 _FILE: Final = re.compile(r"\$\{file:([^}]+)\}")
 _DEFAULT: Final = re.compile(r":-[^}]*(?=\})")
+_SLASH: Final = re.compile(r"\$\{(?:/|pathSeparator)\}")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -170,7 +171,7 @@ class _ConfigFile(ConfigSource):
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
         auth = self._authorization(said, entry, f"{at}/auth") if isinstance(said, str) else None
-        words = [str(raw.command), *raw.args]
+        words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
         show = partial(_show_line, server.name)
