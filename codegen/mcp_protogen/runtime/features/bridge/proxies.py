@@ -237,7 +237,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     @property
     def passes_rounds(self) -> bool:
-        """Whether the client gets the questions of a result, and keeps the server's state."""
+        """Return whether the client gets the questions of a result, and keeps the server's state."""
         return self.same_revision and not self.owner.TABLE.rules.server_requests
 
     def named(self, spec: AnyRequest, params: Any) -> Any:
