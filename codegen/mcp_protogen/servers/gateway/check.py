@@ -104,21 +104,34 @@ class _Warnings(Handler):
 
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
-    limit = USUAL_REMOTE.open_timeout
+    for revision in reversed(package.REVISIONS):
+        problem = await _problem(package, settings, check, revision)
+        if problem is not None:
+            message = settings.hide(problem.message)
+            if check.listed is not None:
+                message = f"for clients of {revision.id}: {message}"
+            # The options of other commands are members of the file.
+            hint = problem.hint.replace("--", "") or "check its address, and start it by itself"
+            check.problem = problem._replace(message=message, hint=hint)
+            return
+
+
+async def _problem(
+    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
+) -> Problem | None:
+    """Connect for clients of one revision; return the problem, if that fails."""
+    # A user may take long to log in.
+    limit = None if check.server.auth == "oauth" else USUAL_REMOTE.open_timeout
     try:
-        for revision in reversed(package.REVISIONS):
-            async with asyncio.timeout(limit):
-                await _visit(package, settings, check, revision)
-        return
+        async with asyncio.timeout(limit):
+            await _visit(package, settings, check, revision)
+        return None
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
         hint = "start it once by itself: programs may have to be downloaded first"
-        problem = Problem(NO_CONNECTION, message, check.server.place, hint=hint)
+        return Problem(NO_CONNECTION, message, check.server.place, hint=hint)
     except ERRORS as error:
-        (problem,) = problem_error(error, check.server.place).problems
-    # The options of other commands are members of the file.
-    hint = problem.hint.replace("--", "") or "check its address, and that it starts by itself"
-    check.problem = problem._replace(message=settings.hide(problem.message), hint=hint)
+        return problem_error(error, check.server.place).problems[0]
 
 
 async def _visit(
