@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -297,12 +298,12 @@ async def test_server_above_does_what_it_declares_without_the_mounted_one() -> N
         while (asked := await hand.take()) is not None:
             heard.append(asked)
 
-    for spoken in ERAS:
+    for own, spoken in product(ERAS, ERAS):
         for what, bad in (("refusing", server(answer)), ("bare", Accepting(play_bare))):
-            top = app(OLD)
+            top = app(own)
             mount_remote(top, "bad", bad)
             hearing = Hearing(spoken)
-            with case((spoken, what)):
+            with case((own, spoken, what)):
                 async with in_memory(hearing.client, top) as one:
                     assert (await use(one, "completion/complete")).completion.values == []
                     async with hearing.hearing("data://bad/x"):

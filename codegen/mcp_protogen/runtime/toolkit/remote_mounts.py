@@ -269,7 +269,7 @@ class RemoteMount(Mount):
                 raise
             if method == COMPLETE:
                 spec = self.above.TABLE.spec_of(COMPLETE)
-                return spec.results[0].from_wire({"completion": {"values": []}})
+                return spec.results[0](completion={"values": []})
             if isinstance(cause_of(error), LocalError):
                 # It has no items of this kind.
                 runtime: Any = self.above.__mcp_runtime__

@@ -466,7 +466,8 @@ class ProxyServerRuntime(ServerRuntime):
             return  # The adapter looks at these tasks itself.
         declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
         need = unmet(spec.requires, "server", params, declared)
-        if need is not None:
+        # A server above declares changes itself.
+        if need is not None and (self.client.carries or not is_change(spec.known_as)):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
