@@ -36,6 +36,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "auth": "Authorization",
     "translate": "Between revisions",
     "bridge": "The bridge",
+    "gateway": "The gateway",
     "targets": "Other targets",
     "walk": "What a request goes through",
     "grow": "Large schemas",

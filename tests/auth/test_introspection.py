@@ -15,6 +15,7 @@ from mcp_protogen.runtime.features.auth.server.introspection import Introspectio
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer
+from support.auth.pem import pem_of
 from support.auth.playing import document
 from support.tables import case
 
@@ -81,7 +82,7 @@ async def test_the_server_shows_who_it_is_as_the_authorization_server_wants_it()
     form = parse_qs((issuer.asked[-1].body or b"").decode())
     assert (form["client_id"], form["client_secret"]) == (["mcp:server"], [SECRET])
     assert "authorization" not in issuer.asked[-1].headers
-    signing = ClientInformation(client_id="mcp", private_key=KEY.to_pem())
+    signing = ClientInformation(client_id="mcp", private_key=pem_of(KEY))
     await introspection(issuer, client=signing)(TOKEN)
     form = parse_qs((issuer.asked[-1].body or b"").decode())
     claims = KEY.public.verify(form["client_assertion"][0], ["ES256"]).claims

@@ -16,8 +16,8 @@ from support.toolkit.kits import mcp
 from support.toolkit.mounting import (
     Hearing,
     app,
+    app_with_remote,
     in_memory,
-    mount_remote,
     only,
     text_of,
     until,
@@ -150,7 +150,7 @@ async def test_question_and_log_entry_come_in_the_stream_of_their_request(
 async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_under_way() -> None:
     asking = Asking()
     opener = pkg.in_memory(asking.server)
-    served = mount_remote(STATELESS, opener, concurrency=1).http()
+    served = app_with_remote(STATELESS, opener, concurrency=1).http()
     newest = pkg.REVISIONS[-1:]
     async with run_app(served) as port, AsyncExitStack() as stack:
         answers: dict[str, asyncio.Task[str]] = {}
@@ -208,7 +208,7 @@ async def test_questions_and_log_entries_say_what_server_they_are_from(
     ask.__annotations__["session"] = pkg.load(of_remote).Session
     remote.add_tool(ask)
     ours = client(spoken, on_elicit=on_elicit, on_logging_message=on_logging_message)
-    top = mount_remote(spoken, pkg.in_memory(remote), name="archive")
+    top = app_with_remote(spoken, pkg.in_memory(remote), name="archive")
     async with in_memory(ours, top) as one:
         assert await text_of(one, "r_ask") == "Ada"
     assert said == ["archive: Who are you?"]
@@ -218,10 +218,10 @@ async def test_questions_and_log_entries_say_what_server_they_are_from(
 
 async def test_server_with_a_handshake_is_told_of_the_questions_that_its_settings_allow() -> None:
     remote = only(weather(OLD))
-    allowed = mount_remote(OLD, pkg.in_memory(remote), questions=frozenset({"elicitation"}))
+    allowed = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"elicitation"}))
     async with in_memory(Hearing(OLD).client, allowed) as one:
         assert await text_of(one, "r_age") == "42 years"
-    hidden = mount_remote(OLD, pkg.in_memory(remote), questions=frozenset({"roots"}))
+    hidden = app_with_remote(OLD, pkg.in_memory(remote), questions=frozenset({"roots"}))
     async with in_memory(Hearing(OLD).client, hidden) as one:
         with pytest.raises(pkg.McpError, match=r"needs the capability client\.elicitation"):
             await text_of(one, "r_age")

@@ -18,7 +18,7 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import mount_remote
+from support.toolkit.mounting import app_with_remote
 
 ODD: JsonObject = {"x-more": {"a": [None, 1]}}
 OF_VENDOR: JsonObject = {"vendor/key": {"a": None}}
@@ -95,7 +95,7 @@ def with_prefix(value: JsonObject) -> JsonObject:
 @pytest.mark.parametrize("revision", ERAS)
 async def test_mount_passes_unknown_members_and_values_in_both_directions(revision: str) -> None:
     remote = Answering(revision)
-    top = mount_remote(revision, Accepting(remote.play))
+    top = app_with_remote(revision, Accepting(remote.play))
     own: JsonObject = {} if revision == OLD else META
     async with shaken(top) if revision == OLD else serve_by_hand(top) as hand:
         for method, params in ASKED.items():

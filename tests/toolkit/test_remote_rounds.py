@@ -14,12 +14,13 @@ from support.sessions.talking import (
     Hand,
     client,
     discover_result,
+    error,
     modern,
     pkg,
     serve_by_hand,
 )
 from support.sessions.wiretap import FORM, result
-from support.toolkit.mounting import app, in_memory, mount_remote, text_of
+from support.toolkit.mounting import app, app_with_remote, in_memory, text_of
 
 KEYS = [b"0123456789abcdef"]
 ACCEPTED: JsonObject = {"action": "accept", "content": {"x": "y"}}
@@ -50,6 +51,9 @@ class Interview:
         while (asked := await hand.take()) is not None:
             if asked["method"] == "server/discover":
                 await hand.send(discover_result(asked["id"], tools={}))
+            elif asked["method"] == "initialize":
+                supported = {"supported": [STATELESS], "requested": OLD}
+                await hand.send(error(asked["id"], -32022, data=supported))
             elif asked["method"] == "tools/call":
                 self.seen.append(asked["params"])
                 number = len(self.seen) - 1
@@ -69,7 +73,7 @@ async def test_each_round_may_reach_another_gateway() -> None:
     async with AsyncExitStack() as stack:
         hands: list[Hand] = []
         for _ in range(2):
-            top = serve_by_hand(mount_remote(STATELESS, interview.open), state_keys=KEYS)
+            top = serve_by_hand(app_with_remote(STATELESS, interview.open), state_keys=KEYS)
             hands.append(await stack.enter_async_context(top))
         members: JsonObject = {}
         for number, expected in enumerate(ROUNDS):
@@ -97,8 +101,10 @@ async def test_each_round_may_reach_another_gateway() -> None:
 async def test_state_of_one_server_does_not_reach_another() -> None:
     one, other = Interview(ROUNDS[2:]), Interview()
     async with (
-        serve_by_hand(mount_remote(STATELESS, one.open, name="one"), state_keys=KEYS) as hand,
-        serve_by_hand(mount_remote(STATELESS, other.open, name="other"), state_keys=KEYS) as wrong,
+        serve_by_hand(app_with_remote(STATELESS, one.open, name="one"), state_keys=KEYS) as hand,
+        serve_by_hand(
+            app_with_remote(STATELESS, other.open, name="other"), state_keys=KEYS
+        ) as wrong,
     ):
         await hand.send(call(1))
         asked = (await hand.take())["result"]
@@ -110,7 +116,7 @@ async def test_state_of_one_server_does_not_reach_another() -> None:
 
 async def test_answers_that_a_client_sends_at_once_reach_the_server() -> None:
     interview = Interview([])
-    async with serve_by_hand(mount_remote(STATELESS, interview.open)) as hand:
+    async with serve_by_hand(app_with_remote(STATELESS, interview.open)) as hand:
         await hand.send(call(1, inputResponses={"a": ACCEPTED}))
         assert (await hand.take())["result"]["content"][0]["text"] == "done"
     (seen,) = interview.seen
@@ -119,7 +125,7 @@ async def test_answers_that_a_client_sends_at_once_reach_the_server() -> None:
 
 async def test_middleware_between_may_ask_before_the_server_does() -> None:
     interview, top = Interview(ROUNDS[2:]), app(STATELESS)
-    between = mount_remote(STATELESS, interview.open)
+    between = app_with_remote(STATELESS, interview.open)
     top.mount("t", between)
 
     async def ask_first(call: Any, next: Any) -> Any:
@@ -157,7 +163,7 @@ async def test_a_client_is_asked_in_its_own_way(spoken: str) -> None:
         said.append(params.message)
         return m.ElicitResult(**ACCEPTED)
 
-    top = mount_remote(STATELESS, interview.open, name="archive")
+    top = app_with_remote(STATELESS, interview.open, name="archive")
     async with in_memory(client(spoken, on_elicit=on_elicit), top) as one:
         assert await text_of(one, "r_x") == "done"
     assert sorted(said) == ["archive: first", "archive: second", "archive: third"]
@@ -166,7 +172,7 @@ async def test_a_client_is_asked_in_its_own_way(spoken: str) -> None:
 async def test_server_is_told_only_of_the_questions_that_its_settings_allow() -> None:
     interview = Interview()
     everything: JsonObject = {"elicitation": {}, "sampling": {}, "roots": {}, "experimental": {}}
-    top = mount_remote(STATELESS, interview.open, questions=frozenset({"roots"}))
+    top = app_with_remote(STATELESS, interview.open, questions=frozenset({"roots"}))
     async with serve_by_hand(top) as hand:
         meta = {**META, CAPABILITIES: everything}
         await hand.send(modern("tools/call", 1, name="r_x", _meta=meta))

@@ -328,7 +328,10 @@ CONTENTS: Final = (
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
-    Contents(frozenset({"bridge", "toolkit"}), {"toolkit": ("remote_mounts", "remote_settings")}),
+    Contents(
+        frozenset({"bridge", "toolkit"}),
+        {"toolkit": ("remote_mounts", "remote_settings", "remotes")},
+    ),
     Contents(
         frozenset({"bridge", "http-server"}),
         {"features.bridge": ("bridge_app",), "transports": ("memory",)},
@@ -389,10 +392,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {
-            "core": ("libraries",),
-            "features.skills": ("entries", "folder", "frontmatter"),
-        },
+        {"core": ("libraries",), "features.skills": ("entries", "folder", "frontmatter")},
         (("features.skills.folder", ("InvalidSkill", "ServesSkills", "SkillFolder")),),
     ),
     Contents(
@@ -424,8 +424,8 @@ CONTENTS: Final = (
         frozenset({"auth", "http-client"}),
         {
             "features.auth": (
-                *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
-                *("steps", "urls"),
+                *("challenge", "client", "dpop", "fetch_policy", "fetching", "json_objects"),
+                *("signing", "steps", "urls"),
             ),
             "core": ("files",),
             "http": ("httpx2",),
@@ -451,7 +451,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "features.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
+            "features.auth": (
+                *("fetch_policy", "fetching", "json_objects", "server", "signing", "steps"),
+                "urls",
+            ),
             "features.auth.client": ("client_authentication", "values"),
             "http": ("httpx2",),
         },

@@ -93,14 +93,18 @@ def mounting(revision: str, own: str) -> Any:
     return above
 
 
-def mount_remote(revision: str, opener: Any, **settings: Any) -> Any:
+def mount_remote(above: Any, prefix: str, address: Any, **settings: Any) -> None:
+    """Mount a server to connect to in an app, with settings."""
+    opener, proxy = pkg.connect.opener(address), pkg.Bridge.proxy
+    chosen = RemoteSettings(**settings)
+    mount = RemoteMount(above, Prefix(prefix, "_"), proxy, opener, chosen)
+    add_mount(above.__mcp_runtime__, mount)
+
+
+def app_with_remote(revision: str, opener: Any, **settings: Any) -> Any:
     """Return an app in which a server is mounted as `r`, by a connection with these settings."""
     above: Any = app(revision)
-    chosen = RemoteSettings(**settings)
-    add_mount(
-        above.__mcp_runtime__,
-        RemoteMount(above, Prefix("r", "_"), pkg.Bridge.proxy, opener, chosen),
-    )
+    mount_remote(above, "r", opener, **settings)
     return above
 
 
@@ -139,6 +143,10 @@ class Hearing:
         await until(lambda: len(self.heard) >= len(expected))
         assert sorted(self.heard) == sorted(expected)
         self.heard.clear()
+
+    async def logs(self, *expected: str) -> None:
+        """Wait for these log entries."""
+        await until(lambda: self.logged == [*expected])
 
     @asynccontextmanager
     async def hearing(self, *uris: str) -> AsyncGenerator[Any, None]:

@@ -33,15 +33,13 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, made_once
+from ..rules.handlers import Handler, Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
-from ..transports.base import Paused, Received, Unanswered
+from ..transports.base import Paused, Received, Renewed, Unanswered
 
 if TYPE_CHECKING:
     from ..rules.wire_features import WireFeature
     from .cache import Cache
-
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
 
@@ -87,6 +85,7 @@ class ClientConnection:
         self.instructions: str | None = introduction.get("instructions")
         self.messages_in = messages_in
         self.network: Network | None = None
+        self.on_renewal: Callable[[], object] | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
@@ -94,12 +93,19 @@ class ClientConnection:
 
     async def open(self) -> None: ...
 
+    def renew(self) -> None:
+        """Continue in a new session."""
+        if self.on_renewal is not None:
+            self.on_renewal()
+
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
+        elif isinstance(received, Renewed):
+            self.renew()
         for message in self.messages_in(received, endpoint.log):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
@@ -218,7 +224,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
-        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
+        self._tools_changed = owner.TABLE.name_of("notifications/tools/list_changed")
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__
@@ -245,7 +251,7 @@ class ClientRuntime(HandlerSet):
     async def _through(
         self,
         middleware: Sequence[Middleware],
-        send: Callable[..., Awaitable[Any]],
+        send: SendRequest,
         spec: AnyRequest | NotificationSpec[Any],
         params: Any,
         *options: CallOptions,
@@ -264,7 +270,7 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers

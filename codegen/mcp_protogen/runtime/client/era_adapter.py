@@ -78,6 +78,12 @@ class ToHandshake(ClientConnection):
         finally:
             self._levels[level] -= 1
 
+    def renew(self) -> None:
+        self._level_set = None
+        self._subscribed.clear()
+        self.endpoint.tasks.start(self._try_update())
+        super().renew()
+
     def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
@@ -91,13 +97,11 @@ class ToHandshake(ClientConnection):
 
     def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
-        extra: JSONObject = {"instructions": self.instructions} if self.instructions else {}
-        if info is not None:
-            extra["meta"] = {SERVER_INFO: dict(info)}
         return spec.results[0](
             supported_versions=[self.negotiated.revision],
             capabilities=dict(self._declared),
-            **extra,
+            instructions=self.instructions or None,
+            meta=None if info is None else {SERVER_INFO: dict(info)},
         )
 
     async def _listen(self, params: Any) -> Any:
@@ -173,15 +177,15 @@ class ToStateless(ClientConnection):
         self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
-        self._stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
+        self.stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
 
     async def open(self) -> None:
         if self._table.name_of(LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
-        await self._stream.follow_lists(self.handlers)
+        await self.stream.follow_lists(self.handlers)
 
     async def change_subscription(self, method: str, uri: str) -> None:
-        await self._stream.change_subscription(method, uri)
+        await self.stream.change_subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
@@ -224,7 +228,7 @@ class ToStateless(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if self._stream.take_notification(method, params, notification.meta):
+        if self.stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)
 

@@ -212,6 +212,4 @@ def _background() -> Generator[_Background, None, None]:
 
 def _refuse_in_loop() -> None:
     if is_running():
-        raise LocalError(
-            "this thread runs an event loop: use the class whose methods are coroutines"
-        )
+        raise LocalError("this thread runs an event loop: use the class with coroutine methods")

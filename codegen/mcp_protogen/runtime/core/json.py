@@ -1,5 +1,6 @@
 """Decoded JSON: plain dictionaries, lists and scalars."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -20,6 +21,10 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def without(members: Mapping[str, Any], *names: str) -> JSONObject:
+    return {name: value for name, value in members.items() if name not in names}
+
+
 def is_same(one: object, other: object) -> bool:
     """Return whether two scalars are equal as JSON, in which true is not 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
@@ -31,16 +36,6 @@ read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are invalid. The last of
 duplicate members counts.
 """
-
-
-def object_in(text: str | bytes) -> JSONObject | None:
-    """Return the object in a JSON text; None if it is not one."""
-    try:
-        value = read_json(text)
-    except ValueError:
-        return None
-    return value if is_object(value) else None
-
 
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text, with null for NaN and infinities.

@@ -163,7 +163,6 @@ class ErrorSpec(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """The type of the error's data; None if the revision leaves it open."""
         return None if self.load is None else self.load()
 
 

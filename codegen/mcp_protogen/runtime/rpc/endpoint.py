@@ -156,15 +156,14 @@ class Endpoint:
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
             self.handle_notification(event)
-        elif isinstance(event, Progressed):
-            self._calls.take_progress(event)
-            self.handle_notification(event.notification)
-        elif isinstance(event, Ended):
-            self._calls.take_end(event)
-            self.handle_notification(event.notification)
-        elif isinstance(event, Cancellation):
-            self.log.info("request %r was cancelled", event.id)
-            self.jobs.cancel(self.jobs.find(event.id))
+        elif isinstance(event, (Progressed, Ended, Cancellation)):
+            if isinstance(event, Progressed):
+                self._calls.take_progress(event)
+            elif isinstance(event, Ended):
+                self._calls.take_end(event)
+            else:
+                self.log.info("request %r was cancelled", event.id)
+                self.jobs.cancel(self.jobs.find(event.id))
             self.handle_notification(event.notification)
         return None
 

@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, Final, TypeAlias
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout, explain_error
+from ..core.connection_errors import Disconnected, RequestTimeout, Unsent, explain_error
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared_member
 from ..core.options import CallOptions, Options, Patience, Progress
@@ -85,7 +85,7 @@ class PendingCalls:
     ) -> R:
         """Send a request and await its answer; see `Peer.request_once` and `Connection.request`."""
         if self.broken is not None:
-            raise Disconnected(self._connection.strays.explain(str(self.broken)))
+            raise Unsent(self._connection.strays.explain(str(self.broken)))
         self._announce()
         on_progress = options.get("on_progress")
         patience = None if options else self._usual.get(spec)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..core.extensions import Extension
     from .wire_features import WireFeature
 
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
 if TYPE_CHECKING:
@@ -88,12 +89,10 @@ class HandlerSet:
         """Return what the object adds on the wire of any revision."""
         return None
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         return self.handlers(revision, self.answered_methods(revision))
 
-    def handlers(
-        self, revision: str, methods: Collection[str]
-    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers(self, revision: str, methods: Collection[str]) -> Mapping[str, Handler]:
         names = _names(type(self.owner), revision).items()
         return {method: getattr(self.owner, name) for method, name in names if method in methods}
 

@@ -26,13 +26,13 @@ class _Connection(OpenConnection, Protocol):
 
 
 async def change_subscription(
-    handlers: Mapping[str, Handler], method: str, session: Any, uri: str
+    handlers: Mapping[str, Handler], method: str, session: Any, **params: str
 ) -> None:
     if (handler := handlers.get(method)) is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
-        # The server's revision may lack params with a URI.
-        params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
-        await handler(session, params(uri=uri))
+        # The server's revision may lack the method.
+        kind: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
+        await handler(session, kind(**params))
 
 
 class ListenStreams:
@@ -112,7 +112,7 @@ class ListenStreams:
 
     async def _call(self, method: str, uri: str) -> None:
         connection = self._connection
-        await change_subscription(connection.handlers, method, connection.session(), uri)
+        await change_subscription(connection.handlers, method, connection.session(), uri=uri)
 
     def close(self) -> None:
         endpoint = self._connection.endpoint

@@ -17,7 +17,7 @@ from pydantic_core import SchemaError
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.forms import FORM, faults_of, fit_answer, problems_of
-from ..core.json import JSONObject, json_text, read_json
+from ..core.json import JSONObject, json_text, read_json, without
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest
@@ -147,8 +147,7 @@ def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObjec
     while "$ref" in schema:
         linked: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
-        base = {key: value for key, value in linked.items() if key != "title"}
-        schema = {**base, **{key: value for key, value in schema.items() if key != "$ref"}}
+        schema = {**without(linked, "title"), **without(schema, "$ref")}
     return schema
 
 
@@ -161,8 +160,7 @@ def _without_null(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObje
         others = [branch for branch in branches if branch.get("type") != "null"]
         may_be_null |= len(others) < len(branches)
         if len(others) == 1:
-            rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            schema = {**others[0], **rest}
+            schema = {**others[0], **without(schema, "anyOf")}
         elif others:
             return {**schema, "anyOf": others}, may_be_null
         else:
@@ -268,7 +266,7 @@ def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) ->
         # The models keep members unknown to them: those the revision lacks.
         extra: JSONObject = model.requested_schema.properties[name].model_extra
         if not extra.keys() & _CHOICES:
-            return {key: value for key, value in candidate.items() if key not in extra}
+            return without(candidate, *extra)
     raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 

@@ -33,8 +33,6 @@ from .sealed_state import StateSeal, digest
 R = TypeVar("R", bound=WireModel)
 T = TypeVar("T")
 
-_AT: Final = "/params/inputResponses"
-
 # Iterations of the event loop before a round ends, so that concurrent questions are asked together.
 _TICKS: Final = 3
 
@@ -136,7 +134,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
     for key, note in sealed["asked"].items():
-        spec, at = asking.specs[note["method"]], f"{_AT}/{escape_step(key)}"
+        spec, at = asking.specs[note["method"]], f"/params/inputResponses/{escape_step(key)}"
         types[key] = spec.results[0]
         if key in values:
             answers[key] = read_answer(values[key], spec, note, at, faults)
@@ -290,10 +288,8 @@ class Rounds:
         self._has_ended = True
         for future in self._waiting:
             future.cancel()
-        if not self.suspended:
-            return False
-        if self._task.uncancel() > self._cancelling_before:
-            # It was also cancelled for another reason.
+        # It may also be cancelled for another reason.
+        if not self.suspended or self._task.uncancel() > self._cancelling_before:
             return False
         # If the handler caught the cancellation, its result lacks the answer.
         return error is None or isinstance(error, CancelledError)

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from ..core.base64url import base64url, base64url_bytes
 from ..core.errors import InvalidParams, LocalError
-from ..core.json import json_text, read_json
+from ..core.json import json_text, read_json, without
 
 # The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
@@ -28,12 +28,11 @@ _LONGEST: Final = 4_000_000
 _SHORTEST_KEY: Final = 16
 
 # The members that change between the rounds of one request.
-_OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+_OF_A_ROUND: Final = ("_meta", "inputResponses", "requestState")
 
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
-    lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
-    return to_json([method, digest(lasting), principal_id, server])
+    return to_json([method, digest(without(params, *_OF_A_ROUND)), principal_id, server])
 
 
 def digest(value: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ class Completer:
     """Suggestions for one parameter, from values or a function, which `cls` may override."""
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
-        bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
+        bases: tuple[type[Any], ...] = getattr(cls, "__mro__", ())
         names = (name for base in bases for name, value in vars(base).items() if value is given)
         self._attribute = next(names, "")
         self._given = getattr_static(cls, self._attribute) if self._attribute else given

@@ -200,7 +200,7 @@ class Tool(Item):
             check_header_params(schema, self.signature.label)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result, which may be `Written`."""
+        """Return the result, which may be `ResultText`."""
         try:
             given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))

@@ -18,6 +18,8 @@ from .items import COMPLETE, Item, requested_item
 if TYPE_CHECKING:
     from .mounts import MountedItem
 
+SET_LEVEL: Final = "logging/setLevel"
+
 _log: Final = getLogger(__name__)
 
 
@@ -100,14 +102,19 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
             # The item, which would check them, does not run.
             session.require_scopes(*item.scopes)
         return await item.answer(catalogue.owner, session, method, params)
-    if method == "resources/read":
-        uris = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
-        # Unrelated URIs begin alike, so the match must be close.
-        raise catalogue.models.not_found(key, closest(key, uris, likeness=0.8))
     if method == COMPLETE:
         raise InvalidParams(f"Unknown reference: {key}")
-    advice = closest(key, await keys(catalogue, kind, session))
-    raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
+    known = [name for field in FIELDS[kind] for name in await keys(catalogue, field, session)]
+    # Unrelated URIs begin alike, so the match must be close.
+    likeness = {"likeness": 0.8} if kind == "resources" else {}
+    raise unknown_item(catalogue, kind, key, closest(key, known, **likeness))
+
+
+def unknown_item(catalogue: Catalogue, kind: str, key: str, advice: str = "") -> Exception:
+    if kind == "resources":
+        not_found: Exception = catalogue.models.not_found(key, advice)
+        return not_found
+    return InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
 
 
 async def subscribe(
@@ -128,6 +135,17 @@ async def subscribe(
     else:
         if own is not None:
             return await own(session, params)
+    return _empty_result(method, session)
+
+
+async def set_level(
+    catalogue: Catalogue, own: Callable[..., Any] | None, session: SessionBase, params: Any
+) -> Any:
+    await gather(*(mount.set_level(session, params.level) for mount in catalogue.mounts))
+    return _empty_result(SET_LEVEL, session) if own is None else await own(session, params)
+
+
+def _empty_result(method: str, session: SessionBase) -> Any:
     # The client's revision may have the method when that of this class has not.
     spec = session.__mcp_runtime__.spoken.requests.get(method)
     return None if spec is None else spec.results[0]()

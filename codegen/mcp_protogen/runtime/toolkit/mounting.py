@@ -112,6 +112,11 @@ class LocalMount(Mount):
         if inner != self.runtime.switches_of(own):
             self.runtime.switch_all(own, inner)
 
+    async def set_level(self, session: SessionBase, level: str) -> None:
+        inner = self._context(session.__mcp_runtime__).session()
+        for mount in self.catalogue.mounts:
+            await mount.set_level(inner, level)
+
     def remove_connection(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)
         if link is not None:

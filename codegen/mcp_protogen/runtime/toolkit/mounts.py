@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from .task_options import TaskMode
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
+_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?:///?)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 
-class Prefix(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Prefix:
     """The text before the names of a mounted server and within its URIs; may be empty."""
 
     text: str
@@ -169,7 +170,7 @@ class Mount(ABC):
     def new_link(
         self, server: ServerBase[Any], outer: OpenConnection, handlers: Mapping[str, Handler]
     ) -> Link:
-        given, own = (server, outer, self.full_uri), server.TABLE
+        given, own = (server, outer, self.publish), server.TABLE
         table = self.table_of(own, outer.endpoint.options)
         if table is own:
             return Link(MountedConnection(*given), handlers)
@@ -186,6 +187,10 @@ class Mount(ABC):
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
+    async def publish(self, to: OpenConnection, method: str, uri: str | None) -> None:
+        """Publish a change of its server to a client."""
+        await to.publish(method, None if uri is None else self.full_uri(uri))
+
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
@@ -193,6 +198,9 @@ class Mount(ABC):
         self, connection: OpenConnection, switched: SessionSwitches
     ) -> None:
         """Replace all its switches."""
+
+    async def set_level(self, session: SessionBase, level: str) -> None:  # noqa: B027
+        """Note the level of log entries that a client has asked for."""
 
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
@@ -284,4 +292,4 @@ class Mount(ABC):
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             inner = link.connection.context(outer).session()
-            await change_subscription(link.handlers, method, inner, own)
+            await change_subscription(link.handlers, method, inner, uri=own)

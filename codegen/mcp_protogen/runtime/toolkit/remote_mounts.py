@@ -1,37 +1,43 @@
 """Mounted servers reached by a connection: one for each client.
 
 Over HTTP, requests of the stateless era share a connection if they have the same principal and
-capabilities. It is opened on demand, and again after it has broken.
+client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
-from collections.abc import AsyncGenerator, Callable, Generator
+from asyncio import CancelledError, create_task, get_running_loop, shield, wait
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
     contextmanager,
 )
+from dataclasses import replace
+from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
-from ..core.json import JSONObject, json_text
-from ..core.models.base import declared_member
+from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
+from ..core.json import JSONObject
 from ..core.options import Options
+from ..core.spec import CALL_TOOL
+from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, Filter
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
+from ..server.listen_streams import change_subscription
 from ..transports.base import Opener
+from .items import COMPLETE, requested_item
 from .links import Link
+from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remote_settings import USUAL_REMOTE, RemoteSettings
+from .remotes import Attached, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+
+T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
 _GONE: Final = "The client has gone"
-
-_Key: TypeAlias = tuple[str | None, bytes]
-"""The id of the principal, and the capabilities of its client."""
 
 
 Proxy: TypeAlias = Callable[
@@ -39,26 +45,6 @@ Proxy: TypeAlias = Callable[
     AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
-
-
-class _Remote:
-    __slots__ = ("over", "ready", "used", "work")
-
-    work: Task[None]
-
-    def __init__(self) -> None:
-        self.ready: Future[Link] = get_running_loop().create_future()
-        # asyncio would log a failure without a listener.
-        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
-        self.over = Event()
-        self.used = 0
-
-    def end(self) -> None:
-        self.over.set()
-        if not self.ready.done():
-            # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(McpError(INTERNAL_ERROR, _GONE))
-            self.work.cancel()
 
 
 class RemoteMount(Mount):
@@ -74,14 +60,25 @@ class RemoteMount(Mount):
     ) -> None:
         super().__init__(above, prefix)
         self._proxy, self._opener, self._settings = proxy, opener, settings
-        self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
+        self._name = settings.name or prefix.text
+        self._remotes: dict[RemoteKey, Remote] = {}
+        """The longest idle one is first."""
+        self._levels: dict[OpenConnection, str] = {}
 
     def add_connection(self, connection: OpenConnection) -> None:
         pass
 
     def remove_connection(self, connection: OpenConnection) -> None:
-        for remote in self._remotes.pop(connection, {}).values():
-            remote.end()
+        self._levels.pop(connection, None)
+        for key, remote in list(self._remotes.items()):
+            one = remote.attached.pop(connection, None)
+            if one is not None and not remote.attached:
+                del self._remotes[key]
+                remote.end(McpError(INTERNAL_ERROR, _GONE))
+            elif one is not None and one.link is not None:
+                remote.server.__mcp_runtime__.remove_connection(one.link.connection)
+                unused = one.uris - remote.subscribed()
+                connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         # From now on, its notifications reach the client.
@@ -90,96 +87,226 @@ class RemoteMount(Mount):
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
-            yield await shield(remote.ready)
+            await shield(remote.ready)
+            link = remote.link(outer.connection)
+            if link is None:
+                raise McpError(INTERNAL_ERROR, _GONE)
+            yield link
 
     @contextmanager
-    def _use_remote(self, outer: RequestContext) -> Generator[_Remote, None, None]:
-        remote = self._remote(outer)
+    def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
+        key = self._key(outer)
+        remote = self._remote(key, outer)
         remote.used += 1
         try:
             yield remote
         finally:
             remote.used -= 1
+            if self._remotes.get(key) is remote:
+                self._remotes[key] = self._remotes.pop(key)
 
-    def _remote(self, outer: RequestContext) -> _Remote:
+    def _key(self, outer: RequestContext) -> RemoteKey:
         connection = outer.connection
-        known = self._remotes.get(connection, {})
+        if not outer.meta and not outer.spoken.era.remembers_client:
+            # Not a request of the client, which would say who it is.
+            for key, remote in reversed(self._remotes.items()):
+                if connection in remote.attached:
+                    return key
+        return remote_key(outer)
+
+    def _remote(self, key: RemoteKey, outer: RequestContext) -> Remote:
+        remote, connection = self._remotes.get(key), outer.connection
         # A closed one may take long to end.
-        remotes = {key: opened for key, opened in known.items() if not opened.over.is_set()}
-        if remotes and not outer.meta and not connection.endpoint.connection.shared:
-            return next(reversed(remotes.values()))
-        key: _Key = (None, b"")
-        if not outer.spoken.era.remembers_client:
-            key = outer.principal_id, json_text(outer.peer_capabilities())
-        remote = remotes.pop(key, None)
-        if remote is None:
+        if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
                 raise McpError(INTERNAL_ERROR, _GONE)
-            idle = (other_key for other_key, remote in remotes.items() if not remote.used)
-            if (
-                len(remotes) >= self._settings.max_connections
-                and (oldest := next(idle, None)) is not None
-            ):
-                remotes.pop(oldest).end()
-            remote = _Remote()
+            self._make_room()
+            remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(self._connect(remote, outer))
-            connection.endpoint.tasks.start(self._watch(connection, key, remote))
-        remotes[key] = remote
-        self._remotes[connection] = remotes
+            connection.endpoint.tasks.start(self._watch(key, remote))
+        if connection not in remote.attached:
+            remote.attached[connection] = Attached(set())
+            if remote.is_open:
+                self._attach(remote)
         return remote
 
-    async def _watch(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
+    def _make_room(self) -> None:
+        idle = [(remote.is_over, key) for key, remote in self._remotes.items() if remote.is_idle]
+        if len(self._remotes) >= self._settings.max_connections and idle:
+            _, longest = next((one for one in idle if one[0]), idle[0])
+            self._remotes.pop(longest).end(McpError(INTERNAL_ERROR, _GONE))
+
+    async def _watch(self, key: RemoteKey, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
-            remote.end()
+            remote.end(McpError(INTERNAL_ERROR, _GONE))
             await wait([remote.work])
             raise
         finally:
-            if self._remotes.get(connection, {}).get(key) is remote:
-                del self._remotes[connection][key]
+            # The one that takes its place needs its subscriptions.
+            if self._remotes.get(key) is remote and not (remote.again or remote.is_open):
+                del self._remotes[key]
 
-    async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
-        name, connection, options = self.prefix.text, outer.connection, outer.endpoint.options
-        client: Any = package_of(type(self.above)).load(outer.spoken.revision)
-        table = self.table_of(client.methods.TABLE, options)
-        capabilities, info = dict(outer.peer_capabilities()), outer.peer_info()
-        own = None if info is None else table.inward("Implementation", dict(info))
-        capabilities = table.inward("ClientCapabilities", capabilities)
+    def _attach(self, remote: Remote) -> None:
+        for connection, one in remote.attached.items():
+            if one.link is None:
+                one.link = self.new_link(remote.server, connection, remote.handlers)
+                remote.server.__mcp_runtime__.add_connection(one.link.connection)
+
+    async def _connect(self, remote: Remote, outer: RequestContext) -> None:
+        connection = outer.connection
+        limit = get_running_loop().call_later(
+            self._settings.open_timeout, remote.end, failure(self._name, "timeout")
+        )
         try:
-            given = (outer.spoken.revision, capabilities, own, self._opener, options)
-            async with self._proxy(*given, self._settings) as server:
-                runtime = server.__mcp_runtime__
-                handlers = runtime.handlers_for(outer.spoken.revision)
-                link = self.new_link(server, connection, handlers)
-                runtime.add_connection(link.connection)
+            async with self._open(outer) as server:
+                runtime: Any = server.__mcp_runtime__
+                remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
+                self._attach(remote)
+                await self._send_levels(remote)
+                # Others may have come meanwhile.
+                self._attach(remote)
+                limit.cancel()
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(link)
+                remote.ready.set_result(None)
+                start = connection.endpoint.tasks.start
+                runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
                 try:
+                    if remote.again:
+                        start(self._restore(remote))
                     await remote.over.wait()
                 finally:
                     gone.cancel()
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
-            _log.warning("the server mounted as %s %s: %s", name, what, error)
+            _log.warning("the server mounted as %s %s: %s", self._name, what, error)
+            reason = reason_of(cause_of(error))
+            known = reason if reason in ("timeout", "unauthorized") else "unreachable"
+            remote.end(failure(self._name, known))
         finally:
-            if not remote.ready.done():
-                why = f"The server of {name} cannot be reached"
-                remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
+            limit.cancel()
+            remote.end(McpError(INTERNAL_ERROR, _GONE))
+
+    def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
+        revision, settings = outer.spoken.revision, self._settings
+        options = replace(
+            outer.endpoint.options,
+            timeout=settings.timeout,
+            timeouts={},
+            max_timeout=settings.max_timeout,
+            initialize_timeout=settings.open_timeout,
+        )
+        client: Any = package_of(type(self.above)).load(revision)
+        table = self.table_of(client.methods.TABLE, options)
+        info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
+        own = None if info is None else table.inward("Implementation", dict(info))
+        declared = table.inward("ClientCapabilities", capabilities)
+        return self._proxy(revision, declared, own, self._opener, options, settings)
+
+    async def _restore(self, remote: Remote) -> None:
+        """Tell clients, after a break, that all that they follow may have changed."""
+        uris, runtime = remote.subscribed(), remote.server.__mcp_runtime__
+        await self._send_levels(remote)
+        await self._subscribe(remote, SUBSCRIBE, uris)
+        declared = runtime.declaration()
+        for method in LIST_CHANGES:
+            if method.split("/")[1] in declared:
+                await runtime.publish(method)
+        for uri in sorted(uris):
+            await runtime.publish(RESOURCE_UPDATED, uri)
+
+    async def _subscribe(self, remote: Remote, method: str, uris: Iterable[str]) -> None:
+        links = [one.link for one in remote.attached.values() if one.link is not None]
+        for uri in sorted(uris) if links else ():
+            await self._tell(links[0], method, uri=uri)
+
+    async def _tell(self, link: Link, method: str, **params: str) -> None:
+        try:
+            session = link.connection.session()
+            await change_subscription(link.handlers, method, session, **params)
+        except ProtocolError as error:
+            _log.warning("the server mounted as %s refuses %s: %s", self._name, method, error)
+
+    async def set_level(self, session: SessionBase, level: str) -> None:
+        connection = session.__mcp_runtime__.connection
+        self._levels[connection] = level
+        remote = self._remotes.get(remote_key(session.__mcp_runtime__))
+        if remote is not None and remote.is_open and not remote.is_over:
+            await self._send_levels(remote)
+
+    async def _send_levels(self, remote: Remote) -> None:
+        declared = remote.server.__mcp_runtime__.declaration()
+        for connection, one in list(remote.attached.items()):
+            level = self._levels.get(connection)
+            if level and one.link and "logging" in declared:
+                await self._tell(one.link, SET_LEVEL, level=level)
+
+    async def repeat(self, repeats: bool, work: Callable[[], Awaitable[T]]) -> T:
+        """Return the outcome of a request, which is repeated once if that does no harm.
+
+        `repeats` is whether it has no effects; others are repeated only if they were not sent.
+        """
+        is_last = False
+        while True:
+            try:
+                return await work()
+            except ProtocolError as error:
+                reason = reason_of(cause_of(error))
+                if reason is None:
+                    raise
+                harmless = reason == "unreachable" or (repeats and reason == "interrupted")
+                if is_last or not harmless:
+                    raise failure(self._name, reason) from error
+            is_last = True
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        outer, meta = session.__mcp_runtime__, declared_member(params, "meta")
-        if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
-            # There, the level that the client has set is part of each request.
-            meta = meta.model_copy(update={"log_level": outer.connection.level})
-            params = params.model_copy(update={"meta": meta})
-        return await super().answer(method, session, params)
+        work = partial(super().answer, method, session, params)
+        try:
+            return await self.repeat(method != CALL_TOOL, work)
+        except McpError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            if method == COMPLETE:
+                spec = self.above.TABLE.spec_of(COMPLETE)
+                return spec.results[0].from_wire({"completion": {"values": []}})
+            if isinstance(cause_of(error), LocalError):
+                # It has no items of this kind.
+                runtime: Any = self.above.__mcp_runtime__
+                raise unknown_item(runtime.catalogue, *requested_item(method, params)) from error
+            raise
+
+    async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
+        if method == SUBSCRIBE:
+            await self.repeat(True, partial(self._follow, session, own))
+            return
+        outer = session.__mcp_runtime__
+        remote = self._remotes.get(self._key(outer))
+        one = None if remote is None else remote.attached.get(outer.connection)
+        if remote is not None and one is not None and own in one.uris:
+            one.uris.remove(own)
+            await self._subscribe(remote, method, {own} - remote.subscribed())
+
+    async def _follow(self, session: SessionBase, own: str) -> None:
+        outer = session.__mcp_runtime__
+        with self._use_remote(outer) as remote:
+            await shield(remote.ready)
+            declared = remote.server.__mcp_runtime__.declaration()
+            if not Filter(uris=frozenset({own})).supported_by(declared).uris:
+                return
+            try:
+                await super().change_subscription(SUBSCRIBE, session, own)
+            except McpError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+            else:
+                remote.attached[outer.connection].uris.add(own)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:
-            return await super().entries(field, session)
+            return await self.repeat(True, partial(super().entries, field, session))
         except ProtocolError as error:
             _log.warning(
                 "the items of the server mounted as %s are not listed: %s", self.prefix.text, error

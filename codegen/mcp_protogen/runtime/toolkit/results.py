@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection import ResultText
 from ..core.errors import Problem
-from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.json import JSONObject, is_object, json_text, read_json, without
 from ..core.models.base import has_failed
 from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
 from ..core.value_paths import find
@@ -280,6 +280,6 @@ def _build_typed_output(models: RevisionModels, annotation: Any, label: str) -> 
 
 def _wrap_schema(schema: Mapping[str, Any]) -> JSONObject:
     """Return the schema of an object with one member; definitions move up."""
-    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    inner = without(schema, "$defs")
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

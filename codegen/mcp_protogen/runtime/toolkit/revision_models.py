@@ -92,7 +92,6 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured."""
         return self.places.structured is not None
 
     @cached_property
@@ -127,7 +126,6 @@ class RevisionModels:
         return validator_of(model), model(**put({}, path, [])).to_wire(), path
 
     def text_result(self, text: str, *structured: Any) -> Any:
-        """Return a result with one text, and perhaps a structured value."""
         has_blocks = self.places.content is not None
         return self.tool_result([text_block(text)] if has_blocks else text, *structured)
 
@@ -146,9 +144,7 @@ class RevisionModels:
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 
-@cache
-def revision_models(table: MethodTable) -> RevisionModels:
-    return RevisionModels(table)
+revision_models: Final = cache(RevisionModels)
 
 
 def _kinds(blocks: Models) -> Kinds:

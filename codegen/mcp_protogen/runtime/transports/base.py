@@ -3,7 +3,7 @@
 Any channel that keeps messages whole and in order will do (basic/transports, "Custom Transports").
 """
 
-from asyncio import sleep
+from asyncio import sleep, timeout
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from os import PathLike
@@ -38,7 +38,13 @@ class Paused(NamedTuple):
     paused: bool
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
+class Renewed(NamedTuple):
+    """A session that takes the place of one that has ended, without its subscriptions."""
+
+    session: int
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered | Paused | Renewed
 """A message, or its error; an `ExchangingTransport` may report more."""
 
 
@@ -137,6 +143,16 @@ class Intake(Protocol):
         ...
 
     async def room(self) -> None: ...
+
+
+async def wait_within(seconds: float | None, coming: Awaitable[object]) -> bool:
+    """Wait for something, at most some seconds; return whether it came."""
+    try:
+        async with timeout(seconds):
+            await coming
+    except TimeoutError:
+        return False
+    return True
 
 
 async def read(transport: Transport, intake: Intake) -> None:

@@ -6,7 +6,9 @@ Times are in seconds.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
 
 from mcp_protogen.runtime.transports.base import Opener
 
@@ -15,8 +17,16 @@ ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
 Patterns: TypeAlias = Mapping[ItemKind, tuple[str, ...]]
 """Glob patterns of a server's own names or URIs, by kind of item."""
 
-ASKING: Final = ("elicitation", "sampling", "roots")
-"""The capabilities of clients that let a server ask them."""
+Asking: TypeAlias = Literal["elicitation", "sampling", "roots"]
+"""A capability of clients that lets a server ask them."""
+
+Seconds: TypeAlias = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
+Text: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*$")]
+"""A part of names: 2025-11-25, server/tools, "Tool Names"."""
+Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+Separator: TypeAlias = Annotated[Text, Field(min_length=1)]
+Name: TypeAlias = Annotated[Separator, Field(max_length=128)]
 
 
 def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
@@ -37,10 +47,10 @@ class ServerSettings:
     address: str
     """The URL or the program, without secrets, for messages."""
     opener: Opener = field(repr=False)
-    prefix: str
+    prefix: Text
     """The text before names; empty for none. By default the name."""
-    separator: str = "_"
-    rename: Mapping[str, str] = field(default_factory=_no_names)
+    separator: Separator = "_"
+    rename: Mapping[str, Name] = field(default_factory=_no_names)
     """Names that clients use, by own names of the server; they get no prefix."""
     uris: Literal["rewrite", "keep"] = "rewrite"
     allow: Patterns = field(default_factory=_no_patterns)
@@ -48,19 +58,22 @@ class ServerSettings:
     deny: Patterns = field(default_factory=_no_patterns)
     revision: str | None = None
     """The only revision to speak with the server; None for any."""
-    questions: frozenset[str] = frozenset({"elicitation"})
+    questions: frozenset[Asking] = frozenset({"elicitation"})
     """The capabilities for questions that the server is told of, if the client has them."""
-    timeout: float = 60.0
+    timeout: Seconds = 60.0
     """The longest time without a sign of a call; progress extends it."""
-    max_timeout: float = 600.0
+    max_timeout: Seconds = 600.0
     """The longest time for a call."""
-    concurrency: int | None = None
+    concurrency: Count | None = None
     """The most requests at a time on one connection; None for no limit."""
-    max_connections: int = 100
+    max_connections: Count = 100
     catalogue: Literal["own", "shared"] = "own"
     """Whether lists belong to a principal, or are the same for all."""
-    required: bool = False
+    required: Flag = False
     """Whether the gateway is ready only if the server can be reached."""
+    auth: str = "none"
+    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
+    transport: Literal["stdio", "HTTP"] = "stdio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +94,19 @@ class GatewaySettings:
     name: str = "gateway"
     title: str | None = None
     instructions: str | None = None
-    list_timeout: float = 5.0
+    separator: Separator = "_"
+    """The separator of servers without their own."""
+    list_timeout: Seconds = 5.0
     """The time for a server to list; later items are announced as a change."""
     auth: AuthSettings | None = None
+    """The check of clients over HTTP; None to serve only this machine."""
+    telemetry: bool = False
+    """Whether to record spans and durations with OpenTelemetry."""
+    secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
+    """The values of variables, each with the variable that stands for it."""
+
+    def hide(self, text: str) -> str:
+        """Return a text with variables in place of their values."""
+        for value, variable in self.secrets.items():
+            text = text.replace(value, variable)
+        return text

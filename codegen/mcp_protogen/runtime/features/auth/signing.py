@@ -9,8 +9,8 @@ from copy import copy
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from ...core.json import object_in
 from ...core.libraries import library
+from .json_objects import object_in
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -103,11 +103,6 @@ class PrivateKey:
         kind = "RSA" if curve is None else "EC" if curve.startswith("P-") else "OKP"
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
-
-    def to_pem(self) -> str:
-        """Return the key as PEM without a password (PKCS #8)."""
-        pem: bytes = self._key.as_pem(private=True)
-        return pem.decode()
 
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
         fields = {**header, "alg": self.algorithm}

@@ -87,6 +87,8 @@ class ProxySettings(Protocol):
     @property
     def questions(self) -> frozenset[str] | None: ...
     @property
+    def revision(self) -> str | None: ...
+    @property
     def concurrency(self) -> int | None: ...
 
 
@@ -383,6 +385,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if not self.client.carries:
+            options = {"reset_on_progress": True}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
@@ -417,9 +421,24 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id, params = _related.get(), self.client.named(spec, params)
-        if id is None or self.adapter is None:
+        if id is not None and self.adapter is not None:
+            return await self.adapter.ask(id, spec, params)
+        with self._pausing():
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
-        return await self.adapter.ask(id, spec, params)
+
+    @contextmanager
+    def _pausing(self) -> Generator[None, None, None]:
+        """Let no request to the server time out while a client is asked for it."""
+        requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
+        ids = [id for one in requests if isinstance(one, ForwardedRequest) for id in one.sent]
+        set_paused = self.client.endpoint.set_paused
+        try:
+            for id in ids:
+                set_paused(id, True)
+            yield
+        finally:
+            for id in ids:
+                set_paused(id, False)
 
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
@@ -511,6 +530,10 @@ class ProxyServerRuntime(ServerRuntime):
         what = "a log entry of the server belongs to no one request: %.500s"
         self.client.endpoint.log.info(what, json_text(params))
         return []
+
+    @property
+    def is_gone(self) -> bool:
+        return self.client.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, TypeAlias
 
-from ...core.connection_errors import Disconnected
+from ...core.connection_errors import Disconnected, Unsent
 from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
@@ -182,4 +182,5 @@ def _disconnecting(label: str) -> Generator[None, None, None]:
     except (package.RequestError, package.InvalidURL) as error:
         reason = str(error)
         text = f"{label}: {type(error).__name__}{f': {reason}' if reason else ''}"
-        raise Disconnected(text) from None
+        unsent = (package.ConnectError, package.ConnectTimeout, package.PoolTimeout)
+        raise (Unsent if isinstance(error, unsent) else Disconnected)(text) from None

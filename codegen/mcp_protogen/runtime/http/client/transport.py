@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from logging import getLogger
 from typing import Final
 
-from ...core.connection_errors import Disconnected, HttpError
+from ...core.connection_errors import Disconnected, HttpError, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
-from ...transports.base import Paused, Unanswered
+from ...transports.base import Paused, Renewed, Unanswered
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
@@ -49,6 +49,9 @@ class RenewableSession:
         self._state = state
         self._lock = asyncio.Lock()
         self._task: Task[None] | None = None
+        # Requests wait for the first stream, so what precedes it is not missed.
+        self.stream: object = object()
+        """Identifies the open stream; None while there is none, and messages may be missed."""
         # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
 
@@ -74,7 +77,7 @@ class RenewableSession:
                     raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
                 text = f"the session has ended, and no new one could begin: {error}"
-                raise Disconnected(text) from None
+                raise Unsent(text) from None
             if protocol.agreed != version:
                 broken = Disconnected(
                     f"the session ended, and the new one has revision {protocol.agreed} "
@@ -84,6 +87,7 @@ class RenewableSession:
                 raise broken
             await post_unanswered(self._state, message_of(_INITIALIZED))
             self._open_stream()
+            self._state.inbox.put(Renewed(protocol.sessions))
 
     async def listen(self) -> None:
         self._open_stream()
@@ -91,6 +95,7 @@ class RenewableSession:
             async with asyncio.timeout(_LISTENING):
                 await self._known.wait()
         except TimeoutError:
+            self.stream = None
             _log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
@@ -132,6 +137,7 @@ class RenewableSession:
 
         try:
             async with self._state.get(cursor) as reply:
+                self.stream = (self.stream or object()) if reply.streams else None
                 self._known.set()
                 if reply.streams:
                     await reply.read_events(take, self._state.inbox.room)
@@ -142,6 +148,7 @@ class RenewableSession:
             self._state.log.info("the server's stream broke: %s", error)
             return None
         finally:
+            self.stream = None
             self._known.set()
 
     async def end(self) -> None:
@@ -258,6 +265,10 @@ class HttpTransport:
                 await self._cancel(message)
             else:
                 await self._post(message)
+
+    @property
+    def stream(self) -> object:
+        return None if self._legacy else self._session.stream
 
     def know(self, table_of: Callable[[str], MethodTable]) -> None:
         """Follow the tables of revisions; `table_of` raises `LookupError` for an unknown one."""

@@ -143,6 +143,8 @@ class HttpApp:
         self._beginning: Task[None] | None = None
         self.on_begun: Callable[[], None] | None = None
         """Called after the start in the lifespan of the ASGI server."""
+        self.missing: Callable[[], Collection[str]] = tuple
+        """Returns the names of what it is not ready without."""
         self.failure: LifespanError | None = None
         """The error in the lifespan of the ASGI server, which only logs it."""
 
@@ -209,6 +211,8 @@ class HttpApp:
             status = "closing"
         else:
             status = "ready" if running.state.worker.current else "engine unavailable"
+        if status == "ready" and (missing := self.missing()):
+            status = f"waiting for {', '.join(missing)}"
         await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
 
     async def _has_begun(self) -> bool:

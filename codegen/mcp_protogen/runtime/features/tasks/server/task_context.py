@@ -109,9 +109,9 @@ class _TaskReports(Reports):
     __slots__ = ()
     _context: "TaskContext"
 
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+    async def log(self, level: Level, data: Any, logger: str | None, **more: Any) -> None:
         if self._context.id is None or self._context.form == "core":
-            await super().log(level, data, logger)
+            await super().log(level, data, logger, **more)
 
 
 class TaskContext(RequestContext):

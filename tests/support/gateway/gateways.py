@@ -1,0 +1,54 @@
+"""Gateways in this process, in memory and over HTTP, and as processes."""
+
+import json
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_protogen.servers.gateway.endpoint import make_app
+from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
+
+from support.http.serving import Site, calling, run_app
+from support.sessions.talking import pkg
+
+GATEWAY: Final = (sys.executable, "-m", "mcp_protogen", "gateway")
+
+
+def server_settings(name: str, opener: Any, **chosen: Any) -> ServerSettings:
+    """Return the settings of a server, with its name as prefix."""
+    given: dict[str, Any] = {"prefix": name, **chosen}
+    return ServerSettings(name=name, place=f"file: {name}", address=name, opener=opener, **given)
+
+
+def gateway_settings(*servers: ServerSettings, **chosen: Any) -> GatewaySettings:
+    """Return the settings of a gateway."""
+    return GatewaySettings(file="file", servers=servers, **chosen)
+
+
+def visit(settings: GatewaySettings, client: Any) -> AbstractAsyncContextManager[Any]:
+    """Connect a client to a gateway in memory, in the client's own revision."""
+    own = [known for known in pkg.REVISIONS if known.id == client.TABLE.revision]
+    return pkg.connect_in_memory(client, make_fronts(settings, pkg), revisions=own)
+
+
+@asynccontextmanager
+async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerator[Site, None]:
+    """Serve a gateway over HTTP, and yield a caller; `http` are fields of `HttpOptions`."""
+    app = make_app(settings, pkg, pkg.HttpOptions(**http))
+    async with run_app(app) as port:
+        try:
+            async with calling(port) as site:
+                site.app = app
+                yield site
+        finally:
+            await app.close()
+
+
+def write_config(folder: Path, servers: Mapping[str, Mapping[str, object]]) -> Path:
+    """Write the configuration of a host."""
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}))
+    return file
