@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.gateway.check import ServerCheck, check_servers
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support import formats
 from support.calling import foreign_server
+from support.calling.servers import new_task_server
 from support.gateway.files import (
     OF_GATEWAY,
     OF_HOST,
@@ -21,20 +23,12 @@ from support.gateway.files import (
     as_toml,
     write_file,
 )
+from support.gateway.fronts import behind
 from support.revisions import HANDSHAKE, NEWEST, OLD, REVISIONS, STATELESS
 from support.running import Run
 from support.sessions.talking import pkg
 from support.tables import case
 from support.toolkit.mounting import app, only
-
-
-def behind(name: str, server: Any, **options: Any) -> ServerSettings:
-    """Return the settings of a server in this process, or of an opener."""
-    opener = pkg.connect.opener(server)
-    place = f"mcp.json#/mcpServers/{name}"
-    return ServerSettings(
-        name=name, place=place, address=name, opener=opener, prefix=name, **options
-    )
 
 
 async def checks_of(*servers: ServerSettings) -> list[ServerCheck]:
@@ -61,10 +55,6 @@ def counting(revision: str, **options: Any) -> Any:
     return made
 
 
-async def missing() -> Any:
-    raise pkg.Disconnected("nothing runs there")
-
-
 async def test_server_is_described_with_the_losses_of_clients_of_other_revisions() -> None:
     for own in (OLD, STATELESS):
         with case(own):
@@ -87,6 +77,37 @@ async def test_client_of_a_revision_that_the_server_speaks_loses_nothing() -> No
     (pinned,) = await checks_of(behind("counter", made, revision=HANDSHAKE[0]))
     assert pinned.speaks == [HANDSHAKE[0]] == [pinned.revision]
     assert pinned.losses.keys() == {*REVISIONS[1:]}
+
+
+async def test_items_that_no_client_sees_are_named_with_the_reason() -> None:
+    made = counting(OLD)
+    for name in ("delete_all", "x" * 128):
+        made.add_tool(lambda: "done", name=name)
+    deny = {"tools": ("delete_*",), "resources": ("data:*",)}
+    (check,) = await checks_of(behind("counter", made, deny=deny))
+    texts = "\n".join(check.left_out)
+    for text in (
+        "tools by allow and deny: delete_all",
+        "resources by allow and deny: data://now",
+        f"'{'x' * 128}' is left out, because its name is 'counter_",
+    ):
+        assert text in texts
+    assert check.listed is not None and len(check.listed.lists[Kind.TOOLS]) == 3
+
+
+async def test_items_with_a_name_of_an_earlier_server_are_named() -> None:
+    one, other = (behind(name, counting(OLD), prefix="") for name in ("one", "other"))
+    first, second = await checks_of(one, other)
+    assert first.left_out == []
+    assert any("'count'" in text and "one has an item" in text for text in second.left_out)
+
+
+async def test_tasks_of_a_server_are_called_lost() -> None:
+    (tasks,), (plain,) = [
+        await checks_of(behind("s", made)) for made in (new_task_server(), counting(STATELESS))
+    ]
+    assert any("tasks" in text for text in tasks.left_out)
+    assert plain.left_out == []
 
 
 async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> None:
@@ -112,7 +133,7 @@ async def test_server_that_is_gone_or_silent_does_not_hide_the_others() -> None:
         await asyncio.Event().wait()
 
     gone, quiet, good = await checks_of(
-        behind("gone", missing), behind("silent", silent), behind("good", counting(OLD))
+        behind("gone"), behind("silent", silent), behind("good", counting(OLD))
     )
     assert gone.problem is not None and "nothing runs there" in gone.problem.message
     assert quiet.problem is not None and "within 30 s" in quiet.problem.message

@@ -148,6 +148,11 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "/servers/a_b",
         "same name",
     ),
+    "new name under another prefix": (
+        {"servers": {"a": {**PROGRAM, "x-gateway": {"rename": {"x": "b_y"}}}, "b": PROGRAM}},
+        "/servers/a",
+        "could be 'y' of b",
+    ),
     "name that is no prefix": (
         {"servers": {"my files": PROGRAM}},
         "/servers/my files/x-gateway/prefix",

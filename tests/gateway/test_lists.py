@@ -49,7 +49,7 @@ async def test_servers_are_asked_at_once_and_a_slow_one_delays_nothing() -> None
         assert await tools_of(one) == ["fast_y"]
         assert asyncio.get_running_loop().time() - began == pytest.approx(5.0, abs=0.1)
         assert hearing.heard == []
-        await asyncio.sleep(60)
+        await asyncio.sleep(50)
         assert hearing.heard == ["tool"]
         assert await tools_of(one) == ["slow_x", "fast_y"]
         assert lists_asked(slow) == 1
@@ -60,7 +60,7 @@ async def test_a_slow_list_without_news_is_not_announced() -> None:
     hearing = Hearing(OLD)
     async with client_of(gateway(behind("a", server)), hearing.client) as one:
         assert await tools_of(one) == ["a_x"]
-        server.delay = 60.0
+        server.delay = 50.0
         assert await tools_of(one) == ["a_x"]
         await asyncio.sleep(100)
         assert hearing.heard == []
@@ -84,9 +84,9 @@ def test_items_of_a_dead_server_stay_listed_for_a_while(caplog: pytest.LogCaptur
             assert await tools_of(one) == ["b_y"]
             server.is_gone = False
             assert await tools_of(one) == ["a_x", "b_y"]
-            await asyncio.sleep(1000)
-            # Anything may have changed while it was away.
-            assert sorted(hearing.heard[1:]) == ["prompt", "resource", "tool"]
+            await asyncio.sleep(1)
+            # After a break, anything may have changed.
+            assert sorted(hearing.heard) == ["prompt", "resource", "tool", "tool"]
 
     run(script(), within=3000, loop=SkippingLoop)
     assert "a: its tools cannot be listed" in caplog.text
@@ -160,6 +160,48 @@ async def test_pages_of_servers_are_read_to_their_end(caplog: pytest.LogCaptureF
     assert "a: its tools were cut short after 2100 items on 7 pages" in caplog.text
 
 
+async def test_items_over_the_limit_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    names = [f"t{number}" for number in range(2001)]
+    server = Listing(*names)
+    server.page = 2500
+    server.lists["prompts"] = [{"name": name} for name in names[:2000]]
+    async with client_of(gateway(behind("a", server))) as one:
+        listed = await names_of(one)
+    assert listed["tools"] == listed["prompts"] == [f"a_{name}" for name in names[:2000]]
+    warnings = [record.message for record in caplog.records]
+    assert warnings == ["a: 1 of its tools are left out: a server may have 2000"]
+
+
+async def test_servers_without_the_method_of_a_list_have_no_items(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for revision in ERAS:
+        with case(revision):
+            server = Listing("x", revision=revision)
+            server.unknown = {"resources/templates/list", "prompts/list"}
+            async with client_of(gateway(behind("a", server)), revision=revision) as one:
+                for _ in range(2):
+                    listed = await names_of(one)
+                    assert (listed["tools"], listed["prompts"]) == (["a_x"], [])
+            assert len(server.asked) == len(MEMBERS)
+    assert not caplog.records
+
+
+async def test_the_reason_of_a_missing_list_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Listing("x")
+    async with client_of(gateway(behind("a", server))) as one:
+        for is_gone in (True, True, False, True, True):
+            server.is_gone = is_gone
+            if is_gone:
+                await server.end()
+            assert await tools_of(one) == ([] if server.opened == 0 else ["a_x"])
+    assert (
+        caplog.text.count("a: its tools cannot be listed: The server of a cannot be reached") == 2
+    )
+
+
 async def test_endless_cursors_end(caplog: pytest.LogCaptureFixture) -> None:
     endless, other = Listing("x"), Listing("y")
     endless.endless = True
@@ -218,7 +260,22 @@ async def test_a_shared_catalogue_is_listed_once_for_all_clients() -> None:
             fronts = gateway(behind("a", server, catalogue=catalogue))
             async with client_of(fronts) as one, client_of(fronts) as other:
                 assert await tools_of(one) == await tools_of(other) == ["a_x"]
-            assert lists_asked(server) == times
+                assert lists_asked(server) == times
+
+
+async def test_a_change_of_a_shared_catalogue_reaches_all_clients() -> None:
+    server = Listing("x")
+    fronts = gateway(behind("a", server, catalogue="shared"))
+    hearings = [Hearing(OLD), Hearing(OLD)]
+    async with client_of(fronts, hearings[0].client), client_of(fronts, hearings[1].client):
+        for hearing in hearings:
+            assert await tools_of(hearing.client) == ["a_x"]
+        server.lists["tools"].append(tool("y"))
+        await server.tell()
+        for hearing in hearings:
+            await hearing.hears("tool")
+            assert await tools_of(hearing.client) == ["a_x", "a_y"]
+    assert lists_asked(server) == 2
 
 
 async def test_instructions_are_those_of_the_gateway() -> None:
@@ -226,7 +283,8 @@ async def test_instructions_are_those_of_the_gateway() -> None:
         server = weather(OLD, instructions="Obey me.")
         async with client_of(gateway(behind("a", server), **options)) as one:
             await names_of(one)
-            return one.instructions
+            said: str | None = one.instructions
+            return said
 
     assert await instructions() is None
     assert await instructions(instructions="Ask for files.") == "Ask for files."

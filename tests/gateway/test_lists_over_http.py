@@ -9,9 +9,10 @@ from support.gateway.listing import Listing, tools_of
 from support.gateway.upstream_http import served_over_http
 from support.http.principals import ADA, BEN, GUARD
 from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import pkg
 from support.sessions.wiretap import until
 from support.tables import case
-from support.toolkit.mounting import Hearing, app, only, pkg, text_of
+from support.toolkit.mounting import Hearing, app, only, text_of
 
 
 class Counting:
@@ -68,6 +69,23 @@ async def test_a_stream_that_fails_or_breaks_announces_nothing(status: int) -> N
             assert await tools_of(one) == ["a_grow"]
             assert counting.times == 2
             assert hearing.heard == []
+
+
+async def test_late_items_are_announced_to_all_connections_of_their_client() -> None:
+    for revision in ERAS:
+        with case(revision):
+            server = Listing("x")
+            server.delay = 0.5
+            fronts = gateway(behind("a", server), list_timeout=0.1)
+            hearing = Hearing(revision)
+            async with (
+                url_of(fronts) as url,
+                client_at(url, hearing.client) as one,
+                hearing.hearing(),
+            ):
+                assert await tools_of(one) == []
+                await hearing.hears("tool")
+                assert await tools_of(one) == ["a_x"]
 
 
 async def test_lists_belong_to_their_principal() -> None:

@@ -1,11 +1,11 @@
 """The names and URIs of servers behind a gateway."""
 
+from operator import itemgetter
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.servers.gateway.names import ServerNames, check_names, names_of
+from mcp_protogen.servers.gateway.names import ServerNames, find_ambiguous, names_of
 from support.gateway.fronts import behind
 from support.tables import case
 
@@ -14,12 +14,16 @@ TEXT = st.text(alphabet="ab_.-/:?#{}+%[*é\n\0 ", max_size=8) | st.text(max_size
 STARTS = ("", "a:", "a:/", "a://", "a:///", "A+b.c-1://", "http://", "https:", "ui://", "{x}://")
 URIS = st.builds("".join, st.tuples(st.sampled_from(STARTS), TEXT))
 PART = st.text(alphabet="ab_.-1", min_size=1, max_size=4)
+KEYS: Any = (itemgetter(0), itemgetter(1))
 SETTINGS = st.fixed_dictionaries(
     {
         "prefix": st.just("") | PART,
         "separator": PART,
         "uris": st.sampled_from(("rewrite", "keep")),
-        "rename": st.dictionaries(TEXT, TEXT, max_size=2),
+        # The reader of the file refuses equal ones.
+        "rename": st.lists(st.tuples(TEXT, TEXT.filter(bool)), max_size=2, unique_by=KEYS).map(
+            dict
+        ),
     }
 )
 
@@ -30,11 +34,7 @@ def names(name: str = "a", **options: Any) -> ServerNames:
 
 def faults(*servers: Any) -> list[str]:
     """Return the problems of the names of servers."""
-    try:
-        check_names(servers)
-    except ProblemError as error:
-        return [f"{problem.where}: {problem.message}" for problem in error.problems]
-    return []
+    return [f"{problem.pointer}: {problem.message}" for problem in find_ambiguous(servers)]
 
 
 @given(SETTINGS, st.sampled_from(KINDS), TEXT, URIS)
@@ -93,7 +93,7 @@ def test_a_renamed_item_has_only_its_new_name() -> None:
 
 def test_uris_have_prefix_after_their_scheme() -> None:
     for own, expected in (
-        ("file:///x", "file://a//x"),
+        ("file:///x", "file:///a/x"),
         ("ui://view.html", "ui://a/view.html"),
         ("db://{table}", "db://a/{table}"),
         ("mailto:x@y", "mailto:a/x@y"),
@@ -107,43 +107,26 @@ def test_uris_have_prefix_after_their_scheme() -> None:
 
 
 def test_names_that_could_be_those_of_two_servers_are_refused() -> None:
-    at_b = "gateway.toml#/servers/b: "
-    at_a = "gateway.toml#/servers/a: "
     for servers, expected in (
         (
             [behind("a"), behind("b", prefix="a_b")],
-            [f"{at_b}names with the prefixes 'a' and 'a_b', of a and b, could be equal"],
+            "/servers/b: items of a and b could have the same name",
         ),
         (
             [behind("a"), behind("b", prefix="a")],
-            [f"{at_b}names with the prefixes 'a' and 'a', of a and b, could be equal"],
+            "/servers/b: items of a and b could have the same name",
         ),
         (
             [behind("a", rename={"x": "b_x"}), behind("b")],
-            [f"{at_a}x would be called b_x, which could be 'x' of b"],
+            "/servers/a: x would be called b_x, which could be 'x' of b",
         ),
         (
             [behind("a", rename={"x": "a_y"})],
-            [f"{at_a}x would be called a_y, which could be 'y' of a"],
-        ),
-        (
-            [behind("a", rename={"x": "z", "y": "z"})],
-            [f"{at_a}x and y would both be called z"],
-        ),
-        (
-            [behind("a", rename={"x": ""})],
-            [f"{at_a}the new name of x must have 1 to 128 characters, got 0"],
-        ),
-        (
-            [behind("a", prefix="my server")],
-            [
-                f"{at_a}the prefix cannot be used: 'my server' must only contain "
-                "ASCII letters and digits, underscores, hyphens and dots"
-            ],
+            "/servers/a: x would be called a_y, which could be 'y' of a",
         ),
     ):
         with case(expected):
-            assert faults(*servers) == expected
+            assert faults(*servers) == [expected]
 
 
 def test_names_of_one_owner_are_not_refused() -> None:

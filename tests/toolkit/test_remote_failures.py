@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import Accepting, Hand, error, notification
+from support.sessions.talking import Accepting, Hand, client, error, notification
 from support.sessions.wiretap import result, shake
 from support.tables import case
 from support.toolkit.kits import pkg
@@ -35,7 +35,12 @@ EMPTY: dict[str, Any] = {
     "completion/complete": {"completion": {"values": []}},
     "tools/call": {"content": []},
 }
-CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+CAPABILITIES: dict[str, Any] = {
+    "tools": {},
+    "prompts": {},
+    "resources": {"subscribe": True},
+    "completions": {},
+}
 
 
 def between(address: Any, own: str = OLD, **settings: Any) -> Any:
@@ -159,6 +164,24 @@ async def test_call_without_an_answer_is_cancelled_at_the_server() -> None:
                     await one.call_tool("bad_x", {}, timeout=100)
                 assert raised.value.data == {"server": "bad", "reason": "timeout"}
                 await until(lambda: heard == ["tools/call", "notifications/cancelled"])
+
+
+@pytest.mark.skips_time
+async def test_time_of_a_call_does_not_pass_while_a_person_answers() -> None:
+    for spoken in ERAS:
+        m: Any = pkg.load(spoken).models
+
+        async def on_elicit(_: object, params: Any, m: Any = m) -> Any:
+            await asyncio.sleep(9)
+            return m.ElicitResult(action="accept", content={"value": 42})
+
+        for of_remote in ERAS:
+            top = between(only(weather(of_remote)), timeout=4.0, max_timeout=8.0)
+            with case((spoken, of_remote)):
+                patient = client(spoken, on_elicit=on_elicit)
+                async with in_memory(patient, top) as one:
+                    called = await one.call_tool("bad_age", {}, timeout=20)
+                    assert called.content[0].text == "42 years"
 
 
 @pytest.mark.skips_time

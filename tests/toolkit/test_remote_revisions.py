@@ -18,6 +18,7 @@ from support.toolkit.mounting import (
     in_memory,
     mount_remote,
     names_of,
+    only,
     over_http,
     text_of,
     weather,
@@ -84,6 +85,23 @@ async def test_clients_of_several_revisions_use_one_app_at_once() -> None:
     answers = await asyncio.gather(*map(use, REVISIONS))
     assert set(answers) == {"42 years", "touched"}
     assert seen == {*REVISIONS}
+
+
+async def test_log_entries_reach_requests_that_ask_for_them() -> None:
+    m: Any = pkg.load(STATELESS).models
+    for of_remote, own in product(REVISIONS, ERAS):
+        above, hearing = app(own), Hearing(STATELESS)
+        mount_remote(above, "weather", only(weather(of_remote)))
+        with case((of_remote, own)):
+            async with in_memory(hearing.client, above) as one:
+                for level in ("error", "warning"):
+                    params = m.CallToolRequestParams(
+                        name="weather_forecast",
+                        arguments={"place": "Oslo"},
+                        meta=m.RequestMetaObject(log_level=level),
+                    )
+                    await one.request(pkg.load(STATELESS).methods.CALL_TOOL, params)
+                await hearing.logs("asked")
 
 
 def logging_server(levels: list[str], **capabilities: object) -> Accepting:

@@ -14,6 +14,7 @@ from support.sessions.talking import (
     Hand,
     client,
     discover_result,
+    error,
     modern,
     pkg,
     serve_by_hand,
@@ -50,6 +51,9 @@ class Interview:
         while (asked := await hand.take()) is not None:
             if asked["method"] == "server/discover":
                 await hand.send(discover_result(asked["id"], tools={}))
+            elif asked["method"] == "initialize":
+                supported = {"supported": [STATELESS], "requested": OLD}
+                await hand.send(error(asked["id"], -32022, data=supported))
             elif asked["method"] == "tools/call":
                 self.seen.append(asked["params"])
                 number = len(self.seen) - 1

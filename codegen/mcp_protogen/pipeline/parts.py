@@ -386,10 +386,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"skills", "server"}),
-        {
-            "core": ("libraries",),
-            "features.skills": ("entries", "folder", "frontmatter"),
-        },
+        {"core": ("libraries",), "features.skills": ("entries", "folder", "frontmatter")},
         (("features.skills.folder", ("InvalidSkill", "ServesSkills", "SkillFolder")),),
     ),
     Contents(
@@ -421,8 +418,8 @@ CONTENTS: Final = (
         frozenset({"auth", "http-client"}),
         {
             "features.auth": (
-                *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
-                *("steps", "urls"),
+                *("challenge", "client", "dpop", "fetch_policy", "fetching", "json_objects"),
+                *("signing", "steps", "urls"),
             ),
             "core": ("files",),
             "http": ("httpx2",),
@@ -448,7 +445,10 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "features.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
+            "features.auth": (
+                *("fetch_policy", "fetching", "json_objects", "server", "signing", "steps"),
+                "urls",
+            ),
             "features.auth.client": ("client_authentication", "values"),
             "http": ("httpx2",),
         },

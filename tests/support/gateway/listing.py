@@ -32,6 +32,8 @@ class Listing:
         self.endless = False
         self.delay = 0.0
         self.is_gone = False
+        self.unknown: set[str] = set()
+        """Methods that it does not know."""
         self.asked: list[str] = []
         """The methods of all requests."""
         self.named: list[Json] = []
@@ -84,6 +86,9 @@ class Listing:
             return
         self.asked.append(method)
         answer: JsonObject = {} if self._revision in HANDSHAKE else {"resultType": "complete"}
+        if method in self.unknown:
+            await hand.send(error(id, -32601))
+            return
         if method in MEMBERS:
             answer |= self._page_of(MEMBERS[method], int(params.get("cursor", 0)))
         else:

@@ -381,13 +381,11 @@ def _build_connection(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    connection_class: Any = ClientConnection
+    make: Any = ClientConnection
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
-        connection_class = view.adapters.era_adapter
-    adapted: ClientConnection = connection_class(
-        view, connection, sink, options, adopted.negotiated, result
-    )
+        make = view.adapters.era_adapter
+    adapted: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
     view.handlers.__mcp_runtime__.adopt(adapted)
     return adapted
 

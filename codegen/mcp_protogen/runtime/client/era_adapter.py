@@ -97,13 +97,11 @@ class ToHandshake(ClientConnection):
 
     def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
-        extra: JSONObject = {"instructions": self.instructions} if self.instructions else {}
-        if info is not None:
-            extra["meta"] = {SERVER_INFO: dict(info)}
         return spec.results[0](
             supported_versions=[self.negotiated.revision],
             capabilities=dict(self._declared),
-            **extra,
+            instructions=self.instructions or None,
+            meta=None if info is None else {SERVER_INFO: dict(info)},
         )
 
     async def _listen(self, params: Any) -> Any:

@@ -37,16 +37,6 @@ NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are 
 duplicate members counts.
 """
 
-
-def object_in(text: str | bytes) -> JSONObject | None:
-    """Return the object in a JSON text; None if it is not one."""
-    try:
-        value = read_json(text)
-    except ValueError:
-        return None
-    return value if is_object(value) else None
-
-
 json_text: Final = partial(to_json, inf_nan_mode="null")
 """Return a value as JSON text, with null for NaN and infinities.
 

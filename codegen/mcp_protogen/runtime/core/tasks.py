@@ -3,17 +3,8 @@
 In a `TaskGroup`, a failing task would cancel the others, and errors of users would be wrapped.
 """
 
-from asyncio import (
-    AbstractEventLoop,
-    Future,
-    Task,
-    TaskGroup,
-    gather,
-    get_running_loop,
-    shield,
-    timeout,
-)
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from asyncio import AbstractEventLoop, Future, Task, TaskGroup, gather, get_running_loop, shield
+from collections.abc import Callable, Coroutine, Iterable
 from logging import getLogger
 from typing import Any, Final
 
@@ -80,16 +71,6 @@ def call_in(loop: AbstractEventLoop, function: Callable[[], object]) -> None:
         function()
     elif not loop.is_closed():
         loop.call_soon_threadsafe(function)
-
-
-async def wait_within(seconds: float | None, coming: Awaitable[object]) -> bool:
-    """Wait for something, at most some seconds; return whether it came."""
-    try:
-        async with timeout(seconds):
-            await coming
-    except TimeoutError:
-        return False
-    return True
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -151,9 +151,6 @@ class MethodTable(MessageCodec):
         """Return params or a result as on the wire; raise `Untranslatable`."""
         return value
 
-    def outward(self, name: str, value: JSONObject) -> JSONObject:
-        return value
-
     def inward(self, name: str, value: JSONObject) -> JSONObject:
         """Return a value of the type `name` from the wire, in this side's revision."""
         return value

@@ -149,11 +149,10 @@ class ServerRuntime(HandlerSet):
 
         alive = {id(relay.engine): relay for relay in relays if not relay.loop.is_closed()}
         for relay in alive.values():
-            if (session := relays[relay]) is not None:
-                yield relay, PublishedChange(method=method, uri=uri, session=session)
-                continue
-            name, revision = self.identity()["name"], self.owner.TABLE.revision
-            yield relay, PublishedChange(method=method, uri=uri, server=name, revision=revision)
+            of = {"session": relays[relay]}
+            if relays[relay] is None:
+                of = {"server": self.identity()["name"], "revision": self.owner.TABLE.revision}
+            yield relay, PublishedChange(method=method, uri=uri, **of)
 
     def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1

@@ -111,9 +111,7 @@ class MemorySessions:
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        now = get_running_loop().time()
-        self._expire(now)
-        session = self._sessions.get(key)
+        now, session = self._expire(), self._sessions.get(key)
         if version == 0 and session is None:
             session = self._sessions[key] = _Session(record, now + lifetime, worker)
         elif session is not None and session.version == version and not session.ended:
@@ -125,9 +123,10 @@ class MemorySessions:
         return Saved(session.version, frozenset(session.copies - {worker}))
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        lapses = self._expire() + lifetime
         for key in keys:
             if (session := self._find(key)) is not None:
-                self._refresh(key, session, get_running_loop().time() + lifetime)
+                self._refresh(key, session, lapses)
 
     def _refresh(self, key: str, session: _Session, lapses: float) -> None:
         session.lapses = lapses
@@ -140,8 +139,7 @@ class MemorySessions:
                 session.owner = None
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        self._expire(get_running_loop().time())
-        session = self._sessions.get(key)
+        now, session = self._expire(), self._sessions.get(key)
         if session is None:
             # Its events may still be stored.
             self._engine.events.forget(key)
@@ -149,7 +147,7 @@ class MemorySessions:
         if session.ended and not again:
             return None
         session.ended = True
-        self._refresh(key, session, get_running_loop().time() + lifetime)
+        self._refresh(key, session, now + lifetime)
         self._engine.events.forget(key, ended=True)
         return frozenset(session.copies)
 
@@ -170,15 +168,18 @@ class MemorySessions:
         return True
 
     def _find(self, key: str) -> _Session | None:
-        self._expire(get_running_loop().time())
+        self._expire()
         session = self._sessions.get(key)
         return None if session is None or session.ended else session
 
-    def _expire(self, now: float) -> None:
+    def _expire(self) -> float:
+        """Delete lapsed sessions; return the time."""
+        now = get_running_loop().time()
         # Nearly in the order in which they lapse: all sessions of an endpoint live equally long.
         while self._sessions and next(iter(self._sessions.values())).lapses <= now:
             key, _ = self._sessions.popitem(last=False)
             self._engine.events.forget(key)
+        return now
 
 
 def _size_of(events: Iterable[Event]) -> int:

@@ -17,7 +17,7 @@ from time import time
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from ..core.files import FOLDER_MODE, hold_lock, replace_file
-from ..core.json import json_text, object_in
+from ..core.json import is_object, json_text, read_json
 from .engine import EngineUnavailable, StoredTask
 
 # File systems have no infinity; this is in the year 2100.
@@ -238,9 +238,9 @@ def _key(name: str) -> str:
 def _read(path: Path) -> _Record | None:
     try:
         head, _, record = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
+        known = read_json(head)
+    except (FileNotFoundError, ValueError):
         return None
-    known = object_in(head)
-    if known is None or known.keys() != {*_Record._fields} - {"record"}:
+    if not is_object(known) or known.keys() != {*_Record._fields} - {"record"}:
         return None
     return _Record(**known, record=record)

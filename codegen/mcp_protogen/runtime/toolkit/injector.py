@@ -36,8 +36,6 @@ Steps: TypeAlias = Sequence[Step]
 
 
 class Injector:
-    """The values of one call, and the generators that continue after it."""
-
     __slots__ = (
         *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
         *("_mark", "_session", "_threads", "values"),

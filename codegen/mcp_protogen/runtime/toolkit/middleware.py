@@ -74,10 +74,8 @@ class RateLimit:
         self._rate = rate
         self._burst = max(1, ceil(rate)) if burst is None else burst
         if rate <= 0 or self._burst < 1:
-            raise ValueError(
-                f"RateLimit({rate}, {burst}) allows no requests: rate must be positive, burst "
-                "at least 1"
-            )
+            must = "rate must be positive, burst at least 1"
+            raise ValueError(f"RateLimit({rate}, {burst}) allows no requests: {must}")
         self._methods = None if methods is None else string_set(methods, "RateLimit: methods")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, to_json
 
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, Problem, escape_step
-from ..core.json import json_text, read_json
+from ..core.json import JSONObject, json_text, read_json
 from ..core.many_errors import TOO_MUCH
 from ..core.models.base import declared_member
 from ..core.models.validation_errors import message_of
@@ -126,18 +126,11 @@ class Prompt(WithCompletions):
         super().__init__(marked, models, name, "prompts")
         self.take(self.signature.parameters)
         (model,) = models_in(models.entry(self.field), "arguments")
-        arguments = [
-            filter_members(
-                model,
-                {
-                    "name": wire,
-                    "description": parameter.description,
-                    "title": parameter.info.title,
-                    "required": parameter.required,
-                },
-            )
-            for wire, parameter in self.texts.parameters.items()
-        ]
+        arguments: list[JSONObject] = []
+        for wire, parameter in self.texts.parameters.items():
+            members: JSONObject = {"name": wire, "description": parameter.description}
+            members |= {"title": parameter.info.title, "required": parameter.required}
+            arguments.append(filter_members(model, members))
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
@@ -163,10 +156,8 @@ class Prompt(WithCompletions):
         elif isinstance(value, Media):
             value = value.block(models.message_kinds)
         elif not isinstance(value, tuple(models.message_blocks)):
-            raise TypeError(
-                f"{self.key} returned {type(value).__name__}; a prompt must return messages, "
-                "content or text"
-            )
+            must = "a prompt must return messages, content or text"
+            raise TypeError(f"{self.key} returned {type(value).__name__}; {must}")
         return models.message(role="user", content=value)
 
 

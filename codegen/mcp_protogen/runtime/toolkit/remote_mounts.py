@@ -244,7 +244,7 @@ class RemoteMount(Mount):
             if level and one.link and "logging" in declared:
                 await self._tell(one.link, SET_LEVEL, level=level)
 
-    async def _reach(self, repeats: bool, work: Callable[[], Awaitable[T]]) -> T:
+    async def repeat(self, repeats: bool, work: Callable[[], Awaitable[T]]) -> T:
         """Return the outcome of a request, which is repeated once if that does no harm.
 
         `repeats` is whether it has no effects; others are repeated only if they were not sent.
@@ -265,7 +265,7 @@ class RemoteMount(Mount):
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         work = partial(super().answer, method, session, params)
         try:
-            return await self._reach(method != CALL_TOOL, work)
+            return await self.repeat(method != CALL_TOOL, work)
         except McpError as error:
             if error.code != METHOD_NOT_FOUND:
                 raise
@@ -280,7 +280,7 @@ class RemoteMount(Mount):
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         if method == SUBSCRIBE:
-            await self._reach(True, partial(self._follow, session, own))
+            await self.repeat(True, partial(self._follow, session, own))
             return
         outer = session.__mcp_runtime__
         remote = self._remotes.get(self._key(outer))
@@ -294,13 +294,19 @@ class RemoteMount(Mount):
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
             declared = remote.server.__mcp_runtime__.declaration()
-            if Filter(uris=frozenset({own})).supported_by(declared).uris:
+            if not Filter(uris=frozenset({own})).supported_by(declared).uris:
+                return
+            try:
                 await super().change_subscription(SUBSCRIBE, session, own)
+            except McpError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+            else:
                 remote.attached[outer.connection].uris.add(own)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:
-            return await self._reach(True, partial(super().entries, field, session))
+            return await self.repeat(True, partial(super().entries, field, session))
         except ProtocolError as error:
             _log.warning(
                 "the items of the server mounted as %s are not listed: %s", self.prefix.text, error

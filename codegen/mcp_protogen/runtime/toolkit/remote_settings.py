@@ -20,6 +20,8 @@ class RemoteSettings:
     """The most connections for clients without sessions; the longest idle one ends."""
     questions: frozenset[str] | None = None
     """The client's capabilities for questions that the server is told of; None for all."""
+    revision: str | None = None
+    """The only revision to speak; None for any."""
     concurrency: int | None = None
     """The most requests at a time on one connection; None for no limit."""
 

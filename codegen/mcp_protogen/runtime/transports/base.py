@@ -3,7 +3,7 @@
 Any channel that keeps messages whole and in order will do (basic/transports, "Custom Transports").
 """
 
-from asyncio import sleep
+from asyncio import sleep, timeout
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from os import PathLike
@@ -143,6 +143,16 @@ class Intake(Protocol):
         ...
 
     async def room(self) -> None: ...
+
+
+async def wait_within(seconds: float | None, coming: Awaitable[object]) -> bool:
+    """Wait for something, at most some seconds; return whether it came."""
+    try:
+        async with timeout(seconds):
+            await coming
+    except TimeoutError:
+        return False
+    return True
 
 
 async def read(transport: Transport, intake: Intake) -> None:

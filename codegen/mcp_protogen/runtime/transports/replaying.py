@@ -13,6 +13,7 @@ from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
+from ..connection import CANCELLED, PROGRESS
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.subscriptions import ACKNOWLEDGED, LISTEN
@@ -24,9 +25,6 @@ from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 """These are answered whatever the client declares."""
-
-_CANCELLED: Final = "notifications/cancelled"
-_PROGRESS: Final = "notifications/progress"
 
 _OF_CONNECTION: Final = frozenset({PROGRESS_TOKEN, "traceparent", "tracestate", "baggage"})
 _OF_PROTOCOL: Final = "io.modelcontextprotocol/"
@@ -118,7 +116,7 @@ class _Reader:
         params = message.get("params")
         params = params if is_object(params) else {}
         if entry.sender == "client":
-            if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
+            if isinstance(method, str) and method not in (CANCELLED, PROGRESS):
                 self._add_request(Exchange(method, params, id, entry.connection))
         elif method is None:
             if (exchange := self._open.pop(_id_key(id), None)) is not None:
@@ -210,7 +208,7 @@ class _Play:
                 return None
             meta = {**said["_meta"], SUBSCRIPTION_ID: streams[key]}
             return {**adapted, member: {**said, "_meta": meta}}
-        token = said.get(PROGRESS_TOKEN) if step.get("method") == _PROGRESS else None
+        token = said.get(PROGRESS_TOKEN) if step.get("method") == PROGRESS else None
         if token is not None and token == self.exchange.token:
             if self.token is None:
                 return None
@@ -247,7 +245,7 @@ class Playback:
         if not isinstance(method, str):
             play = self._waiting.pop(str(id), None)
             return [] if play is None else self._play_steps(play)
-        if method == _CANCELLED:
+        if method == CANCELLED:
             cancelled = _id_key(params.get("requestId"))
             for question, play in list(self._waiting.items()):
                 if _id_key(play.id) == cancelled:

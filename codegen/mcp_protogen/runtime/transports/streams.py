@@ -201,6 +201,7 @@ class LineTransport:
         self._outgoing = outgoing or incoming
         # Bound here, so that each message needs no further call.
         self.hand_over = incoming.hand_over
+        self.receive = incoming.receive
         self.send = self._outgoing.send
 
     @property
@@ -210,9 +211,6 @@ class LineTransport:
             return Network("pipe")
         is_unix = not isinstance(found.getsockname(), tuple)
         return Network("unix" if is_unix else "tcp")
-
-    async def receive(self) -> Sequence[Received]:
-        return await self._incoming.receive()
 
     async def close(self) -> None:
         await self._outgoing.close_writing()

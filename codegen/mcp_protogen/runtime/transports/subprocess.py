@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
-from ..core.tasks import wait_within
-from .base import Opener, Received, StandardError, Transport
+from .base import Opener, Received, StandardError, Transport, wait_within
 from .streams import LONGEST, LineProtocol, LineTransport
 
 SAFE_VARIABLES: Final = frozenset(
@@ -176,7 +175,7 @@ class ProcessTransport(LineTransport):
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
         super().__init__(process.incoming, process.outgoing)
-        self.send = self._write
+        self.receive, self.send = self._read, self._write
         self._process = process
         self._transport = transport
         self._grace = grace
@@ -184,8 +183,8 @@ class ProcessTransport(LineTransport):
         """The id of the process, and of its group."""
         self._ending: asyncio.Task[None] | None = None
 
-    async def receive(self) -> Sequence[Received]:
-        received = await super().receive()
+    async def _read(self) -> Sequence[Received]:
+        received = await self._incoming.receive()
         if not received:
             await self._check_running()
         return received

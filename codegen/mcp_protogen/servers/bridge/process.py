@@ -54,10 +54,7 @@ def run_bridge(options: BridgeOptions) -> None:
     settings: dict[str, Any] = {
         "client_revisions": _revisions(package, "--revision", options.revisions),
         "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
-        # The server decides how often it reports progress.
-        "options": package.Options(
-            max_timeout=options.timeout, lenient=True, on_loss=log_loss, progress_interval=0.0
-        ),
+        "options": package.Options(max_timeout=options.timeout, lenient=True, on_loss=log_loss),
     }
     try:
         if options.http is None:

@@ -10,27 +10,30 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.colours import Colour, paint
-from mcp_protogen.base.printable import pluralize
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.runtime.core.json import JSONObject
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import together
-from mcp_protogen.runtime.features.bridge.bridge import Caller, open_proxy
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
-from mcp_protogen.runtime.messages.method_table import STATELESS_ERA
+from mcp_protogen.runtime.messages.method_table import EXTENSIONS, STATELESS_ERA
 from mcp_protogen.runtime.toolkit.remote_settings import USUAL_REMOTE
-from mcp_protogen.servers.call.connections import JSON, Abilities, connect_client
+from mcp_protogen.servers.call.connections import JSON, TASKS, Abilities, connect_client
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.filters import Filters
+from mcp_protogen.servers.gateway.fronts import make_fronts, remote_settings
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
 FORMAT: Final = 1
 _INDEX: Final = re.compile(r"/\d+(?=/|$)")
+_MOST: Final = 10
+"""The most names on one line."""
 _LOGGER: Final = "mcp_protogen.gateway"
 _INFO: Final = {"name": "mcp-gen gateway", "version": "0"}
 
@@ -105,7 +108,7 @@ async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCh
     try:
         for revision in reversed(package.REVISIONS):
             async with asyncio.timeout(limit):
-                await _visit(package, check, revision, limit)
+                await _visit(package, settings, check, revision)
         return
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
@@ -118,14 +121,15 @@ async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCh
     check.problem = problem._replace(message=settings.hide(problem.message), hint=hint)
 
 
-async def _visit(package: ModuleType, check: ServerCheck, revision: Revision, limit: float) -> None:
-    server, losses = check.server, list[Loss]()
+async def _visit(
+    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
+) -> None:
+    server, losses, limit = check.server, list[Loss](), USUAL_REMOTE.open_timeout
     options = Options(timeout=limit, initialize_timeout=limit, on_loss=losses.append)
-    known = [known for known in package.REVISIONS if server.revision in (None, known.id)]
     asked = revision.load().models.ClientCapabilities.model_fields.keys() & server.questions
-    caller = Caller(revision, {name: {} for name in asked}, {**_INFO})
-    opening = open_proxy(package.Bridge, caller, server.opener, known, options, carries=False)
-    async with opening as proxy:
+    declared: JSONObject = {name: {} for name in asked}
+    given = declared, {**_INFO}, server.opener, options, remote_settings(settings, server)
+    async with package.Bridge.proxy(revision.id, *given) as proxy:
         spoken = runtime_of(proxy).client.revision
         if spoken == revision.id:
             check.speaks.insert(0, spoken)
@@ -135,6 +139,7 @@ async def _visit(package: ModuleType, check: ServerCheck, revision: Revision, li
                 listed = await listing(client, [*Kind])
             if check.listed is None:
                 check.listed, check.revision = listed, spoken
+                check.left_out += _left_out(server, listed)
                 check.left_out += [
                     _text(loss) for loss in losses if not (loss.wire or loss.harmless)
                 ]
@@ -144,6 +149,20 @@ async def _visit(package: ModuleType, check: ServerCheck, revision: Revision, li
         if revision.era == STATELESS_ERA.name != eras[spoken]:
             lost += _unasked(server)
         check.losses[revision.id] = lost
+
+
+def _left_out(server: ServerSettings, listed: Listing) -> Iterator[str]:
+    """Yield what the file leaves out, and what the gateway does not carry."""
+    filters = Filters(server.allow, server.deny)
+    for kind, entries in listed.lists.items():
+        member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
+        names = [str(entry[member]) for entry in entries]
+        hidden = [name for name in names if not filters.offer(kind.capability, name)]
+        if hidden:
+            yield f"{kind} by allow and deny: {summarize_list(hidden, _MOST)}"
+    extensions: JSON = listed.capabilities.get(EXTENSIONS) or {}
+    if TASKS in extensions or "tasks" in listed.capabilities:
+        yield "tasks, which the gateway does not carry: calls wait for their results"
 
 
 def _text(loss: Loss) -> str:

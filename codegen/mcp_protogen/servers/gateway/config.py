@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
 from ipaddress import ip_address
-from itertools import combinations
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -36,7 +35,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.names import names_of
+from mcp_protogen.servers.gateway.names import find_ambiguous
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
@@ -122,11 +121,7 @@ class _ConfigFile(ConfigSource):
         if gateway.instructions == "merge":
             self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
         servers = [*self._servers(gateway.separator)]
-        for one, other in combinations(servers, 2):
-            if names_of(one).overlaps(names_of(other)):
-                message = f"items of {one.name} and {other.name} could have the same name"
-                hint = "give one of them another prefix or separator"
-                self._problems.append(_problem(message, other.place.split("#", 1), hint))
+        self._problems += find_ambiguous(servers)
         if not servers and not self._problems:
             self._add(self.name, "no server in it is enabled", "add a server, or enable one")
         if self._problems:

@@ -22,7 +22,7 @@ from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.access_log import remember_call
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
 from mcp_protogen.servers.gateway.mounts import GatewayMount
-from mcp_protogen.servers.gateway.names import check_names, names_of
+from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 
@@ -55,7 +55,8 @@ class GatewayRuntime(ToolkitRuntime):
                 else:
                     whose = f"{owners[key]} has an item of that name, too, and comes first"
                     mount.upstream.say_once(f"{key!r} of its {field} is hidden: {whose}")
-            owners = {**dict.fromkeys(listed.keys, name), **owners}
+            for key in listed.keys:
+                owners.setdefault(key, name)
         page: WireModel = self.page_of(field, entries, params)
         if "ttl_ms" not in type(page).__pydantic_fields__:
             return page
@@ -82,8 +83,7 @@ def _ttl(lists: Iterable[ServerList]) -> int:
 
 
 def make_fronts(settings: GatewaySettings, package: ModuleType) -> list[ServerBase[Any]]:
-    """Return a server for each revision of clients; raise `ProblemError` for ambiguous names."""
-    check_names(settings.servers)
+    """Return a server for each revision of clients."""
     upstreams = [GatewayServer(server, names_of(server)) for server in settings.servers]
     return [make_front(settings, upstreams, package, revision) for revision in package.REVISIONS]
 
@@ -121,5 +121,6 @@ def remote_settings(settings: GatewaySettings, server: ServerSettings) -> Remote
         max_timeout=server.max_timeout,
         max_connections=server.max_connections,
         questions=server.questions,
+        revision=server.revision,
         concurrency=server.concurrency,
     )

@@ -89,7 +89,7 @@ class ListMark:
 
 
 def _stream_of(client: Any, method: str) -> object:
-    """Return what identifies the stream of a server's notifications.
+    """Identify the stream of a server's notifications.
 
     It is True if none can be missed, and None if the server has no stream now.
     """

@@ -1,11 +1,12 @@
 """Servers behind a gateway, mounted in the servers that clients see."""
 
 import re
-from asyncio import Task, get_running_loop, sleep, wait
-from collections.abc import Callable, Sequence
+from asyncio import Task, gather, get_running_loop, sleep, wait
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, ProtocolError
@@ -14,10 +15,10 @@ from mcp_protogen.runtime.core.uri_templates import parse_uri_template
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
-from mcp_protogen.runtime.toolkit.links import Link
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
     NOTHING,
@@ -32,6 +33,9 @@ _log: Final = getLogger("mcp_protogen.gateway")
 
 _Client: TypeAlias = tuple[OpenConnection | None, str | None, bytes]
 """A client of a list: its connection, principal and capabilities; `_EVERYONE` for all."""
+
+_About: TypeAlias = tuple[str | None, str]
+"""A list of a principal, whatever connection it comes from."""
 
 _EVERYONE: Final[_Client] = (None, None, b"")
 
@@ -64,9 +68,8 @@ class GatewayMount(LoggedMount):
         self._most = settings.max_connections
         self._publish_soon = publish_soon
         self._lists: dict[tuple[_Client, str], ServerList] = {}
-        self._last: dict[tuple[str | None, str], ServerList] = {}
-        """The last lists of each principal, whatever connection they came from."""
-        self._down: dict[tuple[str | None, str], float] = {}
+        self._last: dict[_About, ServerList] = {}
+        self._down: dict[_About, float] = {}
         """The times since which they cannot be had."""
         self._asking: dict[tuple[_Client, str], _Asking] = {}
 
@@ -74,9 +77,15 @@ class GatewayMount(LoggedMount):
         # Its names tell which URIs change.
         return True
 
+    @property
+    def _runtime(self) -> Any:
+        return self.above.__mcp_runtime__
+
     async def publish(self, to: OpenConnection, method: str, uri: str | None) -> None:
         if uri is None:
-            self._publish_soon(to, method)
+            is_shared = self.upstream.settings.catalogue == "shared"
+            for connection in [*self._runtime.connections] if is_shared else [to]:
+                self._publish_soon(connection, method)
         elif self.prefix.strip("resources", key := self.full_uri(uri)) is not None:
             await to.publish(method, key)
 
@@ -88,33 +97,27 @@ class GatewayMount(LoggedMount):
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> MountedItem | None:
-        rivals = [mount for mount in self._siblings() if mount.may_have(kind, key)]
-        if self not in rivals:
-            return None
-        if len(rivals) > 1 and not await self._lists_one(kind, key, session):
-            return None
-        return MountedItem(self, key)
+        owner = await self._find_owner(kind, key, session) if self.may_have(kind, key) else None
+        return None if owner is None else MountedItem(owner, key)
 
-    def _siblings(self) -> Sequence["GatewayMount"]:
-        runtime: Any = self.above.__mcp_runtime__
-        return cast(Sequence[GatewayMount], runtime.catalogue.mounts)
-
-    async def _lists_one(self, kind: str, key: str, session: SessionBase) -> bool:
-        """Return whether its lists have an item, or a template of its URI."""
-        for name in FIELDS[kind]:
-            keys = (await self.list_of(name, session)).keys
-            if key in keys or (
-                name == "resource_templates" and any(_may_make(template, key) for template in keys)
-            ):
-                return True
-        return False
+    async def _find_owner(self, kind: str, key: str, session: SessionBase) -> "GatewayMount | None":
+        """Return the first server in the file that lists an item, if it may have several owners."""
+        mounts: Sequence[GatewayMount] = self._runtime.catalogue.mounts
+        rivals = [mount for mount in mounts if mount.may_have(kind, key)]
+        if rivals[0] is not self:
+            return None  # The first one has already looked for it.
+        if len(rivals) == 1:
+            return self
+        asked = [(mount, name) for mount in rivals for name in FIELDS[kind]]
+        lists = await gather(*(mount.list_of(name, session) for mount, name in asked))
+        found = zip(asked, lists, strict=True)
+        owners = (mount for (mount, name), listed in found if _has(listed.keys, name, key))
+        return next(owners, None)
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        key = self.full_uri(own)
-        for mount in self._siblings():
-            if await mount.find("resources/read", "resources", key, session) is not None:
-                await super(GatewayMount, mount).change_subscription(method, session, own)
-                return
+        owner = await self._find_owner("resources", self.full_uri(own), session)
+        if owner is not None:
+            await super(GatewayMount, owner).change_subscription(method, session, own)
 
     async def list_of(self, name: str, session: SessionBase) -> ServerList:
         """Return a list of the server for a client: as it is, or else the last one."""
@@ -161,51 +164,70 @@ class GatewayMount(LoggedMount):
     async def _renew(self, client: _Client, name: str, outer: RequestContext) -> None:
         about = client[1], name
         try:
-            async with self.link(outer) as link:
-                listed = await self._walk(link, name, outer)
+            listed = await self.repeat(True, partial(self._walk, name, outer))
         except (ProtocolError, Disconnected, TimeoutError) as error:
-            _log.warning(
-                "%s: its %s cannot be listed: %s", self.upstream.settings.name, name, error
-            )
-            if about not in self._down:
-                self._down[about] = get_running_loop().time()
-                outer.endpoint.tasks.start(self._forget_later(about, outer.connection))
+            self._note_failure(about, error, outer)
             return
         self._down.pop(about, None)
-        self._lists[client, name] = listed
-        self._last.pop(about, None)
-        self._last[about] = listed
-        for lists in (self._lists, self._last):
-            if len(lists) > self._most * len(FIELDS) * 2:
-                del cast(dict[Any, ServerList], lists)[next(iter(lists))]
+        self._lists[client, name] = self._last[about] = listed
+        self._drop_oldest(self._lists)
+        self._drop_oldest(self._last)
         self.upstream.last_keys[name] = listed.keys
         asking = self._asking[client, name]
         if asking.served is not None and asking.served.entries != listed.entries:
-            self._publish_change(name, outer.connection)
+            self._publish_change(name, outer)
 
-    async def _forget_later(self, about: tuple[str | None, str], to: OpenConnection) -> None:
-        since = self._down[about]
+    def _note_failure(self, about: _About, error: Exception, outer: RequestContext) -> None:
+        if about in self._down:
+            return
+        server, name = self.upstream.settings.name, about[1]
+        _log.warning("%s: its %s cannot be listed: %s", server, name, error)
+        self._down[about] = since = get_running_loop().time()
+        self._drop_oldest(self._down)
+        if about in self._last:
+            outer.endpoint.tasks.start(self._forget_later(about, since, outer))
+
+    async def _forget_later(self, about: _About, since: float, outer: RequestContext) -> None:
         await sleep(self._keep)
-        if self._down.get(about) == since and about in self._last:
-            self._publish_change(about[1], to)
+        if self._down.get(about) == since:
+            self._publish_change(about[1], outer)
 
-    def _publish_change(self, name: str, to: OpenConnection) -> None:
-        kind = "resources" if is_uri(name) else name
-        self._publish_soon(to, f"notifications/{kind}/list_changed")
+    def _drop_oldest(self, by_list: dict[Any, Any]) -> None:
+        if len(by_list) > self._most * len(LISTS):
+            del by_list[next(iter(by_list))]
 
-    async def _walk(self, link: Link, name: str, outer: RequestContext) -> ServerList:
-        mark = ListMark(link.connection.server, name)
-        walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
-        try:
-            found = await self._list_entries(walk, name, outer)
-        except ProtocolError as error:
-            if error.code != METHOD_NOT_FOUND:
-                raise
-            found = []  # Many servers with resources do not know the method for templates.
+    def _publish_change(self, name: str, outer: RequestContext) -> None:
+        """Tell the client of a list, also on its listen streams, which have connections."""
+        kind, remote = "resources" if is_uri(name) else name, self._remotes.get(self._key(outer))
+        connections = [outer.connection]
+        if remote is not None:
+            connections = [*remote.attached]
+        elif not outer.spoken.era.remembers_client:
+            connections = [*self._runtime.connections]
+        for connection in connections:
+            self._publish_soon(connection, f"notifications/{kind}/list_changed")
+
+    async def _walk(self, name: str, outer: RequestContext) -> ServerList:
+        async with self.link(outer) as link:
+            mark = ListMark(link.connection.server, name)
+            walk = ListWalk(link.connection, link.handlers, link, self.upstream, name)
+            try:
+                found = await self._list_entries(walk, name, outer)
+            except ProtocolError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+                found = []  # Many servers with resources do not know the method for templates.
         entries: dict[str, Any] = {}
         for item, entry in found:
             entries.setdefault(item.key, entry)
         return ServerList(entries, frozenset(entries), walk.until, walk.is_public, mark)
+
+
+def _has(keys: Collection[str], name: str, key: str) -> bool:
+    """Return whether a list has an item, or a template that its URI may come from."""
+    return key in keys or (
+        name == "resource_templates" and any(_may_make(template, key) for template in keys)
+    )
 
 
 def _may_make(template: str, uri: str) -> bool:

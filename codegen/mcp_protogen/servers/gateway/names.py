@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from mcp_protogen.base.problems import Problem, raising
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.toolkit.items import is_private
 from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.servers.gateway.filters import Filters
@@ -56,34 +56,20 @@ def names_of(server: ServerSettings) -> ServerNames:
     return ServerNames(server.prefix, server.separator, server.rename, keeps_uris, filters)
 
 
-@raising
-def check_names(servers: Sequence[ServerSettings]) -> Iterator[Problem]:
-    """Raise `ProblemError` if a name could belong to two items."""
+def find_ambiguous(servers: Sequence[ServerSettings]) -> Iterator[Problem]:
+    """Yield the settings by which a name could belong to two items."""
     for server in servers:
-        try:
-            names_of(server).check()
-        except ValueError as error:
-            wrong = str(error).removeprefix(f"mount({server.prefix!r}): ")
-            yield _problem(server, f"the prefix cannot be used: {wrong}", "give another `prefix`")
-            continue
-        yield from _wrong_renames(server, servers)
+        yield from _ambiguous_renames(server, servers)
     for server, rival in combinations(servers, 2):
         if names_of(server).overlaps(names_of(rival)):
-            both = f"{server.prefix!r} and {rival.prefix!r}, of {server.name}"
-            wrong = f"names with the prefixes {both} and {rival.name}, could be equal"
-            yield _problem(rival, wrong, "give another `prefix` or `separator`")
+            message = f"items of {server.name} and {rival.name} could have the same name"
+            yield _problem(rival, message, "give one another prefix or separator")
 
 
-def _wrong_renames(server: ServerSettings, servers: Sequence[ServerSettings]) -> Iterator[Problem]:
-    seen: dict[str, str] = {}
+def _ambiguous_renames(
+    server: ServerSettings, servers: Sequence[ServerSettings]
+) -> Iterator[Problem]:
     for own, new in server.rename.items():
-        if not 1 <= len(new) <= LONGEST:
-            wrong = f"the new name of {own} must have 1 to {LONGEST} characters, got {len(new)}"
-            yield _problem(server, wrong, "write a shorter one in `rename`")
-        if new in seen:
-            wrong = f"{seen[new]} and {own} would both be called {new}"
-            yield _problem(server, wrong, "give one of them another name in `rename`")
-        seen[new] = own
         for rival in servers:
             start = f"{rival.prefix}{rival.separator}"
             if not rival.prefix or not new.startswith(start):
@@ -91,8 +77,9 @@ def _wrong_renames(server: ServerSettings, servers: Sequence[ServerSettings]) ->
             rest = new.removeprefix(start)
             if rival is not server or (rest not in server.rename and rest != own):
                 wrong = f"{own} would be called {new}, which could be {rest!r} of {rival.name}"
-                yield _problem(server, wrong, f"choose a name in `rename` without {start!r}")
+                yield _problem(server, wrong, f"choose a name without {start!r} in `rename`")
 
 
 def _problem(server: ServerSettings, message: str, hint: str) -> Problem:
-    return Problem("bad-config", message, server.place, hint=hint)
+    file, _, pointer = server.place.partition("#")
+    return Problem("bad-gateway-config", message, file, pointer, hint)

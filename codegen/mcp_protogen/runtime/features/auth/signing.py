@@ -9,8 +9,8 @@ from copy import copy
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from ...core.json import object_in
 from ...core.libraries import library
+from .json_objects import object_in
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -152,13 +152,16 @@ class BridgeBase:
 
         The other server sees a client with this declaration and info.
         """
-        known = next(candidate for candidate in cls.REVISIONS if candidate.id == revision)
+        servers = {known.id: known for known in cls.REVISIONS}
+        known = servers[revision]
+        if settings is not None and settings.revision is not None:
+            servers = {settings.revision: servers[settings.revision]}
         if settings is not None and settings.questions is not None:
             hidden = {"elicitation", "roots", "sampling"} - settings.questions
             declared = {name: value for name, value in declared.items() if name not in hidden}
         # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return open_proxy(cls, caller, opener, cls.REVISIONS, options, settings, carries=False)
+        return open_proxy(cls, caller, opener, servers.values(), options, settings, carries=False)
 
 
 @asynccontextmanager

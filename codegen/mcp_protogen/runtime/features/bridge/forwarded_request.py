@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from logging import getLogger
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
+from ...connection import PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
     INTERNAL_ERROR,
@@ -21,17 +22,14 @@ from ...core.errors import (
 )
 from ...core.options import Progress
 from ...core.spec import AnyRequest
+from ...messages.envelope import PROGRESS_TOKEN
 from ...server.context import RequestContext
 from .forwarding import FAILURES, error_for
 
 _log: Final = getLogger(__name__)
 
-_MOST_REPORTS: Final = 16
+_MOST_REPORTS: Final = 1000
 """The most progress reports that wait for a slow client; the oldest are dropped."""
-
-_MOST_OF_ALL_REPORTS: Final = 1000
-
-Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
 
 class _Question(NamedTuple):
@@ -51,9 +49,7 @@ def note_sent(id: RequestId) -> RequestId:
 
 
 class ForwardedRequest:
-    def __init__(
-        self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
-    ) -> None:
+    def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
         self._task: Task[Any] = get_running_loop().create_task(self._run(work, method))
         self._task.add_done_callback(self._on_end)
         self.sent: set[RequestId] = set()
@@ -63,9 +59,7 @@ class ForwardedRequest:
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._report_each = report
-        most = _MOST_REPORTS if report is None else _MOST_OF_ALL_REPORTS
-        self._unreported: deque[Progress] = deque(maxlen=most)
+        self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
 
@@ -98,11 +92,7 @@ class ForwardedRequest:
     async def _report(self) -> None:
         while self._busy and self._unreported and self.context is not None:
             try:
-                progress = self._unreported.popleft()
-                if self._report_each is not None:
-                    await self._report_each(self.context, progress)
-                else:
-                    await self.context.reports.progress(*progress)
+                await _report(self.context, self._unreported.popleft())
             except Disconnected:
                 _log.info("progress was not reported: the client is gone")
 
@@ -184,7 +174,7 @@ class ForwardedRequest:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server works on it."""
+        """Return whether the server works on it."""
         return bool(self.sent) and not self.is_over
 
     @property
@@ -198,3 +188,12 @@ async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
         return await answer
     except FAILURES as error:
         raise error_for("client", method, error) from error
+
+
+async def _report(context: RequestContext, progress: Progress) -> None:
+    # Not by the context's own reports, which leave out some of them.
+    spec = context.table.notifications[PROGRESS]
+    wire = {name: value for name, value in progress._asdict().items() if value is not None}
+    wire["progress"] = wire.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
+    await context.notify(spec, params)

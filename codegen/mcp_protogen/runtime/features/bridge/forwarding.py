@@ -34,7 +34,7 @@ from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
 from ...messages.codec import Notification, Request, SpecT, TypedCall
-from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
 from ...messages.method_table import MethodTable
 from ...messages.writing import wire_text
@@ -61,8 +61,6 @@ _log: Final = getLogger(__name__)
 
 
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
-
-UNRELATED: Final = "a log entry of the server belongs to no one request: %.500s"
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -251,8 +249,7 @@ class _Requests:
 class ServerHalf(Protocol):
     def contexts(self) -> list[RequestContext]: ...
 
-    @property
-    def is_shared(self) -> bool: ...
+    def log_readers(self, params: Any) -> list[RequestContext]: ...
 
     def count(self, method: str) -> None: ...
 
@@ -357,7 +354,9 @@ class Forwarding:
             return None
         request = request or self.asked_server.find(RELATED_REQUEST.get())
         if request is None or request.context is None:
-            return _tell_all(self._hearing(method, params), method, params)
+            client = self._to_client
+            hearing = client.log_readers(params) if method == LOG else client.contexts()
+            return _tell_all(hearing, method, params)
         return _tell_client(request.context, method, params, request.order)
 
     def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
@@ -371,16 +370,6 @@ class Forwarding:
             return None
         # The server ends a listen stream; its answer still follows.
         return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
-
-    def _hearing(self, method: str, params: Any) -> list[RequestContext]:
-        if method == LOG and self._to_client.is_shared:
-            # It goes to the request that wants log entries, unless that is ambiguous.
-            wanting = [context for context in self.open_contexts() if LOG_LEVEL in context.meta]
-            if len(wanting) == 1:
-                return wanting
-            self._to_server.endpoint.log.info(UNRELATED, json_text(params))
-            return []
-        return self._to_client.contexts()
 
 
 _UNKNOWN: Final = AboutRequest()

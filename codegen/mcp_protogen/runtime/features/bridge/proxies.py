@@ -30,7 +30,13 @@ from ...core.subscriptions import (
     UNSUBSCRIBE,
     is_change,
 )
-from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
+from ...messages.envelope import (
+    CLIENT_CAPABILITIES,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules.capabilities import Declared, unmet
@@ -43,7 +49,7 @@ from ...server.context import RequestContext
 from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
 from .forwarded_request import ForwardedRequest, note_sent, result_of
-from .forwarding import LOCAL_METHODS, UNRELATED, EveryMethod, ForwardedCall, Forwarding, error_for
+from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -79,6 +85,8 @@ class ProxySettings(Protocol):
     def name(self) -> str: ...
     @property
     def questions(self) -> frozenset[str] | None: ...
+    @property
+    def revision(self) -> str | None: ...
     @property
     def concurrency(self) -> int | None: ...
 
@@ -229,7 +237,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     @property
     def passes_rounds(self) -> bool:
-        """Whether the client gets the questions of a result, and keeps the server's state."""
+        """Return whether the client gets the questions of a result, and keeps the server's state."""
         return self.same_revision and not self.owner.TABLE.rules.server_requests
 
     def named(self, spec: AnyRequest, params: Any) -> Any:
@@ -382,9 +390,7 @@ class ProxyServerRuntime(ServerRuntime):
             # Progress needs the request that was sent.
             options["on_progress"] = lambda progress: self._report_progress(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
-        # Between revisions, reports are as rare as the options say.
-        report = _report if self.client.same_revision else None
-        forwarded = ForwardedRequest(spec.method, work, report)
+        forwarded = ForwardedRequest(spec.method, work)
         return forwarded
 
     async def _result(
@@ -412,9 +418,24 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id, params = _related.get(), self.client.named(spec, params)
-        if id is None or self.adapter is None:
+        if id is not None and self.adapter is not None:
+            return await self.adapter.ask(id, spec, params)
+        with self._pausing():
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
-        return await self.adapter.ask(id, spec, params)
+
+    @contextmanager
+    def _pausing(self) -> Generator[None, None, None]:
+        """Let no request to the server time out while a client is asked for it."""
+        requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
+        ids = [id for one in requests if isinstance(one, ForwardedRequest) for id in one.sent]
+        set_paused = self.client.endpoint.set_paused
+        try:
+            for id in ids:
+                set_paused(id, True)
+            yield
+        finally:
+            for id in ids:
+                set_paused(id, False)
 
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
@@ -451,9 +472,9 @@ class ProxyServerRuntime(ServerRuntime):
         if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.known_as, declared_member(params, "uri"))
         elif spec.known_as == LOG:
-            for context in self._log_readers(params):
-                logger = "/".join(filter(None, (self.client.name, params.logger))) or None
-                wire: JSONObject = {**params.to_wire(), "logger": logger}
+            logger = "/".join(filter(None, (self.client.name, params.logger))) or None
+            wire: JSONObject = {**params.to_wire(), "logger": logger}
+            for context in self.log_readers(wire):
                 await context.reports.log(**wire)
         else:
             for context in self.contexts():
@@ -472,7 +493,7 @@ class ProxyServerRuntime(ServerRuntime):
         under_way = self._open_contexts()
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
-            if context.spoken.era.remembers_client:
+            if not context.endpoint.connection.shared:
                 requests = (request for request in under_way if request.connection is connection)
                 context = next(requests, context)
             contexts.append(context)
@@ -496,16 +517,16 @@ class ProxyServerRuntime(ServerRuntime):
     def is_shared(self) -> bool:
         return any(connection.endpoint.connection.shared for connection in self.connections)
 
-    def _log_readers(self, params: Any) -> list[RequestContext]:
-        readers = self.contexts()
-        if self.cause is not None or any(reader.spoken.era.remembers_client for reader in readers):
-            return readers
-        # Its request is unknown: take the latest.
-        contexts = self._open_contexts()
-        if not contexts or (self.is_shared and len(contexts) > 1):
-            self.client.endpoint.log.info(UNRELATED, json_text(params.to_wire()))
-            return []
-        return contexts[:1]
+    def log_readers(self, params: Any) -> list[RequestContext]:
+        """Return the contexts for a log entry; if clients share a connection, only a sure one."""
+        if self.cause is not None or not self.is_shared:
+            return self.contexts()
+        wanting = [context for context in self._open_contexts() if LOG_LEVEL in context.meta]
+        if len(wanting) == 1:
+            return wanting
+        what = "a log entry of the server belongs to no one request: %.500s"
+        self.client.endpoint.log.info(what, json_text(params))
+        return []
 
     @property
     def is_gone(self) -> bool:
@@ -541,11 +562,3 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
         for method, (spec, _) in entries.items()
         if method not in _LOCAL_METHODS
     }
-
-
-async def _report(context: RequestContext, progress: Progress) -> None:
-    spec = context.table.notifications[PROGRESS]
-    wire = {name: value for name, value in progress._asdict().items() if value is not None}
-    wire["progress"] = wire.pop("done")
-    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
-    await context.notify(spec, params)

@@ -37,6 +37,7 @@ from ...storage.engine import (
     EngineUnavailable,
 )
 from ...storage.engine import Event as StoredEvent
+from ...transports.base import wait_within
 from .worker_messages import (
     Acknowledged,
     ClientSent,
@@ -65,7 +66,7 @@ def _stream_for(worker: str) -> str:
 @dataclass(eq=False, slots=True)
 class _Sent:
     waiting: set[str]
-    done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    done: Event = field(default_factory=Event)
     answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
 
     def confirm(self, worker: str, answer: JSONObject | None = None) -> None:
@@ -73,8 +74,8 @@ class _Sent:
             self.waiting.discard(worker)
             if answer is not None:
                 self.answers[worker] = answer
-        if not self.waiting and not self.done.done():
-            self.done.set_result(None)
+        if not self.waiting:
+            self.done.set()
 
 
 class SharedWorker(Worker):
@@ -218,8 +219,7 @@ class SharedWorker(Worker):
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
-                await wait([sent.done], timeout=self.lease / 2)
-                if sent.done.done():
+                if await wait_within(self.lease / 2, sent.done.wait()):
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
                 for gone in sent.waiting - alive:

@@ -9,7 +9,7 @@ from functools import cache
 from math import isfinite
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_array, is_object
+from ...core.json import JSONObject, is_array, is_object, is_same
 from ...core.libraries import library
 
 _BLOCK: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.M)
@@ -61,7 +61,7 @@ def is_equal(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if is_array(one) and is_array(other):
         return len(one) == len(other) and all(map(is_equal, one, other))
-    return isinstance(one, bool) is isinstance(other, bool) and one == other
+    return is_same(one, other)
 
 
 def _is_json(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from asyncio import Event, get_running_loop
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from secrets import token_bytes
 from typing import Final
 
@@ -119,16 +120,16 @@ def is_lock(stored: StoredTask) -> bool:
     return stored.record.startswith(_LOCK)
 
 
+@dataclass(eq=False, slots=True)
 class SharedLocks:
     """Locks between all workers that share a task store.
 
     A lock is a record in the store; workers delete overdue ones.
     """
 
-    def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
-        self._store = store
-        self._watch = watch
-        self._leases = leases
+    _store: TaskStore
+    _watch: Watch
+    _leases: Leases
 
     @asynccontextmanager
     async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:

@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple
 
 from ...core.base64url import base64url
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
-from ...core.tasks import wait_within
 from ...core.throttle import Throttle
 from ...rules.task_kinds import TaskKind
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
+from ...transports.base import wait_within
 from .leases import LeaseLost, Leases, SharedLocks, Step, TaskLease, is_lock
 from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record

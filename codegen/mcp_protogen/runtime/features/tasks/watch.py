@@ -31,8 +31,7 @@ class Timers:
 
     def __init__(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         self._work = work
-        # None for due keys.
-        self._keys: dict[str, TimerHandle | None] = {}
+        self._keys: dict[str, TimerHandle] = {}
         self._ready: dict[str, None] = {}
         self._running: Task[None] | None = None
 
@@ -54,7 +53,6 @@ class Timers:
             timer.cancel()
 
     def _come(self, key: str) -> None:
-        self._keys[key] = None
         self._ready[key] = None
         if self._running is None:
             self._begin()

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
-from ....core.json import is_array, object_in
+from ....core.json import is_array
 from ..errors import InvalidMetadata, OAuthError
+from ..json_objects import object_in
 from ..urls import split_url
 from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMetadata
 

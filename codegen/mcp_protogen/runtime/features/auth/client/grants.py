@@ -48,15 +48,11 @@ _SET_BY_FLOW: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """An authorization request, and the values that its response must match."""
+    """An authorization request, and what it is for."""
 
     request: AuthorizationRequest
     verifier: str = field(repr=False)
-    issuer: str
-    iss_is_sent: bool
-    """Whether its responses have the parameter `iss` (RFC 9207, section 3)."""
-    trailing_slash: bool = False
-    """As in `OAuthSettings`."""
+    tokens: TokenRequest
 
 
 def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
@@ -98,9 +94,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
             state=state,
         ),
         verifier=verifier,
-        issuer=server.issuer,
-        iss_is_sent=server.authorization_response_iss_parameter_supported,
-        trailing_slash=request.trailing_slash,
+        tokens=request,
     )
 
 
@@ -140,11 +134,12 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     params = _params(response.url)
     if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
         raise AuthorizationError("The response belongs to another authorization request")
-    iss, slash = params.get("iss"), sent.trailing_slash
-    if iss is None and sent.iss_is_sent:
+    iss, server, slash = params.get("iss"), sent.tokens.server, sent.tokens.trailing_slash
+    # RFC 9207, section 3
+    if iss is None and server.authorization_response_iss_parameter_supported:
         raise AuthorizationError("The response does not name its authorization server")
     # Compared as text, never normalised (RFC 3986, section 6.2.1).
-    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
+    if iss is not None and not same_identifier(iss, server.issuer, trailing_slash=slash):
         raise AuthorizationError("The response comes from another authorization server")
     if "error" in params:
         description = printable(params.get("error_description", ""))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
-from ....core.json import object_in
 from ....core.libraries import library
+from ..json_objects import object_in
 
 _log: Final = getLogger(__name__)
 

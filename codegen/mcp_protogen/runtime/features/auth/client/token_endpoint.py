@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
 
-from ....core.json import object_in
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..json_objects import object_in
 from ..steps import Fetched, Flow, fetch
 from .client_authentication import form_post
 from .documents import error_in

@@ -76,17 +76,13 @@ def _is_safe(url: str) -> bool:
     return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
 
 
-def states_in(url: str) -> list[str]:
+def _state_in(url: str) -> str:
+    """Return the state in the URL of a redirect; empty without one, or with several."""
     try:
-        return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
+        states = parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
     except ValueError:
-        return []
-
-
-def matches_request(url: str, request: AuthorizationRequest) -> bool:
-    states = states_in(url)
-    wanted = request.state.encode()
-    return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
+        states = []
+    return states[0] if len(states) == 1 else ""
 
 
 class WebRedirect:
@@ -96,13 +92,7 @@ class WebRedirect:
     application calls `take_redirect` with the whole URL.
     """
 
-    def __init__(
-        self,
-        redirect_uri: str,
-        show: ShowPage,
-        *,
-        timeout: float = 600.0,
-    ) -> None:
+    def __init__(self, redirect_uri: str, show: ShowPage, *, timeout: float = 600.0) -> None:
         """Wait `timeout` seconds for a user; raise `ValueError` for an unsafe redirect URI."""
         check_redirect_uri(redirect_uri)
         self.redirect_uri: Final = redirect_uri
@@ -126,8 +116,7 @@ class WebRedirect:
 
     def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect; return whether a login waits for it."""
-        states = states_in(url)
-        future = self._waiting.get(states[0]) if len(states) == 1 else None
+        future = self._waiting.get(_state_in(url))
         if future is None or future.done():
             return False
         future.set_result(AuthorizationResponse(url=url))
@@ -288,8 +277,9 @@ class _RedirectServer:
         origin, _, path = self.redirect_uri.removeprefix("http://").partition("/")
         if verb != "GET" or target.partition("?")[0] != f"/{path}":
             return _page(404, "Not found", "This page does not exist.")
-        request, future = self._request, self._response
-        if request is None or future is None or not matches_request(target, request):
+        request, future, state = self._request, self._response, _state_in(target).encode()
+        is_expected = request is not None and hmac.compare_digest(state, request.state.encode())
+        if future is None or not is_expected:
             # It may be of an earlier login, or from an attacker.
             return _page(400, "Not expected", "No login is waiting for this response.")
         if not future.done():

@@ -100,14 +100,18 @@ class TokenCache:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        if (found := self._find(key, now)) is not None:
+        found = self._verified.get(key, now)
+        if found is not None:
             return found
+        if (refused := self._refused.get(key, now)) is not None:
+            raise TokenRefused(*refused)
         try:
             principal = await verify(token)
             if principal is None:
                 refuse("The token is not valid")
         except TokenRefused as refusal:
-            self._refuse(key, refusal)
+            now, kept = self._clock(), _Refusal(refusal.error, refusal.description)
+            self._refused.put(key, kept, now + self._refused_lifetime, now)
             raise
         now = self._clock()
         # It may have been revoked meanwhile.
@@ -130,17 +134,6 @@ class TokenCache:
         """Forget all outcomes, but not the revocations."""
         self._verified.clear()
         self._refused.clear()
-
-    def _find(self, key: _Key, now: float) -> Principal | None:
-        principal = self._verified.get(key, now)
-        if principal is None and (refusal := self._refused.get(key, now)) is not None:
-            raise TokenRefused(*refusal)
-        return principal
-
-    def _refuse(self, key: _Key, refusal: TokenRefused) -> None:
-        now = self._clock()
-        kept = _Refusal(refusal.error, refusal.description)
-        self._refused.put(key, kept, now + self._refused_lifetime, now)
 
     def _check_revoked(self, token: str, now: float) -> None:
         if len(self._revoked) and self._revoked.get(_signed_digest(token), now):

@@ -8,9 +8,10 @@ from typing import Any, Final, NoReturn
 
 from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array, object_in
+from ....core.json import JSONObject, is_array
 from ....core.options import string_set
 from ....http.server.authentication import TokenRefused
+from ..json_objects import object_in
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
@@ -31,7 +32,11 @@ class ClaimChecks:
     _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these must be in `aud`, unless empty."""
 
-    def _check_options(self) -> None:
+    def _check_options(self, audience: str | Collection[str] | None) -> None:
+        audiences = frozenset([audience] if isinstance(audience, str) else audience or ())
+        if audience is not None and (not audiences or "" in audiences):
+            raise ValueError("audience must be that of this server")
+        object.__setattr__(self, "_audiences", audiences)
         # Issuers have no fragment (RFC 8414, section 2), and URLs no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")

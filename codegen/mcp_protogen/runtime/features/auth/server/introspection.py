@@ -67,19 +67,15 @@ class Introspection(ClaimChecks):
     _found: ExpiringCache[ServerMetadata] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = [self.audience] if isinstance(self.audience, str) else self.audience
-        if given is not None and (not given or "" in given):
-            raise ValueError("audience must be that of this server, or None")
         if self.client.client_secret is None and self.client.private_key is None:
             raise ValueError("client needs a secret or a private key")
         if self.max_requests <= 0 or self.timeout <= 0:
             raise ValueError("max_requests and timeout must be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: set endpoint")
-        self._check_options()
+        self._check_options(self.audience)
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
-            "_audiences": frozenset(given or ()),
             "_fetch": self.fetch or Fetcher(),
             "_requests": SingleFlight[Any](self.max_requests, waiting, patience=self.timeout),
             "_discoveries": SingleFlight[ServerMetadata](1, patience=self.timeout),

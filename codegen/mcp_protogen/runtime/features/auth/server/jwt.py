@@ -46,14 +46,10 @@ class JwtVerifier(ClaimChecks):
     def __post_init__(self) -> None:
         # Fail when the server starts, not at the first token.
         check_algorithms(self.algorithms)
-        audiences = {self.audience} if isinstance(self.audience, str) else {*self.audience}
-        if not audiences or "" in audiences:
-            raise ValueError("audience must not be empty")
         string_set(self.types, "types")
-        self._check_options()
+        self._check_options(self.audience)
         if self.keys is not None and self.fetch is not None:
             raise ValueError("fetch and keys exclude each other: give fetch to keys")
-        object.__setattr__(self, "_audiences", frozenset(audiences))
         keys = self.keys
         if keys is None:
             keys = JwksUri.of_issuer(self.issuer, fetch=self.fetch)

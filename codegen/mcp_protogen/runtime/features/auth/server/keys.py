@@ -9,11 +9,12 @@ from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object, object_in
+from ....core.json import is_array, is_object
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
+from ..json_objects import object_in
 from ..signing import InvalidKey, PublicKey, public_key
 from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls

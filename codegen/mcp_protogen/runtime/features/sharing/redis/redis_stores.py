@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ....storage.engine import Appended, Event, Events, Saved, StoredSession
@@ -50,13 +51,13 @@ class RedisWorkers:
             await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
 
 
+@dataclass(eq=False, slots=True)
 class RedisSessions:
     """Sessions, one value each."""
 
-    def __init__(self, calls: RedisCalls, workers: RedisWorkers, namespace: str) -> None:
-        self._calls = calls
-        self._workers = workers
-        self._namespace = namespace
+    _calls: RedisCalls
+    _workers: RedisWorkers
+    _namespace: str
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
         reply = await self._run(scripts.OPEN, key, worker, _COPIES)
@@ -111,13 +112,13 @@ def _names(workers: Iterable[Any]) -> frozenset[str]:
     return frozenset(name.decode(errors="replace") for name in workers if isinstance(name, bytes))
 
 
+@dataclass(eq=False, slots=True)
 class RedisEvents:
     """Event streams, one list each."""
 
-    def __init__(self, calls: RedisCalls, namespace: str, most: int) -> None:
-        self._calls = calls
-        self._namespace = namespace
-        self._most = most
+    _calls: RedisCalls
+    _namespace: str
+    _most: int
 
     async def append(
         self,

@@ -8,7 +8,6 @@ from asyncio import Future, get_running_loop
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
@@ -19,7 +18,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest, Capability
-from ....core.tasks import Signal, wait_within
+from ....core.tasks import Signal
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ....rules import task_methods as methods
@@ -27,6 +26,7 @@ from ....rules.task_kinds import RELATED_TASK, has_tasks, needs_extension, tasks
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
+from ....transports.base import wait_within
 from .. import core_wire
 from ..client.calls import CORE_CALLS, as_task
 from ..lifecycle import error_object
@@ -80,11 +80,11 @@ class _Question(NamedTuple):
     answer: Future[Any]
 
 
-@dataclass(eq=False, slots=True)
 class _WaitingTask:
-    questions: dict[str, _Question] = field(default_factory=dict[str, _Question])
-    changed: Signal = field(default_factory=Signal)
-    result: Running[None] | None = None
+    def __init__(self) -> None:
+        self.questions = dict[str, _Question]()
+        self.changed = Signal()
+        self.result: Running[None] | None = None
 
 
 class ExtensionClients(PlainClients):
@@ -204,25 +204,20 @@ class ExtensionClients(PlainClients):
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id = self.id_in(session)
-        waiting = self._waiting.get(id)
-        if waiting is None:
+        if (waiting := self._waiting.get(id)) is None:
             # Only its server knows whether the task exists.
             await self.ask_server(methods.GET, id)
-        else:
-            self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {})
-
-    @staticmethod
-    def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
+            return self.answer(methods.UPDATE, {})
+        given = session.__mcp_runtime__.raw.get("inputResponses", {})
         asked = {
-            key: (open_question.asked, open_question.spec)
-            for key, open_question in waiting.questions.items()
+            key: (question.asked, question.spec) for key, question in waiting.questions.items()
         }
         for key, answer in read_answers(asked, given).items():
             # Do not show answered questions again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
                 question.answer.set_result(answer)
+        return self.answer(methods.UPDATE, {})
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id, method = self.id_in(session), methods.CANCEL

@@ -25,10 +25,11 @@ from ....core.json import JSONObject, is_array, is_object
 from ....core.models.base import ToolResult, WireModel, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest
-from ....core.tasks import Signal, together, wait_within
+from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
 from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
+from ....transports.base import wait_within
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 

@@ -87,15 +87,11 @@ def begin(state: ServerState) -> TaskRunner:
     return runner
 
 
-def registry_of(session: SessionBase) -> TaskRegistry:
-    connection: Any = session.__mcp_runtime__.connection
-    return begin(connection.state).registry
-
-
 def tasks_request(session: SessionBase) -> TasksRequest:
     context = session.__mcp_runtime__
-    id_member = context.spoken.rules.task_id
-    return TasksRequest(registry_of(session), context.raw, context.principal_id, id_member)
+    connection: Any = context.connection
+    registry, id_member = begin(connection.state).registry, context.spoken.rules.task_id
+    return TasksRequest(registry, context.raw, context.principal_id, id_member)
 
 
 def result_of(session: SessionBase, method: str, members: JSONObject) -> Any:

@@ -213,8 +213,7 @@ class SessionRegistry(Generic[_S]):
             self._quota.give_back(session.principal_id)
             await session.close()
 
-    async def delete(self, session: _S) -> None:
-        await self.remove(session)
+    delete = remove
 
     async def close(self) -> None:
         """Close all sessions; shared ones go on in other workers."""
