@@ -14,6 +14,7 @@ import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.transports.memory import memory_pair
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
@@ -24,7 +25,6 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     hello,
-    memory_pair,
     modern,
     notification,
     request,
@@ -301,13 +301,13 @@ async def test_longest_idle_connection_makes_room_for_another() -> None:
     async with AsyncExitStack() as stack:
         clients = [Hearing(spoken).client for spoken in (OLD, STATELESS, OLD)]
         first, second, third = [
-            await stack.enter_async_context(in_memory(one, top)) for one in clients
+            await stack.enter_async_context(in_memory(ours, top)) for ours in clients
         ]
-        for one in (first, second, first, third):
-            await text_of(one, "weather_touch")
+        for caller in (first, second, first, third):
+            await text_of(caller, "weather_touch")
         await wait_for_connections(remote, 2)
-        for one, number in ((first, 3), (third, 3), (second, 4)):
-            await text_of(one, "weather_touch")
+        for caller, number in ((first, 3), (third, 3), (second, 4)):
+            await text_of(caller, "weather_touch")
             assert opened == number
         await wait_for_connections(remote, 2)
 

@@ -22,7 +22,7 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import result, shake
 from support.tables import case
-from support.toolkit.mounting import Waiting, app, in_memory, mount_remote, only, text_of, until
+from support.toolkit.mounting import Waiting, app, app_with_remote, in_memory, only, text_of, until
 
 LOGGING: JsonObject = {**META, "io.modelcontextprotocol/logLevel": "debug"}
 
@@ -40,7 +40,7 @@ async def test_all_progress_comes_in_order_before_the_answer(of_remote: str, spo
     work.__annotations__["session"] = pkg.load(of_remote).Session
     remote.add_tool(work)
     async with serving(remote, progress_interval=0.0) as site:
-        served = mount_remote(spoken, pkg.open_http(site.url)).http()
+        served = app_with_remote(spoken, pkg.open_http(site.url)).http()
         async with run_app(served) as port:
             revisions = [known for known in pkg.REVISIONS if known.id == spoken]
             url, ours = f"http://127.0.0.1:{port}/mcp", client(spoken)
@@ -69,7 +69,7 @@ async def test_log_entry_keeps_undeclared_members(revision: str) -> None:
         await hand.send(entry, result(asked["id"], **kind, content=[]))
         await hand.take()
 
-    top = mount_remote(revision, Accepting(play), name="archive")
+    top = app_with_remote(revision, Accepting(play), name="archive")
     async with shaken(top) if revision == OLD else serve_by_hand(top) as hand:
         about: JsonObject = {} if revision == OLD else {"_meta": LOGGING}
         await hand.send(request("tools/call", 1, name="r_x", **about))
@@ -90,7 +90,7 @@ async def test_cancellation_is_passed_on_and_ends_the_request(of_remote: str, sp
     async with serving(remote) as site:
         for opener in (pkg.open_http(site.url), pkg.in_memory(remote)):
             with case(opener):
-                top = mount_remote(spoken, opener)
+                top = app_with_remote(spoken, opener)
                 async with in_memory(client(spoken), top) as one:
                     await waiting.is_cancelled_by(one, "r_wait")
                     assert await text_of(one, "r_look") == "there"
@@ -111,7 +111,7 @@ async def test_late_answer_to_a_cancelled_request_is_dropped() -> None:
         await hand.send(result(following["id"], content=[{"type": "text", "text": "next"}]))
         await hand.take()
 
-    async with shaken(mount_remote(OLD, Accepting(play))) as hand:
+    async with shaken(app_with_remote(OLD, Accepting(play))) as hand:
         await hand.send(request("tools/call", 1, name="r_x"))
         await begun.wait()
         await hand.send(notification("notifications/cancelled", requestId=1, reason="no"))
@@ -131,7 +131,7 @@ async def test_cancelled_request_that_waits_for_its_turn_does_not_reach_the_serv
             await go.wait()
             await hand.send(result(asked["id"], resultType="complete", content=[]))
 
-    async with serve_by_hand(mount_remote(STATELESS, Accepting(play), concurrency=1)) as hand:
+    async with serve_by_hand(app_with_remote(STATELESS, Accepting(play), concurrency=1)) as hand:
         for id, name in enumerate("abc"):
             await hand.send(modern("tools/call", id, name=f"r_{name}"))
         await until(lambda: seen == ["a"])
@@ -158,7 +158,7 @@ async def test_log_entries_that_may_be_of_several_clients_are_logged_here(
         await hand.send(entry, *answers)
         await hand.take()
 
-    served = mount_remote(STATELESS, Accepting(play)).http()
+    served = app_with_remote(STATELESS, Accepting(play)).http()
     caplog.set_level("INFO")
     async with run_app(served) as port, calling(port) as site:
         calls = [site.modern("tools/call", id=id, meta=LOGGING, name="r_x") for id in range(2)]
