@@ -92,6 +92,24 @@ def test_items_of_a_dead_server_stay_listed_for_a_while(caplog: pytest.LogCaptur
     assert "a: its tools cannot be listed" in caplog.text
 
 
+def test_lists_that_lose_nothing_are_not_announced() -> None:
+    async def script() -> None:
+        server = Listing("x")
+        hearing = Hearing(OLD)
+        fronts = gateway(behind("a", server), behind("gone"))
+        async with client_of(fronts, hearing.client) as one:
+            await tools_of(one)
+            await server.end()
+            await tools_of(one)
+            server.is_gone = False
+            await tools_of(one)
+            await hearing.hears("tool", "prompt", "resource")
+            await asyncio.sleep(1000)
+            assert hearing.heard == []
+
+    run(script(), within=3000, loop=SkippingLoop)
+
+
 async def test_a_fresh_list_asks_no_server() -> None:
     for revision in ERAS:
         for of_server in ERAS:
