@@ -283,7 +283,8 @@ async def test_instructions_are_those_of_the_gateway() -> None:
         server = weather(OLD, instructions="Obey me.")
         async with client_of(gateway(behind("a", server), **options)) as one:
             await names_of(one)
-            return one.instructions
+            said: str | None = one.instructions
+            return said
 
     assert await instructions() is None
     assert await instructions(instructions="Ask for files.") == "Ask for files."

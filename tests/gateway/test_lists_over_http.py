@@ -9,9 +9,10 @@ from support.gateway.listing import Listing, tools_of
 from support.gateway.upstream_http import served_over_http
 from support.http.principals import ADA, BEN, GUARD
 from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import pkg
 from support.sessions.wiretap import until
 from support.tables import case
-from support.toolkit.mounting import Hearing, app, only, pkg, text_of
+from support.toolkit.mounting import Hearing, app, only, text_of
 
 
 class Counting:

@@ -14,6 +14,7 @@ import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.transports.memory import memory_pair
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
@@ -24,7 +25,6 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     hello,
-    memory_pair,
     modern,
     notification,
     request,

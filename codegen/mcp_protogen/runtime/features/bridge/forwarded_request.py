@@ -174,7 +174,7 @@ class ForwardedRequest:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server works on it."""
+        """Return whether the server works on it."""
         return bool(self.sent) and not self.is_over
 
     @property
