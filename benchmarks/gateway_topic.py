@@ -26,7 +26,7 @@ ROUNDS: Final = 3
 
 _OURS, _DIRECT = "mcp-gen gateway", "a direct call"
 # The calls by connections; fastmcp connects with all servers for each of its calls.
-_TO_URLS: Final = {1: 30, 64: 128}
+_TO_URLS: Final = {1: 20, 64: 64}
 _TO_PROGRAMS: Final = {1: 300, 64: 640}
 _NAMES: Final = ("a", "b", "c")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")

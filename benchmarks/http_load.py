@@ -23,7 +23,7 @@ _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HEAD_END: Final = b"\r\n\r\n"
 
 # Seconds to wait for a server.
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 180.0
 
 
 class Load(NamedTuple):

@@ -119,6 +119,14 @@ async def test_http_status_of_a_server_is_told_as_a_reason() -> None:
                 await served.close()
 
 
+async def test_server_without_a_usable_token_is_told_as_unauthorized() -> None:
+    async def open() -> Any:
+        raise pkg.AuthorizationError("the user has not logged in")
+
+    async with in_memory(Hearing(OLD).client, between(open)) as one:
+        await fails(one, "unauthorized", "refuses the credentials")
+
+
 @pytest.mark.skips_time
 async def test_server_that_never_answers_the_opening_is_given_up() -> None:
     async def play(hand: Hand) -> None:
@@ -278,7 +286,7 @@ async def test_call_that_was_not_sent_is_sent_in_a_new_connection() -> None:
                 assert bad.opened == 3
 
 
-async def test_what_is_declared_is_done_without_help_of_the_server() -> None:
+async def test_server_above_does_what_it_declares_without_the_mounted_one() -> None:
     async def answer(hand: Hand, asked: Any) -> None:
         refused = error(asked["id"], -32601) if asked["method"] != "tools/call" else None
         await hand.send(refused or result(asked["id"], content=[]))
