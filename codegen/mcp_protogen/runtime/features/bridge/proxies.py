@@ -517,7 +517,9 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _open_contexts(self) -> list[RequestContext]:
         forwarding = self.client.forwarding
-        requests = self._forwarded if forwarding is None else forwarding.asked_server.open
+        requests: dict[Any, Any] = self._forwarded
+        if forwarding is not None:
+            requests = forwarding.asked_server.open
         latest = reversed(requests.values())
         return [request.context for request in latest if request.context and request.is_open]
 
