@@ -415,7 +415,9 @@ class ProxyServerRuntime(ServerRuntime):
         """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
+        # Tasks are those of the mounting server.
+        declared = without_tasks(client_capabilities(context.meta), "client")
+        return self.client.extension_members(declared.get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
