@@ -12,6 +12,7 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.gateway.check import ServerCheck, check_servers
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from support import formats
+from support.auth.guarding import telling
 from support.calling import foreign_server
 from support.calling.servers import new_task_server
 from support.gateway.files import (
@@ -24,6 +25,7 @@ from support.gateway.files import (
     write_file,
 )
 from support.gateway.fronts import behind
+from support.http.serving import serving
 from support.revisions import HANDSHAKE, NEWEST, OLD, REVISIONS, STATELESS
 from support.running import Run
 from support.sessions.talking import pkg
@@ -112,7 +114,7 @@ async def test_tasks_of_a_server_are_called_lost() -> None:
 
 async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> None:
     program = behind("old", counting(OLD))
-    others = (
+    unlimited = (
         replace(program, concurrency=1),
         replace(program, transport="HTTP"),
         replace(program, questions=frozenset()),
@@ -121,9 +123,9 @@ async def test_questions_on_a_shared_program_are_named_unless_calls_queue() -> N
     (check,) = await checks_of(program)
     assert any("concurrency = 1" in text for text in check.losses[STATELESS])
     assert not any("concurrency" in text for text in check.losses[HANDSHAKE[0]])
-    for other in others:
-        with case(other):
-            (check,) = await checks_of(other)
+    for server in unlimited:
+        with case(server):
+            (check,) = await checks_of(server)
             assert not any("concurrency" in str(texts) for texts in check.losses.values())
 
 
@@ -141,6 +143,29 @@ async def test_server_that_is_gone_or_silent_does_not_hide_the_others() -> None:
         assert check.problem is not None and check.problem.hint
         assert check.problem.place == check.server.place and check.listed is None
     assert good.problem is None and good.speaks == [OLD]
+
+
+async def test_server_that_wants_a_token_is_a_failure_with_advice() -> None:
+    async with serving(counting(OLD), authentication=telling()) as site:
+        url = f"http://127.0.0.1:{site.port}/mcp"
+        (check,) = await checks_of(behind("closed", pkg.open_http(url), transport="HTTP"))
+    assert check.problem is not None and "401" in check.problem.message
+    assert "bearer:VARIABLE" in check.problem.hint and "--" not in check.problem.hint
+
+
+async def test_failure_for_clients_of_one_revision_names_it() -> None:
+    made = counting(STATELESS)
+    opener, opened = pkg.connect.opener(made), list[int]()
+
+    async def open_once() -> Any:
+        opened.append(1)
+        if len(opened) > 1:
+            raise pkg.Disconnected("it is full")
+        return await opener()
+
+    (check,) = await checks_of(behind("once", open_once))
+    assert check.problem is not None and check.listed is not None
+    assert check.problem.message == f"for clients of {OLD}: it is full"
 
 
 def servers_file(folder: Path, **programs: list[str]) -> str:

@@ -18,7 +18,7 @@ from support.gateway.files import (
     Json,
     as_json,
     as_toml,
-    damaged,
+    damaged_contents,
     read,
     write_file,
 )
@@ -79,7 +79,7 @@ def test_every_member_that_is_damaged_is_one_problem_with_its_place(tmp_path: Pa
     seen = set[str]()
     for form in FORMS:
         content = form(OF_GATEWAY, (OF_HOST, OF_SERVER), (PROGRAM, {}))
-        for steps, wrong, copy in damaged(content):
+        for steps, wrong, copy in damaged_contents(content):
             with case(f"{form.__name__} {steps} {wrong!r}"):
                 (problem,) = problems_in(tmp_path, copy)
                 assert problem.code == CODE and problem.message and problem.hint
@@ -137,6 +137,7 @@ def test_members_of_later_work_are_called_not_supported(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[Json, str, str]] = {
     "no servers": ({"x-gateway": {}}, "", "add an object mcpServers"),
+    "no servers in TOML": ({"gateway": {}}, "", "add a table [servers.NAME]"),
     "no enabled server": ({"mcpServers": {"a": {**OF_HOST, "disabled": True}}}, "", "enabled"),
     "required, but disabled": (
         {"mcpServers": {"a": {"enabled": False, "x-gateway": {"required": True}}, "b": PROGRAM}},
@@ -283,3 +284,61 @@ def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) ->
         (problem,) = caught.value.problems
         assert problem.pointer in ("/mcpServers/s0", "servers.s0")
         assert "one user" in problem.message
+
+
+# Files as hosts have them, and the servers in them with their addresses.
+HOSTS: dict[str, tuple[str, dict[str, str]]] = {
+    ".vscode/mcp.json": (
+        """{
+        // A comment, and "a text" in it.
+        "inputs": [{"id": "wind", "type": "promptString", "default": "calm"},],
+        "servers": { /* one, } */
+            "here": {
+                "type": "stdio",
+                "command": "${env:PYTHON_HERE}",
+                "args": ["${workspaceFolder}${/}said.py", "${input:wind}",],
+                "envFile": "${workspaceFolder}/.env",
+                "x-gateway": {"prefix": "vs"}, // ours
+            },
+        },
+        }""",
+        {"here": "said.py"},
+    ),
+    ".cursor/mcp.json": (
+        '{"mcpServers": {"here": {"command": "npx", "args": ["-y", "pkg"], "envFile": ".env"}}}',
+        {"here": "pkg"},
+    ),
+    "gemini.json": (
+        '{"mcpServers": {"far": {"httpUrl": "https://far.example/mcp", "url": "http://x/sse"}}}',
+        {"far": "https://far.example/mcp"},
+    ),
+    "windsurf.json": (
+        '{"mcpServers": {"far": {"serverUrl": "${SITE}/mcp?key=${KEY}", "disabled": null}}}',
+        {"far": "${SITE}/mcp"},
+    ),
+    "zed.json": (
+        """{"context_servers": {
+            "far": {"source": "custom", "url": "https://far.example/mcp", "enabled": true},
+            "off": {"command": "x", "enabled": false},
+            "extension": {"settings": {}}
+        }}""",
+        {"far": "https://far.example/mcp"},
+    ),
+}
+
+
+def test_files_are_taken_as_hosts_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("PYTHON_HERE", "python"), ("SITE", "https://site.example"), ("KEY", "k")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / ".env").write_text("LAND='green #1'\n")
+    for name, (text, addresses) in HOSTS.items():
+        with case(name):
+            file = tmp_path / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"\ufeff{text}", "utf-8")
+            servers = read_settings(file).servers
+            assert {server.name: server.address for server in servers} == addresses
+            (server,) = servers
+            assert server.prefix == ("vs" if "vscode" in name else server.name)

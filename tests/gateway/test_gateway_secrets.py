@@ -60,12 +60,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written(folder: Path, servers: Json) -> Path:
+def write_servers(folder: Path, servers: Json) -> Path:
     return write_file(folder, {"gateway": {}, "servers": servers})
 
 
 def test_no_output_has_a_secret(mcp_gen: Run, folder: Path) -> None:
-    file = str(written(folder, SERVERS))
+    file = str(write_servers(folder, SERVERS))
     runs = {"plan": ("--dry-run",), "check": ("--check",)}
     for name, options in runs.items():
         for format in ("text", "json"):
@@ -79,13 +79,13 @@ def test_no_output_has_a_secret(mcp_gen: Run, folder: Path) -> None:
 def test_no_problem_has_a_secret(mcp_gen: Run, folder: Path) -> None:
     for name, server in WRONG.items():
         with case(name):
-            ran = mcp_gen("gateway", str(written(folder, {name: server})), "--dry-run")
+            ran = mcp_gen("gateway", str(write_servers(folder, {name: server})), "--dry-run")
             assert (ran.code, ran.out) == (2, "")
             assert "error[bad-gateway-config]" in ran.err and SECRET not in ran.err
 
 
 def test_settings_show_no_secret(folder: Path) -> None:
-    settings = read_settings(written(folder, SERVERS))
+    settings = read_settings(write_servers(folder, SERVERS))
     assert len(settings.servers) == len(SERVERS) and SECRET not in repr(settings)
     assert settings.hide(f"at {SECRET}-key and {SECRET}-file") == "at ${KEY} and ${file:secret}"
 
@@ -93,7 +93,7 @@ def test_settings_show_no_secret(folder: Path) -> None:
 async def test_log_of_a_server_that_is_gone_has_no_secret(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = read_settings(written(folder, SERVERS))
+    settings = read_settings(write_servers(folder, SERVERS))
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     for format in ("text", "json"):
@@ -111,7 +111,7 @@ async def test_log_of_a_server_that_is_gone_has_no_secret(
 
 
 def test_credentials_are_named_in_the_settings(folder: Path) -> None:
-    settings = read_settings(written(folder, SERVERS))
+    settings = read_settings(write_servers(folder, SERVERS))
     found = {server.name: server.auth for server in settings.servers}
     assert (found["bearer"], found["program"]) == ("bearer", "client-credentials")
     assert {kind for name, kind in found.items() if name not in ("bearer", "program")} == {"none"}
@@ -136,7 +136,7 @@ async def test_server_gets_its_own_token_and_no_token_of_a_client(folder: Path) 
                 "header": {"url": url, "headers": {"Authorization": "Bearer ${KEY}"}},
                 "none": {"url": url},
             }
-            settings: GatewaySettings = read_settings(written(folder, servers))
+            settings: GatewaySettings = read_settings(write_servers(folder, servers))
             guard = telling(scopes={"read"})
             async with serving(make_fronts(settings, pkg), authentication=guard) as site:
                 session = await site.initialize(OLD, allowing("read"))

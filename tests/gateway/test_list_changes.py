@@ -51,6 +51,17 @@ async def test_changes_reach_only_clients_of_the_server_that_has_them() -> None:
     assert (hearing.heard, idle.heard) == (["tool"], [])
 
 
+async def test_changes_that_a_server_has_not_declared_reach_clients_too() -> None:
+    for spoken in ERAS:
+        with case(spoken):
+            server, hearing = Listing("x", tells=False), Hearing(spoken)
+            async with client_of(gateway(behind("a", server)), hearing.client) as one:
+                await tools_of(one)
+                async with hearing.hearing():
+                    await server.tell()
+                    await hearing.hears("tool")
+
+
 async def test_a_change_while_a_list_is_read_makes_it_stale() -> None:
     server = Listing("x")
     server.delay = 1.0

@@ -8,7 +8,7 @@ import pytest
 from support.coroutines import run
 from support.gateway.fronts import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
-from support.revisions import ERAS, OLD, STATELESS
+from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.mounting import Hearing, names_of, weather
@@ -90,6 +90,24 @@ def test_items_of_a_dead_server_stay_listed_for_a_while(caplog: pytest.LogCaptur
 
     run(script(), within=3000, loop=SkippingLoop)
     assert "a: its tools cannot be listed" in caplog.text
+
+
+def test_lists_that_lose_nothing_are_not_announced() -> None:
+    async def script() -> None:
+        server = Listing("x")
+        hearing = Hearing(OLD)
+        fronts = gateway(behind("a", server), behind("gone"))
+        async with client_of(fronts, hearing.client) as one:
+            await tools_of(one)
+            await server.end()
+            await tools_of(one)
+            server.is_gone = False
+            await tools_of(one)
+            await hearing.hears("tool", "prompt", "resource")
+            await asyncio.sleep(1000)
+            assert hearing.heard == []
+
+    run(script(), within=3000, loop=SkippingLoop)
 
 
 async def test_a_fresh_list_asks_no_server() -> None:
@@ -223,14 +241,23 @@ async def test_unknown_members_pass_and_no_members_are_added() -> None:
 
 
 async def test_tools_that_need_tasks_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    server = Listing()
     support = ("required", "optional", "forbidden")
-    server.lists["tools"] = [tool(said, execution={"taskSupport": said}) for said in support]
-    server.lists["tools"].append(tool("more", execution={"taskSupport": "optional", "x": 1}))
-    async with client_of(gateway(behind("a", server))) as one:
-        listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
-    assert listed == [tool("a_optional"), tool("a_forbidden"), tool("a_more", execution={"x": 1})]
-    assert caplog.text.count("'required' is left out, because it can only be called as a task") == 1
+    for revision in REVISIONS:
+        with case(revision):
+            caplog.clear()
+            server = Listing()
+            server.lists["tools"] = [
+                tool(said, execution={"taskSupport": said}) for said in support
+            ]
+            more = tool("more", execution={"taskSupport": "optional", "x": 1})
+            server.lists["tools"].append(more)
+            async with client_of(gateway(behind("a", server)), revision=revision) as one:
+                for _ in range(2):
+                    listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
+            rest = {"execution": {"x": 1}} if revision == OLD else {}
+            assert listed == [tool("a_optional"), tool("a_forbidden"), tool("a_more", **rest)]
+            left_out = "'required' is left out, because it can only be called as a task"
+            assert caplog.text.count(left_out) == 1
 
 
 async def test_long_names_are_logged_and_longer_ones_left_out(
@@ -279,7 +306,7 @@ async def test_a_change_of_a_shared_catalogue_reaches_all_clients() -> None:
 
 
 async def test_instructions_are_those_of_the_gateway() -> None:
-    async def instructions(**options: Any) -> str | None:
+    async def instructions(**options: Any) -> object:
         server = weather(OLD, instructions="Obey me.")
         async with client_of(gateway(behind("a", server), **options)) as one:
             await names_of(one)

@@ -31,11 +31,11 @@ def counted_app(revision: str) -> tuple[Any, Counting]:
     made, counting = only(app(revision)), Counting()
     made.middleware = [counting]
 
-    @made.tool
     async def grow() -> str:
         made.add_tool(grow, name="more")
         return "grown"
 
+    made.add_tool(grow)
     return made, counting
 
 
@@ -66,8 +66,9 @@ async def test_a_stream_that_fails_or_breaks_announces_nothing(status: int) -> N
             assert await tools_of(one) == ["a_grow"]
             await until(lambda: answering.gets >= (1 if status < 500 and status != 200 else 2))
             # Without the stream, changes would be missed.
-            assert await tools_of(one) == ["a_grow"]
-            assert counting.times == 2
+            for times in (2, 3):
+                assert await tools_of(one) == ["a_grow"]
+                assert counting.times == times
             assert hearing.heard == []
 
 

@@ -84,6 +84,16 @@ async def test_renamed_items_can_meet_those_of_another_server() -> None:
         assert await text_of(one, "tool") == "a"
 
 
+async def test_a_new_name_hides_the_item_that_has_it(caplog: pytest.LogCaptureFixture) -> None:
+    server = Listing("x", "y", "z")
+    fronts = gateway(behind("a", server, prefix="", rename={"x": "y"}))
+    async with client_of(fronts) as one:
+        assert await tools_of(one) == ["y", "z"]
+        await one.call_tool("y", {})
+    assert server.named == ["x"]
+    assert "a: 'y' of its tools is hidden: 'x' has the name 'y'" in caplog.text
+
+
 def test_an_owner_keeps_its_names_while_it_is_gone() -> None:
     async def script() -> None:
         owner, other = Listing("x"), Listing("x", "y")

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,14 @@ async def test_http_status_of_a_server_is_told_as_a_reason() -> None:
                     async with pkg.connect(url, Hearing(OLD).client) as one:
                         await fails(one, reason, words[reason])
                 await served.close()
+
+
+async def test_server_without_a_usable_token_is_told_as_unauthorized() -> None:
+    async def open() -> Any:
+        raise pkg.AuthorizationError("the user has not logged in")
+
+    async with in_memory(Hearing(OLD).client, between(open)) as one:
+        await fails(one, "unauthorized", "refuses the credentials")
 
 
 @pytest.mark.skips_time
@@ -277,7 +286,7 @@ async def test_call_that_was_not_sent_is_sent_in_a_new_connection() -> None:
                 assert bad.opened == 3
 
 
-async def test_what_is_declared_is_done_without_help_of_the_server() -> None:
+async def test_server_above_does_what_it_declares_without_the_mounted_one() -> None:
     async def answer(hand: Hand, asked: Any) -> None:
         refused = error(asked["id"], -32601) if asked["method"] != "tools/call" else None
         await hand.send(refused or result(asked["id"], content=[]))
@@ -289,12 +298,12 @@ async def test_what_is_declared_is_done_without_help_of_the_server() -> None:
         while (asked := await hand.take()) is not None:
             heard.append(asked)
 
-    for spoken in ERAS:
+    for own, spoken in product(ERAS, ERAS):
         for what, bad in (("refusing", server(answer)), ("bare", Accepting(play_bare))):
-            top = app(OLD)
+            top = app(own)
             mount_remote(top, "bad", bad)
             hearing = Hearing(spoken)
-            with case((spoken, what)):
+            with case((own, spoken, what)):
                 async with in_memory(hearing.client, top) as one:
                     assert (await use(one, "completion/complete")).completion.values == []
                     async with hearing.hearing("data://bad/x"):

@@ -301,13 +301,13 @@ async def test_longest_idle_connection_makes_room_for_another() -> None:
     async with AsyncExitStack() as stack:
         clients = [Hearing(spoken).client for spoken in (OLD, STATELESS, OLD)]
         first, second, third = [
-            await stack.enter_async_context(in_memory(one, top)) for one in clients
+            await stack.enter_async_context(in_memory(ours, top)) for ours in clients
         ]
-        for one in (first, second, first, third):
-            await text_of(one, "weather_touch")
+        for caller in (first, second, first, third):
+            await text_of(caller, "weather_touch")
         await wait_for_connections(remote, 2)
-        for one, number in ((first, 3), (third, 3), (second, 4)):
-            await text_of(one, "weather_touch")
+        for caller, number in ((first, 3), (third, 3), (second, 4)):
+            await text_of(caller, "weather_touch")
             assert opened == number
         await wait_for_connections(remote, 2)
 

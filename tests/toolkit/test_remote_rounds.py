@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.bridging import ASKED
+from support.sessions.bridging import ASKED, serve_bridged
 from support.sessions.talking import (
     CAPABILITIES,
     META,
@@ -17,9 +17,11 @@ from support.sessions.talking import (
     error,
     modern,
     pkg,
+    request,
     serve_by_hand,
 )
-from support.sessions.wiretap import FORM, result
+from support.sessions.wiretap import FORM, result, shake
+from support.tables import case
 from support.toolkit.mounting import app, app_with_remote, in_memory, text_of
 
 KEYS = [b"0123456789abcdef"]
@@ -184,3 +186,34 @@ async def test_server_is_told_only_of_the_questions_that_its_settings_allow() ->
         "The server's answer to tools/call cannot be read: "
         "/result/inputRequests/a: needs client.elicitation, which is not declared"
     )
+
+
+async def test_request_starts_again_after_urls_that_a_server_with_a_handshake_wants_visited() -> (
+    None
+):
+    visit = {"mode": "url", "message": "Log in", "url": "https://a", "elicitationId": "1"}
+    seen: list[str] = []
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={})
+        while (asked := await hand.take()) is not None:
+            seen.append(asked["method"])
+            if len(seen) == 1:
+                await hand.send(error(asked["id"], -32042, data={"elicitations": [visit]}))
+            else:
+                await hand.send(result(asked["id"], content=[{"type": "text", "text": "in"}]))
+
+    meta: JsonObject = {**META, CAPABILITIES: {"elicitation": {"url": {}}}}
+    for bridge in (False, True):
+        seen.clear()
+        top = app_with_remote(STATELESS, Accepting(play))
+        with case(bridge):
+            async with serve_bridged(Accepting(play)) if bridge else serve_by_hand(top) as hand:
+                await hand.send(modern("tools/call", 1, name="r_x", _meta=meta))
+                asked = (await hand.take())["result"]
+                (question,) = asked["inputRequests"].values()
+                assert question["params"]["url"] == "https://a"
+                given: JsonObject = {key: {"action": "accept"} for key in asked["inputRequests"]}
+                given = {"inputResponses": given, "requestState": asked["requestState"]}
+                await hand.send(request("tools/call", 2, name="r_x", _meta=meta, **given))
+                assert (await hand.take())["result"]["content"][0]["text"] == "in"

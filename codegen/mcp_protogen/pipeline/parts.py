@@ -314,7 +314,13 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
+            "features.bridge": (
+                "bridge",
+                "forwarded_request",
+                "forwarding",
+                "proxies",
+                "unknown_values",
+            ),
             **_ADDED,
             "rules": ("task_kinds", "task_methods"),
             "transports": ("related",),

@@ -111,7 +111,7 @@ def read(folder: Path, content: Json) -> GatewaySettings:
     return read_settings(write_file(folder, content))
 
 
-def damaged(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
+def damaged_contents(content: Json) -> Iterator[tuple[list[str], Any, Json]]:
     """Yield the path of each member, a wrong value, and the content with it."""
     for steps in _paths(content, []):
         for wrong in WRONG.get(steps[-1], ()):

@@ -11,10 +11,15 @@ from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
+from support.folders import TESTS
 from support.http.serving import Site, calling, run_app
+from support.json_types import JsonObject
+from support.revisions import OLD
 from support.sessions.talking import pkg
 
 GATEWAY: Final = (sys.executable, "-m", "mcp_protogen", "gateway")
+
+NOTHING: Final[Mapping[str, object]] = {}
 
 
 def server_settings(name: str, opener: Any, **chosen: Any) -> ServerSettings:
@@ -47,8 +52,16 @@ async def serve_gateway(settings: GatewaySettings, **http: Any) -> AsyncGenerato
             await app.close()
 
 
-def write_config(folder: Path, servers: Mapping[str, Mapping[str, object]]) -> Path:
-    """Write the configuration of a host."""
+def odd_program(kind: str, revision: str = OLD) -> JsonObject:
+    """Return a server of a configuration: `odd_program.py` of a kind."""
+    arguments = [str(TESTS / "support" / "gateway" / "odd_program.py"), revision, kind]
+    return {"command": sys.executable, "args": arguments, "x-gateway": {"timeout": 1}}
+
+
+def write_config(
+    folder: Path, servers: Mapping[str, Mapping[str, object]], own: Mapping[str, object] = NOTHING
+) -> Path:
+    """Write the configuration of a host; `own` are members of the gateway."""
     file = folder / "mcp.json"
-    file.write_text(json.dumps({"mcpServers": servers}))
+    file.write_text(json.dumps({"mcpServers": servers, **({"x-gateway": own} if own else {})}))
     return file

@@ -124,14 +124,12 @@ class ListenStream:
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
                     reason = error
-        table, filter = self._endpoint.connection.table, self._filter
+        endpoint, filter = self._endpoint, self._filter
         changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(filter.lists)]
         changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(filter.uris)]
         for method, params in changes:
-            spec = table.notifications[method]
-            self._endpoint.handle_notification(
-                Notification(spec, validator_of(spec.params)(params))
-            )
+            spec = endpoint.connection.table.notifications[method]
+            endpoint.handle_notification(Notification(spec, validator_of(spec.params)(params)))
 
     def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Take a notification, and return whether it needs no handler.

@@ -51,8 +51,8 @@ class FileTaskStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time) -> None:
-        self._folder: Final = Path(folder).expanduser()
-        self._clock: Final = clock
+        self._folder = Path(folder).expanduser()
+        self._clock = clock
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._folder)!r})"

@@ -31,13 +31,11 @@ from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import Attached, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
 
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
-
-_GONE: Final = "The client has gone"
 
 
 Proxy: TypeAlias = Callable[
@@ -71,13 +69,13 @@ class RemoteMount(Mount):
     def remove_connection(self, connection: OpenConnection) -> None:
         self._levels.pop(connection, None)
         for key, remote in list(self._remotes.items()):
-            one = remote.attached.pop(connection, None)
-            if one is not None and not remote.attached:
+            attachment = remote.attached.pop(connection, None)
+            if attachment is not None and not remote.attached:
                 del self._remotes[key]
-                remote.end(McpError(INTERNAL_ERROR, _GONE))
-            elif one is not None and one.link is not None:
-                remote.server.__mcp_runtime__.remove_connection(one.link.connection)
-                unused = one.uris - remote.subscribed()
+                remote.end()
+            elif attachment is not None and attachment.link is not None:
+                remote.server.__mcp_runtime__.remove_connection(attachment.link.connection)
+                unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
@@ -88,10 +86,7 @@ class RemoteMount(Mount):
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
-            link = remote.link(outer.connection)
-            if link is None:
-                raise McpError(INTERNAL_ERROR, _GONE)
-            yield link
+            yield remote.link(outer.connection)
 
     @contextmanager
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
@@ -120,28 +115,29 @@ class RemoteMount(Mount):
         if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
-                raise McpError(INTERNAL_ERROR, _GONE)
+                raise McpError(INTERNAL_ERROR, GONE)
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(self._connect(remote, outer))
             connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
-            remote.attached[connection] = Attached(set())
+            remote.attached[connection] = Attachment(set())
             if remote.is_open:
                 self._attach(remote)
         return remote
 
     def _make_room(self) -> None:
-        idle = [(remote.is_over, key) for key, remote in self._remotes.items() if remote.is_idle]
+        idle = [key for key, remote in self._remotes.items() if remote.is_idle]
         if len(self._remotes) >= self._settings.max_connections and idle:
-            _, longest = next((one for one in idle if one[0]), idle[0])
-            self._remotes.pop(longest).end(McpError(INTERNAL_ERROR, _GONE))
+            # Those that have broken go first.
+            longest = min(idle, key=lambda key: not self._remotes[key].is_over)
+            self._remotes.pop(longest).end()
 
     async def _watch(self, key: RemoteKey, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
-            remote.end(McpError(INTERNAL_ERROR, _GONE))
+            remote.end()
             await wait([remote.work])
             raise
         finally:
@@ -150,10 +146,10 @@ class RemoteMount(Mount):
                 del self._remotes[key]
 
     def _attach(self, remote: Remote) -> None:
-        for connection, one in remote.attached.items():
-            if one.link is None:
-                one.link = self.new_link(remote.server, connection, remote.handlers)
-                remote.server.__mcp_runtime__.add_connection(one.link.connection)
+        for connection, attachment in remote.attached.items():
+            if attachment.link is None:
+                link = attachment.link = self.new_link(remote.server, connection, remote.handlers)
+                remote.server.__mcp_runtime__.add_connection(link.connection)
 
     async def _connect(self, remote: Remote, outer: RequestContext) -> None:
         connection = outer.connection
@@ -188,7 +184,7 @@ class RemoteMount(Mount):
             remote.end(failure(self._name, known))
         finally:
             limit.cancel()
-            remote.end(McpError(INTERNAL_ERROR, _GONE))
+            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings
@@ -208,7 +204,7 @@ class RemoteMount(Mount):
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""
-        uris, runtime = remote.subscribed(), remote.server.__mcp_runtime__
+        uris, runtime = remote.uris, remote.server.__mcp_runtime__
         await self._send_levels(remote)
         await self._subscribe(remote, SUBSCRIBE, uris)
         declared = runtime.declaration()
@@ -219,9 +215,11 @@ class RemoteMount(Mount):
             await runtime.publish(RESOURCE_UPDATED, uri)
 
     async def _subscribe(self, remote: Remote, method: str, uris: Iterable[str]) -> None:
-        links = [one.link for one in remote.attached.values() if one.link is not None]
-        for uri in sorted(uris) if links else ():
-            await self._tell(links[0], method, uri=uri)
+        links = (attachment.link for attachment in remote.attached.values())
+        link = next(filter(None, links), None)
+        for uri in sorted(uris):
+            if link is not None:
+                await self._tell(link, method, uri=uri)
 
     async def _tell(self, link: Link, method: str, **params: str) -> None:
         try:
@@ -239,10 +237,10 @@ class RemoteMount(Mount):
 
     async def _send_levels(self, remote: Remote) -> None:
         declared = remote.server.__mcp_runtime__.declaration()
-        for connection, one in list(remote.attached.items()):
+        for connection, attachment in list(remote.attached.items()):
             level = self._levels.get(connection)
-            if level and one.link and "logging" in declared:
-                await self._tell(one.link, SET_LEVEL, level=level)
+            if level and attachment.link and "logging" in declared:
+                await self._tell(attachment.link, SET_LEVEL, level=level)
 
     async def repeat(self, repeats: bool, work: Callable[[], Awaitable[T]]) -> T:
         """Return the outcome of a request, which is repeated once if that does no harm.
@@ -271,7 +269,7 @@ class RemoteMount(Mount):
                 raise
             if method == COMPLETE:
                 spec = self.above.TABLE.spec_of(COMPLETE)
-                return spec.results[0].from_wire({"completion": {"values": []}})
+                return spec.results[0](completion={"values": []})
             if isinstance(cause_of(error), LocalError):
                 # It has no items of this kind.
                 runtime: Any = self.above.__mcp_runtime__
@@ -284,10 +282,10 @@ class RemoteMount(Mount):
             return
         outer = session.__mcp_runtime__
         remote = self._remotes.get(self._key(outer))
-        one = None if remote is None else remote.attached.get(outer.connection)
-        if remote is not None and one is not None and own in one.uris:
-            one.uris.remove(own)
-            await self._subscribe(remote, method, {own} - remote.subscribed())
+        attachment = None if remote is None else remote.attached.get(outer.connection)
+        if remote is not None and attachment is not None and own in attachment.uris:
+            attachment.uris.remove(own)
+            await self._subscribe(remote, method, {own} - remote.uris)
 
     async def _follow(self, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__

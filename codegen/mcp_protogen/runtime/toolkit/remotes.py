@@ -13,6 +13,8 @@ from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
 from .links import Link
 
+GONE: Final = "The client has gone"
+
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
 _WORDS: Final[Mapping[Reason, str]] = {
@@ -24,13 +26,13 @@ _WORDS: Final[Mapping[Reason, str]] = {
 
 
 def failure(server: str, reason: Reason) -> McpError:
-    """Return the answer to a request that a mounted server did not answer."""
+    """Return the answer to a request in place of a mounted server."""
     text = f"The server of {server} {_WORDS[reason]}"
     return McpError(INTERNAL_ERROR, text, {"server": server, "reason": reason})
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the error of the connection below an error response; itself if there is none."""
+    """Return the error of the connection below an error response, or the error itself."""
     while isinstance(error, McpError) and error.__cause__ is not None:
         error = error.__cause__
     return error
@@ -69,7 +71,7 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
-class Attached:
+class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
     __slots__ = ("link", "uris")
@@ -96,9 +98,9 @@ class Remote:
         self.over = Event()
         self.used = 0
         self.again = before is not None and (before.again or before.is_open)
-        self.attached: dict[OpenConnection, Attached] = {}
-        for connection, one in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attached(one.uris)
+        self.attached: dict[OpenConnection, Attachment] = {}
+        for connection, attachment in before.attached.items() if before is not None else ():
+            self.attached[connection] = Attachment(attachment.uris)
 
     @property
     def is_open(self) -> bool:
@@ -111,19 +113,22 @@ class Remote:
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not any(one.uris for one in self.attached.values())
+        return not self.used and not self.uris
 
-    def end(self, error: McpError) -> None:
+    def end(self, error: McpError | None = None) -> None:
         """Close the connection; requests that wait for it get an error."""
         self.over.set()
         if not self.ready.done():
             # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(error)
+            self.ready.set_exception(error or McpError(INTERNAL_ERROR, GONE))
             self.work.cancel()
 
-    def link(self, connection: OpenConnection) -> Link | None:
-        one = self.attached.get(connection)
-        return None if one is None else one.link
+    def link(self, connection: OpenConnection) -> Link:
+        attachment = self.attached.get(connection)
+        if attachment is None or attachment.link is None:
+            raise McpError(INTERNAL_ERROR, GONE)
+        return attachment.link
 
-    def subscribed(self) -> set[str]:
-        return set[str]().union(*(one.uris for one in self.attached.values()))
+    @property
+    def uris(self) -> set[str]:
+        return set[str]().union(*(attachment.uris for attachment in self.attached.values()))

@@ -104,21 +104,34 @@ class _Warnings(Handler):
 
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
-    limit = USUAL_REMOTE.open_timeout
+    for revision in reversed(package.REVISIONS):
+        problem = await _problem(package, settings, check, revision)
+        if problem is not None:
+            message = settings.hide(problem.message)
+            if check.listed is not None:
+                message = f"for clients of {revision.id}: {message}"
+            # The options of other commands are members of the file.
+            hint = problem.hint.replace("--", "") or "check its address, and start it by itself"
+            check.problem = problem._replace(message=message, hint=hint)
+            return
+
+
+async def _problem(
+    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
+) -> Problem | None:
+    """Connect for clients of one revision; return the problem, if that fails."""
+    # A user may take long to log in.
+    limit = None if check.server.auth == "oauth" else USUAL_REMOTE.open_timeout
     try:
-        for revision in reversed(package.REVISIONS):
-            async with asyncio.timeout(limit):
-                await _visit(package, settings, check, revision)
-        return
+        async with asyncio.timeout(limit):
+            await _visit(package, settings, check, revision)
+        return None
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
         hint = "start it once by itself: programs may have to be downloaded first"
-        problem = Problem(NO_CONNECTION, message, check.server.place, hint=hint)
+        return Problem(NO_CONNECTION, message, check.server.place, hint=hint)
     except ERRORS as error:
-        (problem,) = problem_error(error, check.server.place).problems
-    # The options of other commands are members of the file.
-    hint = problem.hint.replace("--", "") or "check its address, and that it starts by itself"
-    check.problem = problem._replace(message=settings.hide(problem.message), hint=hint)
+        return problem_error(error, check.server.place).problems[0]
 
 
 async def _visit(
@@ -139,7 +152,7 @@ async def _visit(
                 listed = await listing(client, [*Kind])
             if check.listed is None:
                 check.listed, check.revision = listed, spoken
-                check.left_out += _left_out(server, listed)
+                check.left_out += _hidden_items(server, listed)
                 check.left_out += [
                     _text(loss) for loss in losses if not (loss.wire or loss.harmless)
                 ]
@@ -147,11 +160,11 @@ async def _visit(
         eras = {known.id: known.era for known in package.REVISIONS}
         lost = [_text(loss) for loss in losses if loss.wire and not loss.harmless]
         if revision.era == STATELESS_ERA.name != eras[spoken]:
-            lost += _unasked(server)
+            lost += _limits_of_questions(server)
         check.losses[revision.id] = lost
 
 
-def _left_out(server: ServerSettings, listed: Listing) -> Iterator[str]:
+def _hidden_items(server: ServerSettings, listed: Listing) -> Iterator[str]:
     """Yield what the file leaves out, and what the gateway does not carry."""
     filters = Filters(server.allow, server.deny)
     for kind, entries in listed.lists.items():
@@ -169,7 +182,7 @@ def _text(loss: Loss) -> str:
     return f"{loss.method} {_INDEX.sub('/*', loss.pointer) or '/'}: {loss.why}"
 
 
-def _unasked(server: ServerSettings) -> Iterator[str]:
+def _limits_of_questions(server: ServerSettings) -> Iterator[str]:
     """Yield the questions of an older server that may not reach a client."""
     if server.transport == "stdio" and server.questions and server.concurrency != 1:
         yield "questions are refused while several calls wait: concurrency = 1 queues the calls"

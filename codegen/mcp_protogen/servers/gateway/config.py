@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
 from ipaddress import ip_address
@@ -35,7 +35,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.names import find_ambiguous
+from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
@@ -61,6 +61,7 @@ _SHORT: Final = 6
 
 _FILE: Final = re.compile(r"\$\{file:([^}]+)\}")
 _DEFAULT: Final = re.compile(r":-[^}]*(?=\})")
+_SLASH: Final = re.compile(r"\$\{(?:/|pathSeparator)\}")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _log: Final = getLogger("mcp_protogen.gateway")
@@ -77,7 +78,7 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
         raise_errors(
-            _problem(message, server.place.split("#", 1), hint)
+            server_problem(server, message, hint)
             for server in settings.servers
             if server.auth == "oauth"
         )
@@ -104,7 +105,7 @@ class _ConfigFile(ConfigSource):
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             hint = "give the mcp.json of a host, or a TOML file"
-            raise ProblemError(_problem(str(why), [str(file)], hint)) from error
+            raise ProblemError(_problem(str(why), (str(file), ""), hint)) from error
         self._content: dict[str, Any] = content if is_object(content) else {}
         super().__init__(self._content, file=file)
 
@@ -112,7 +113,7 @@ class _ConfigFile(ConfigSource):
         table = _TABLE if self._is_toml else OWN
         at = f"{self.name}#/{table}"
         if self._is_toml:
-            self._known(self._content, f"{self.name}#", (_TABLE, "servers"))
+            self._select_known(self._content, f"{self.name}#", (_TABLE, "servers"))
         own = self._table(self._content, table, self.name + "#") or {}
         base: dict[str, Any] = {"file": self.name, "servers": ()}
         gateway = self._read(GatewaySettings, own, at, base)
@@ -152,11 +153,11 @@ class _ConfigFile(ConfigSource):
         base |= {"place": place, "address": "", "opener": _open_nothing}
         if is_object(auth := own.get("auth")) and "exchange" in auth:
             own = {name: value for name, value in own.items() if name != "auth"}
-            self._known({"exchange": auth}, f"{at}/auth", ())
+            self._select_known({"exchange": auth}, f"{at}/auth", ())
         server = self._read(ServerSettings, own, at, base)
         revisions = [revision.id for revision in protocol().REVISIONS]
         if server.revision not in (None, *revisions):
-            hint = did_you_mean(server.revision, revisions)
+            hint = did_you_mean(str(server.revision), revisions)
             self._add(f"{at}/revision", f"{server.revision!r:.40} is not a revision", hint)
         if server.max_timeout < server.timeout:
             message = f"{server.timeout:g} s is more than max_timeout, {server.max_timeout:g} s"
@@ -170,7 +171,7 @@ class _ConfigFile(ConfigSource):
     ) -> ServerSettings:
         entry, raw = located.entry, located.raw
         auth = self._authorization(said, entry, f"{at}/auth") if isinstance(said, str) else None
-        words = [str(raw.command), *raw.args]
+        words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
         # A default may be a secret, too.
         address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
         show = partial(_show_line, server.name)
@@ -220,7 +221,9 @@ class _ConfigFile(ConfigSource):
             return None
         return value
 
-    def _known(self, own: Mapping[str, Any], at: str, names: Collection[str]) -> dict[str, Any]:
+    def _select_known(
+        self, own: Mapping[str, Any], at: str, names: Collection[str]
+    ) -> dict[str, Any]:
         """Return the members with these names; the others are problems."""
         for name in own.keys() - {*names}:
             if name in _LATER:
@@ -234,7 +237,7 @@ class _ConfigFile(ConfigSource):
         """Return the values of a table, without those that are wrong."""
         members = {field.name for field in fields(cls)} - _MADE - ({"name"} & base.keys())
         of_host = _OF_HOST if self._is_toml and cls is ServerSettings else set[str]()
-        known = self._known(own, at, members | of_host)
+        known = self._select_known(own, at, members | of_host)
         given = {
             # Its variables are named, not replaced.
             name: value if name == "auth" else self.fill(value, f"{at}/{name}", "the gateway")
@@ -247,7 +250,8 @@ class _ConfigFile(ConfigSource):
         for _ in range(3):
             values = {**base, **given}
             try:
-                return _adapter(cls).validate_python(values)
+                settings: T = _adapters()[cls.__name__].validate_python(values)
+                return settings
             except ValidationError as error:
                 for line in error.errors(include_url=False):
                     name = str(line["loc"][0])
@@ -261,6 +265,8 @@ class _ConfigFile(ConfigSource):
         raise ProblemError(*self._problems)
 
     def refuse(self, at: str, problem: str) -> None:
+        if at == self.name and self._is_toml:
+            problem = "add a table [servers.NAME] for each server"
         self._add(at, problem, _UNSET if problem.startswith("${") else HINT)
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
@@ -295,11 +301,13 @@ class _ConfigFile(ConfigSource):
 
 
 @cache
-def _adapter(cls: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(cls)
+def _adapters() -> Mapping[str, TypeAdapter[Any]]:
+    return {
+        cls.__name__: TypeAdapter(cls) for cls in (ServerSettings, GatewaySettings, AuthSettings)
+    }
 
 
-def _problem(message: str, place: Iterable[str], hint: str) -> Problem:
+def _problem(message: str, place: tuple[str, str], hint: str) -> Problem:
     return Problem("bad-gateway-config", message, *place, hint=hint)
 
 

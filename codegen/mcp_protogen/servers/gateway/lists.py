@@ -17,6 +17,7 @@ from mcp_protogen.servers.gateway.settings import ServerSettings
 _log: Final = getLogger("mcp_protogen.gateway")
 
 MOST_ITEMS: Final = 2000
+_MOST_SAID: Final = 5 * MOST_ITEMS
 _LONG: Final = 64
 """ServerNames of more characters are refused by some clients and models."""
 
@@ -32,7 +33,7 @@ class GatewayServer:
 
     def say_once(self, text: str) -> None:
         """Log a warning about its items, unless it was logged before."""
-        if text not in self._said:
+        if text not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(text)
             _log.warning("%s: %s", self.settings.name, text)
 
@@ -147,26 +148,44 @@ class ListWalk(Link):
         return page.model_copy(update=changed)
 
     def _offered_entries(self, entries: Iterable[Any]) -> Iterator[Any]:
-        upstream, name = self.upstream, self.name
-        member = {"resources": "uri", "resource_templates": "uri_template"}.get(name, "name")
+        member = {"resources": "uri", "resource_templates": "uri_template"}.get(self.name, "name")
         for entry in entries:
             own: str = getattr(entry, member)
-            key = upstream.names.key(name, own)
-            if upstream.names.strip(name, key) != own:
+            if not self._has_name(own):
                 continue
-            if not is_uri(name) and len(key) > LONGEST:
-                length = f"its name is {key!r}, of {len(key)} characters"
-                upstream.say_once(f"{own!r} is left out, because {length}: use `rename`")
-                continue
-            if not is_uri(name) and len(key) > _LONG:
-                length = f"the name {key!r} has {len(key)} characters"
-                upstream.say_once(f"{length}; some clients allow {_LONG}: use `rename`")
             execution = declared_member(entry, "execution")
             support = declared_member(execution, "task_support")
-            if support == "required":
-                upstream.say_once(f"{own!r} is left out, because it can only be called as a task")
+            if "required" in (support, self._noted_support(own)):
+                why = "because it can only be called as a task"
+                self.upstream.say_once(f"{own!r:.99} is left out, {why}")
                 continue
             yield entry if support is None else _without_tasks(entry, execution)
+
+    def _has_name(self, own: str) -> bool:
+        """Return whether clients can name an item; log why not, unless a pattern hides it."""
+        upstream, name = self.upstream, self.name
+        key = upstream.names.key(name, own)
+        found = upstream.names.strip(name, key)
+        if found != own:
+            if found is not None:
+                renamed = f"{found!r:.99} has the name {key!r:.99}"
+                upstream.say_once(f"{own!r:.99} of its {name} is hidden: {renamed}")
+            return False
+        if is_uri(name) or len(key) <= _LONG:
+            return True
+        if len(key) > LONGEST:
+            length = f"its name is {key!r:.199}, of {len(key)} characters"
+            upstream.say_once(f"{own!r:.199} is left out, because {length}: use `rename`")
+            return False
+        length = f"the name {key!r} has {len(key)} characters"
+        upstream.say_once(f"{length}; some clients allow {_LONG}: use `rename`")
+        return True
+
+    def _noted_support(self, own: str) -> object:
+        """Return a tool's support of tasks if the client's revision does not have it."""
+        runtime: Any = self.link.connection.server.__mcp_runtime__
+        caller = runtime.client.caller
+        return None if caller is None or self.name != "tools" else caller.support(own)
 
 
 def _without_tasks(entry: Any, execution: Any) -> Any:

@@ -134,7 +134,7 @@ class GatewayMount(LoggedMount):
             await wait([asking.work], timeout=left)
         listed = self._best_list(client, name)
         if not asking.work.done():
-            asking.served = asking.served or listed
+            asking.served = listed
         return listed
 
     def _client_of(self, outer: RequestContext) -> _Client:

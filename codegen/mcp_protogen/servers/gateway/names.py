@@ -63,7 +63,7 @@ def find_ambiguous(servers: Sequence[ServerSettings]) -> Iterator[Problem]:
     for server, rival in combinations(servers, 2):
         if names_of(server).overlaps(names_of(rival)):
             message = f"items of {server.name} and {rival.name} could have the same name"
-            yield _problem(rival, message, "give one another prefix or separator")
+            yield server_problem(rival, message, "give one another prefix or separator")
 
 
 def _ambiguous_renames(
@@ -77,9 +77,10 @@ def _ambiguous_renames(
             rest = new.removeprefix(start)
             if rival is not server or (rest not in server.rename and rest != own):
                 wrong = f"{own} would be called {new}, which could be {rest!r} of {rival.name}"
-                yield _problem(server, wrong, f"choose a name without {start!r} in `rename`")
+                yield server_problem(server, wrong, f"choose a name without {start!r} in `rename`")
 
 
-def _problem(server: ServerSettings, message: str, hint: str) -> Problem:
+def server_problem(server: ServerSettings, message: str, hint: str) -> Problem:
+    """Return a problem with the settings of a server."""
     file, _, pointer = server.place.partition("#")
     return Problem("bad-gateway-config", message, file, pointer, hint)

@@ -57,7 +57,7 @@ class PublicKey:
     """A key for verifying signatures; its type and `alg` decide the `algorithms`."""
 
     def __init__(self, key: Any) -> None:
-        self._key: Final = key
+        self._key = key
         members: dict[str, Any] = key.as_dict(private=False)
         self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
         self.kid: Final[str | None] = key.kid
@@ -89,7 +89,7 @@ class PublicKey:
 class PrivateKey:
     def __init__(self, text: str, algorithm: str | None = None) -> None:
         """Read a PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
-        self._key: Final = _private_key(text)
+        self._key = _private_key(text)
         self.public: Final = PublicKey(self._key)
         self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
         if self.algorithm not in self.public.algorithms:

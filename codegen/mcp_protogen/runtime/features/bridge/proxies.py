@@ -50,6 +50,7 @@ from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
 from .forwarded_request import ForwardedRequest, note_sent, result_of
 from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, error_for
+from .unknown_values import pass_unknown_values
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -212,6 +213,8 @@ class ProxyClientRuntime(ClientRuntime):
             attributes["TABLE"] = connection.view.table
             attributes["introduction"] = connection.introduction
             return
+        if self.same_revision and not self.carries:
+            pass_unknown_values(connection.view.table, connection.endpoint.log)
         adapter = None if self.tasks is None else self.tasks.between(self, self.server)
         self.server.adapter = adapter
         if not self.same_revision:
@@ -237,7 +240,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     @property
     def passes_rounds(self) -> bool:
-        """Return whether the client gets the questions of a result, and keeps the server's state."""
+        """Return whether the client gets questions in results, and keeps the server's state."""
         return self.same_revision and not self.owner.TABLE.rules.server_requests
 
     def named(self, spec: AnyRequest, params: Any) -> Any:
@@ -326,14 +329,16 @@ class ProxyServerRuntime(ServerRuntime):
         await (client.stream or client.connection).change_subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
-        context, passes_rounds = session.__mcp_runtime__, self.client.passes_rounds
-        if passes_rounds:
+        context = session.__mcp_runtime__
+        once, waited = context.questions.once, False
+        if self.client.passes_rounds:
             key, params = token_hex(8), self._with_own_state(context, params)
         else:
-            key = await context.questions.once.do("forwarded", partial(token_hex, 8))
+            waited = "forwarded" in once.done
+            key = await once.do("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
-            if "requestState" in context.raw and not passes_rounds:
+            if waited:
                 # A new start would repeat the server's work.
                 raise McpError(
                     INVALID_PARAMS, "requestState has expired: repeat the request without it"
@@ -346,6 +351,8 @@ class ProxyServerRuntime(ServerRuntime):
         finally:
             if forwarded.is_over:
                 self._forwarded.pop(key, None)
+                # After an error that names URLs to visit first, it starts again.
+                once.done.pop("forwarded", None)
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
@@ -427,7 +434,8 @@ class ProxyServerRuntime(ServerRuntime):
     def _pausing(self) -> Generator[None, None, None]:
         """Let no request to the server time out while a client is asked for it."""
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
-        ids = [id for one in requests if isinstance(one, ForwardedRequest) for id in one.sent]
+        calls = (request for request in requests if isinstance(request, ForwardedRequest))
+        ids = [id for call in calls for id in call.sent]
         set_paused = self.client.endpoint.set_paused
         try:
             for id in ids:
@@ -465,7 +473,8 @@ class ProxyServerRuntime(ServerRuntime):
             return  # The adapter looks at these tasks itself.
         declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
         need = unmet(spec.requires, "server", params, declared)
-        if need is not None:
+        # A server above declares changes itself.
+        if need is not None and (self.client.carries or not is_change(spec.known_as)):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return

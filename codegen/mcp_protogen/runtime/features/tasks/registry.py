@@ -121,10 +121,10 @@ class TaskRegistry:
         self.clock: Final = default if clock is None else clock
         self._store = store
         self._poll = poll
-        self._watch: Final = Watch(store.versions, poll)
-        self._leases: Final = Leases(store.renew, options.lease)
-        self._locks: Final = SharedLocks(store, self._watch, self._leases)
-        self._throttled: Final = Throttle(__name__)
+        self._watch = Watch(store.versions, poll)
+        self._leases = Leases(store.renew, options.lease)
+        self._locks = SharedLocks(store, self._watch, self._leases)
+        self._throttled = Throttle(__name__)
 
     def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now = self.clock()

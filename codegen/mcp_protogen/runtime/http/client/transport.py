@@ -49,9 +49,8 @@ class RenewableSession:
         self._state = state
         self._lock = asyncio.Lock()
         self._task: Task[None] | None = None
-        # Requests wait for the first stream, so what precedes it is not missed.
         self.stream: object = object()
-        """Identifies the open stream; None while there is none, and messages may be missed."""
+        """The open stream, which first requests wait for; None while messages may be missed."""
         # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
 

@@ -226,8 +226,8 @@ class _SharedWork:
 
     def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
-        self._lasts: Final = lasts
-        self._task: Final = asyncio.ensure_future(work())
+        self._lasts = lasts
+        self._task = asyncio.ensure_future(work())
         self._waiting = 0
         self._is_given_up = False
 

@@ -89,11 +89,11 @@ def redact_url(url: str) -> str:
 
 class _Document:
     def __init__(self, body: bytes, of: str) -> None:
-        self._of: Final = of
+        self._of = of
         members = object_in(body)
         if members is None:
             raise InvalidMetadata(f"The {of} is not a JSON object")
-        self._members: Final = members
+        self._members = members
 
     def invalid(self, name: str, why: str) -> InvalidMetadata:
         return InvalidMetadata(f"The {self._of}: {name} {why}")

@@ -138,7 +138,7 @@ def authorize(
         return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
     known = yield from _discover(settings, known, refusal)
     tokens = known.tokens
-    granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
+    granted = (tokens and tokens.scopes) or known.requested_scopes
     if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
         try:
             return (yield from refresh(settings, known, refusal))

@@ -99,11 +99,9 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
 
 
 def _request_parameters(request: TokenRequest) -> dict[str, str]:
-    asked: dict[str, str] = {}
+    asked = _with_scope(request, {})
     if request.resource is not None:
         asked["resource"] = request.resource
-    if request.scopes:
-        asked["scope"] = " ".join(sorted(request.scopes))
     if request.dpop is not None:
         # Makes a stolen code useless (RFC 9449, section 10).
         asked["dpop_jkt"] = request.dpop.thumbprint

@@ -100,9 +100,8 @@ def _is_registered(
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
     if metadata.application_type is not None:
         return metadata.application_type
-    parts = [split_url(uri) for uri in redirect_uris]
-    remote = [part for part in parts if part is not None and not is_loopback(part.hostname or "")]
-    return "web" if remote else "native"
+    hosts = (parts.hostname or "" for parts in filter(None, map(split_url, redirect_uris)))
+    return "native" if all(map(is_loopback, hosts)) else "web"
 
 
 def client_metadata_document(

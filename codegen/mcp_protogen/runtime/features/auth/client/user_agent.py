@@ -191,10 +191,9 @@ class LoopbackReceiver:
             await waiting.close()
 
     def _ports(self, registered: Sequence[str]) -> list[int]:
-        found = [parts for uri in registered if (parts := split_url(uri)) is not None]
         return [
             parts.port
-            for parts in found
+            for parts in filter(None, map(split_url, registered))
             if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
         ]
 

@@ -56,11 +56,6 @@ class ExpiringCache(Generic[V]):
         self._entries.clear()
 
 
-class _Key(NamedTuple):
-    verify: Verify
-    digest: bytes
-
-
 class _Refusal(NamedTuple):
     # Raising one exception again and again would collect tracebacks.
     error: str
@@ -98,7 +93,7 @@ class TokenCache:
 
     async def verify(self, token: str, verify: Verify) -> Principal:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
-        key, now = _Key(verify, _digest(token)), self._clock()
+        key, now = (verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
         found = self._verified.get(key, now)
         if found is not None:

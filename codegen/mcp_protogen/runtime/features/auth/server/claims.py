@@ -15,6 +15,7 @@ from ..json_objects import object_in
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
+_MALFORMED: Final = "A claim of the token is malformed"
 # In characters; verifiers read no more.
 _LONGEST_PART: Final = 64 * 1024
 
@@ -94,14 +95,14 @@ def numeric_date(value: object) -> float | None:
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
     time = numeric_date(claims.get(name))
     if time is None and claims.get(name) is not None:
-        refuse("A claim of the token is malformed")
+        refuse(_MALFORMED)
     return time
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
     value = claims.get(name)
     if value is not None and not isinstance(value, str):
-        refuse("A claim of the token is malformed")
+        refuse(_MALFORMED)
     return value
 
 
@@ -109,7 +110,7 @@ def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
     value = claims.get(name, [])
     texts: list[Any] = value if is_array(value) else [value]
     if not all(isinstance(text, str) for text in texts):
-        refuse("A claim of the token is malformed")
+        refuse(_MALFORMED)
     return texts
 
 

@@ -53,7 +53,7 @@ class SharedReplays:
     def __init__(self, engine: Engine, lease: float = 10.0) -> None:
         self._engine = engine
         self._lease = lease
-        self._worker: Final = f"replays-{token_urlsafe(16)}"
+        self._worker = f"replays-{token_urlsafe(16)}"
         self._stack = AsyncExitStack()
         self._connection: EngineConnection | None = None
 

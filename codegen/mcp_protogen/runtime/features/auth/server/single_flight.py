@@ -2,7 +2,7 @@
 
 from asyncio import AbstractEventLoop, Semaphore, Task, get_running_loop, shield, timeout
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ....http.server.authentication import VerifierUnavailable
 
@@ -17,9 +17,9 @@ class SingleFlight(Generic[T]):
     """
 
     def __init__(self, most: int, waiting: int = 0, *, patience: float) -> None:
-        self._most: Final = most
-        self._waiting: Final = waiting
-        self._patience: Final = patience
+        self._most = most
+        self._waiting = waiting
+        self._patience = patience
         self._loop: AbstractEventLoop | None = None
         self._room = Semaphore(most)
         self._running: dict[bytes, Task[T]] = {}

@@ -30,10 +30,10 @@ class Calls:
     def __init__(self, database: Database, most: int) -> None:
         self._database = database
         self._most = most
-        self._tasks: Final = list[asyncio.Task[None]]()
+        self._tasks = list[asyncio.Task[None]]()
         # Tasks that wait for a call, and calls that wait for a task.
-        self._idle: Final = list[Future[_Call | None]]()
-        self._calls: Final = deque[_Call]()
+        self._idle = list[Future[_Call | None]]()
+        self._calls = deque[_Call]()
         self._refused_until = 0.0
 
     async def run(self, statement: str, **values: object) -> list[Row]:

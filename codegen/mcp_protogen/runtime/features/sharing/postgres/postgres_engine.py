@@ -87,13 +87,13 @@ class PostgresConnection:
 
     def __init__(self, engine: PostgresEngine, worker: str, lease: Lease, receive: Receive) -> None:
         schema = Schema(engine.schema)
-        self._database: Final = Database(engine.url, schema, engine.timeout, psycopg_module())
-        self._calls: Final = Calls(self._database, engine.connections)
-        self._worker: Final = worker
-        self._lease: Final = lease
-        self._listener: Final = PostgresListener(self._database, worker, lease, receive)
-        self._messages: Final = BatchSender(self._send, engine.timeout)
-        self._changes: Final = BatchSender(self._publish, engine.timeout)
+        self._database = Database(engine.url, schema, engine.timeout, psycopg_module())
+        self._calls = Calls(self._database, engine.connections)
+        self._worker = worker
+        self._lease = lease
+        self._listener = PostgresListener(self._database, worker, lease, receive)
+        self._messages = BatchSender(self._send, engine.timeout)
+        self._changes = BatchSender(self._publish, engine.timeout)
         self.sessions: Final = PostgresSessions(self._calls)
         self.events: Final = PostgresEvents(self._calls, engine.max_events)
         self.tasks: Final = PostgresTasks(self._calls)

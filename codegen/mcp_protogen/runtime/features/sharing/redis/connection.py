@@ -48,7 +48,7 @@ class CommandConnection:
         self._make = make
         self._timeout = timeout
         self._connection: RawConnection = None
-        self._errors: Final = redis_module("redis.exceptions")
+        self._errors = redis_module("redis.exceptions")
         self._closed_until = 0.0
         self.pause = 0.0
         """The seconds after a failure without a new attempt."""

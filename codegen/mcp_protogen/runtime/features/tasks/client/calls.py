@@ -61,7 +61,7 @@ class TaskCaller:
         due = self.timing.now() + seconds
         # Keep the task no longer than the caller waits.
         wants = declared_member(params, "task") is not None
-        if not wants and self._supports_tasks and self._support(params.name) == "required":
+        if not wants and self._supports_tasks and self.support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.request(spec, params, options)
@@ -70,7 +70,7 @@ class TaskCaller:
             if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
                 raise
             name = params.name
-            if self._support(name) is not None or await self._find_support(name) != "required":
+            if self.support(name) is not None or await self._find_support(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
@@ -110,7 +110,7 @@ class TaskCaller:
             self._runtime.peer_capabilities()
         )
 
-    def _support(self, name: str) -> str | None:
+    def support(self, name: str) -> str | None:
         if self._changes != self._runtime.tool_list_changes:
             self._supports, self._changes = RecentNames(), self._runtime.tool_list_changes
         return self._supports.get(name)
@@ -131,7 +131,7 @@ class TaskCaller:
             self._supports.learn(tool.name, support or "forbidden", None)
 
     async def may_be_task(self, name: str) -> bool:
-        support = self._support(name) or await self._find_support(name)
+        support = self.support(name) or await self._find_support(name)
         return support in ("optional", "required")
 
     async def _find_support(self, name: str) -> str | None:
@@ -139,7 +139,7 @@ class TaskCaller:
         async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
-        return self._support(name)
+        return self.support(name)
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:

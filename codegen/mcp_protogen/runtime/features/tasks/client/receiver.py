@@ -64,7 +64,7 @@ class TaskReceiverRuntime(ClientRuntime):
     def __init__(self, owner: TaskReceiver) -> None:
         super().__init__(owner)
         options = owner.TASKS
-        self._registry: Final = TaskRegistry(options.store or MemoryTaskStore(), options)
+        self._registry = TaskRegistry(options.store or MemoryTaskStore(), options)
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
@@ -104,8 +104,8 @@ class _ConnectionTasks:
         self._connection = connection
         self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
-        self._owner: Final = new_task_id()
-        self._id_member: Final = connection.endpoint.connection.table.rules.task_id
+        self._owner = new_task_id()
+        self._id_member = connection.endpoint.connection.table.rules.task_id
         self._running: dict[str, Running[None]] = {}
 
     async def accept(self, job: Job) -> Any:

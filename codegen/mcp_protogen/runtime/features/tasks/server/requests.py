@@ -68,7 +68,7 @@ class TaskRequests(Layer):
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
-        self._wire: Final = table.wire
+        self._wire = table.wire
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._kind].items()
