@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
-from ipaddress import ip_address
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -73,7 +72,7 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
     Those for clients over HTTP may exclude what is for one user.
     """
     settings = _ConfigFile(file).settings()
-    if side is not None and (settings.auth or not _is_loopback(side.address.host)):
+    if side is not None and (settings.auth or not side.is_local):
         # A login is that of one user, and others would act in their name.
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
@@ -83,13 +82,6 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
             if server.auth == "oauth"
         )
     return settings
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _ConfigFile(ConfigSource):
