@@ -34,7 +34,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem
+from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
@@ -133,7 +133,8 @@ class _ConfigFile(ConfigSource):
             if not self._is_toml:
                 at = f"{at}/{OWN}"
             if name not in self.disabled:
-                base = {"name": name, "prefix": name, "separator": separator, "auth": "none"}
+                base = {"name": name, "separator": separator, "auth": "none"}
+                base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
                 if name in entries:
                     yield self._with_address(server, entries[name], own.get("auth"), at)
