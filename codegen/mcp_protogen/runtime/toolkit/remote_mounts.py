@@ -4,14 +4,9 @@ Over HTTP, requests of the stateless era share a connection if they have the sam
 client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, create_task, get_running_loop, shield, wait
+from asyncio import CancelledError, create_task, get_running_loop, shield, timeout, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
@@ -31,12 +26,24 @@ from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import (
+    GONE,
+    PAUSE,
+    Attachment,
+    Remote,
+    RemoteKey,
+    cause_of,
+    failure,
+    reason_of,
+    remote_key,
+)
 
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
+_LASTING: Final = 10.0
+"""The time after which a connection has lasted."""
 
 Proxy: TypeAlias = Callable[
     [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
@@ -78,9 +85,16 @@ class RemoteMount(Mount):
                 unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
 
-    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
         # From now on, its notifications reach the client.
-        return self._use_remote(context)
+        with self._use_remote(context) as remote:
+            streams = remote.attached[context.connection].streams
+            streams.append(context)
+            try:
+                yield
+            finally:
+                streams.remove(context)
 
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
@@ -121,7 +135,7 @@ class RemoteMount(Mount):
             remote.work = create_task(self._connect(remote, outer))
             connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
-            remote.attached[connection] = Attachment(set())
+            remote.attached[connection] = Attachment([], set())
             if remote.is_open:
                 self._attach(remote)
         return remote
@@ -141,9 +155,18 @@ class RemoteMount(Mount):
             await wait([remote.work])
             raise
         finally:
-            # The one that takes its place needs its subscriptions.
-            if self._remotes.get(key) is remote and not (remote.again or remote.is_open):
-                del self._remotes[key]
+            if self._remotes.get(key) is remote:
+                if remote.follower is not None:
+                    get_running_loop().call_later(remote.pause, self._reopen, key, remote)
+                # The one that takes its place needs its subscriptions.
+                elif not (remote.again or remote.is_open):
+                    del self._remotes[key]
+
+    def _reopen(self, key: RemoteKey, remote: Remote) -> None:
+        """Connect again for clients that follow changes, unless a request has done so."""
+        follower = remote.follower
+        if follower is not None and self._remotes.get(key) is remote:
+            self._remote(key, follower)
 
     def _attach(self, remote: Remote) -> None:
         for connection, attachment in remote.attached.items():
@@ -165,7 +188,7 @@ class RemoteMount(Mount):
                 # Others may have come meanwhile.
                 self._attach(remote)
                 limit.cancel()
-                gone = create_task(runtime.until_gone())
+                began, gone = get_running_loop().time(), create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
                 remote.ready.set_result(None)
                 start = connection.endpoint.tasks.start
@@ -176,6 +199,8 @@ class RemoteMount(Mount):
                     await remote.over.wait()
                 finally:
                     gone.cancel()
+                    if get_running_loop().time() - began >= _LASTING:
+                        remote.pause = PAUSE
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
@@ -218,7 +243,8 @@ class RemoteMount(Mount):
         links = (attachment.link for attachment in remote.attached.values())
         link = next(filter(None, links), None)
         for uri in sorted(uris):
-            if link is not None:
+            # Clients may have come or gone meanwhile.
+            if link is not None and (uri in remote.uris) == (method == SUBSCRIBE):
                 await self._tell(link, method, uri=uri)
 
     async def _tell(self, link: Link, method: str, **params: str) -> None:
@@ -277,10 +303,16 @@ class RemoteMount(Mount):
             raise
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        if method == SUBSCRIBE:
-            await self.repeat(True, partial(self._follow, session, own))
-            return
         outer = session.__mcp_runtime__
+        if method == SUBSCRIBE:
+            # A listen stream is acknowledged soon.
+            in_session = outer.spoken.era.remembers_client
+            try:
+                async with timeout(None if in_session else self._settings.list_timeout):
+                    await self.repeat(True, partial(self._follow, session, own))
+            except TimeoutError as error:
+                raise failure(self._name, "timeout") from error
+            return
         remote = self._remotes.get(self._key(outer))
         attachment = None if remote is None else remote.attached.get(outer.connection)
         if remote is not None and attachment is not None and own in attachment.uris:
@@ -294,13 +326,15 @@ class RemoteMount(Mount):
             declared = remote.server.__mcp_runtime__.declaration()
             if not Filter(uris=frozenset({own})).supported_by(declared).uris:
                 return
+            remote.link(outer.connection)
+            # If another client leaves meanwhile, this one needs it.
+            (uris := remote.attached[outer.connection].uris).add(own)
             try:
                 await super().change_subscription(SUBSCRIBE, session, own)
-            except McpError as error:
-                if error.code != METHOD_NOT_FOUND:
+            except BaseException as error:
+                uris.discard(own)
+                if not isinstance(error, McpError) or error.code != METHOD_NOT_FOUND:
                     raise
-            else:
-                remote.attached[outer.connection].uris.add(own)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:

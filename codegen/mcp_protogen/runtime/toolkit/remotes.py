@@ -15,6 +15,10 @@ from .links import Link
 
 GONE: Final = "The client has gone"
 
+PAUSE: Final = 1.0
+"""The time before a connection that is followed is opened again; doubled until one lasts."""
+_LONGEST_PAUSE: Final = 30.0
+
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
 _WORDS: Final[Mapping[Reason, str]] = {
@@ -74,17 +78,19 @@ def remote_key(outer: RequestContext) -> RemoteKey:
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "uris")
+    __slots__ = ("link", "streams", "uris")
 
-    def __init__(self, uris: set[str]) -> None:
+    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
         self.link: Link | None = None
-        self.uris = uris
+        self.streams, self.uris = streams, uris
 
 
 class Remote:
     """A connection to the mounted server; `again` if it takes the place of one that has broken."""
 
-    __slots__ = ("again", "attached", "handlers", "over", "ready", "server", "used", "work")
+    __slots__ = (
+        *("again", "attached", "handlers", "over", "pause", "ready", "server", "used", "work"),
+    )
 
     work: Task[None]
     server: ServerBase[Any]
@@ -96,11 +102,13 @@ class Remote:
         # asyncio would log a failure without a listener.
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
-        self.used = 0
-        self.again = before is not None and (before.again or before.is_open)
+        self.used, self.again, self.pause = 0, False, PAUSE
         self.attached: dict[OpenConnection, Attachment] = {}
-        for connection, attachment in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attachment(attachment.uris)
+        if before is not None:
+            self.again = before.again or before.is_open or before.follower is not None
+            self.pause = min(2 * before.pause, _LONGEST_PAUSE)
+            for connection, other in before.attached.items():
+                self.attached[connection] = Attachment(other.streams, other.uris)
 
     @property
     def is_open(self) -> bool:
@@ -113,7 +121,15 @@ class Remote:
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not self.uris
+        return not self.used and self.follower is None
+
+    @property
+    def follower(self) -> RequestContext | None:
+        """A context of a client that follows changes."""
+        for connection, attachment in self.attached.items():
+            if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
+                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+        return None
 
     def end(self, error: McpError | None = None) -> None:
         """Close the connection; requests that wait for it get an error."""
