@@ -182,6 +182,8 @@ class RemoteMount(Mount):
         try:
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
+                if not runtime.client.same_revision:
+                    vars(runtime.client.connection.view.table)["shown_uri"] = self.shown_uri
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)
