@@ -72,7 +72,7 @@ async def temporary_folder() -> AsyncGenerator[Path, None]:
 async def served(commands: Iterable[Command]) -> AsyncGenerator[list[int], None]:
     """Run servers over HTTP, and yield their ports."""
     async with AsyncExitStack() as stack:
-        yield [(await stack.enter_async_context(serve_command(*each))).port for each in commands]
+        yield [(await stack.enter_async_context(serve_command(*words))).port for words in commands]
 
 
 def connected(address: str | Command, client: Any) -> Any:

@@ -107,8 +107,8 @@ class Remote:
         if before is not None:
             self.again = before.again or before.is_open or before.follower is not None
             self.pause = min(2 * before.pause, _LONGEST_PAUSE)
-            for connection, other in before.attached.items():
-                self.attached[connection] = Attachment(other.streams, other.uris)
+            for connection, attachment in before.attached.items():
+                self.attached[connection] = Attachment(attachment.streams, attachment.uris)
 
     @property
     def is_open(self) -> bool:
