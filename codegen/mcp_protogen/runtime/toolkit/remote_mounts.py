@@ -39,7 +39,7 @@ _log: Final = getLogger(__name__)
 
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    [str, JSONObject, JSONObject | None, Opener, Options],
     AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
@@ -159,6 +159,7 @@ class RemoteMount(Mount):
         try:
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
+                runtime.client.name = self._settings.name
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)
@@ -200,7 +201,7 @@ class RemoteMount(Mount):
         info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
         own = None if info is None else table.inward("Implementation", dict(info))
         declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options, settings)
+        return self._proxy(revision, declared, own, self._opener, options)
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""

@@ -79,19 +79,6 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     return id if isinstance(id, str) else None
 
 
-class ProxySettings(Protocol):
-    """How a mounted server is used; see `RemoteSettings`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def questions(self) -> frozenset[str] | None: ...
-    @property
-    def revision(self) -> str | None: ...
-    @property
-    def concurrency(self) -> int | None: ...
-
-
 class TaskAdapter(Layer, Protocol):
     """The tasks of one client; `handlers` answer the methods that are not forwarded."""
 
