@@ -188,6 +188,7 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
 class ForwardedCall:
     """A forwarded request: the sender's id and token, and its destination."""
 
+    is_open: ClassVar[bool] = True
     id: RequestId
     token: object
     endpoint: Endpoint
@@ -258,10 +259,6 @@ class Forwarding:
     def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self.asked_server, self._asked_client = _Requests(), _Requests()
-
-    def open_contexts(self) -> list[RequestContext]:
-        passed_on = self.asked_server.open.values()
-        return [request.context for request in passed_on if request.context is not None]
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__

@@ -230,7 +230,7 @@ class ProxyClientRuntime(ClientRuntime):
         """Return whether the client gets questions in results, and keeps the server's state."""
         return self.same_revision and not self.owner.TABLE.rules.server_requests
 
-    def named(self, spec: AnyRequest, params: Any) -> Any:
+    def name_server_in(self, spec: AnyRequest, params: Any) -> Any:
         """Return the params of a question, which says what server asks the user."""
         if not self.name or spec.known_as != ELICIT:
             return params
@@ -364,7 +364,7 @@ class ProxyServerRuntime(ServerRuntime):
         requests: dict[str, Any] = {}
         for key, question in questions.items():
             spec = self.owner.TABLE.input_requests[question.method]
-            params = self.client.named(spec, question.params)
+            params = self.client.name_server_in(spec, question.params)
             requests[key] = question.model_copy(update={"params": params} if params else {})
         state = {"server": self.client.name, "state": result.request_state}
         return result.model_copy(update=context.ask(requests, state))
@@ -402,7 +402,9 @@ class ProxyServerRuntime(ServerRuntime):
         """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
+        # Tasks are those of the mounting server.
+        declared = without_tasks(client_capabilities(context.meta), "client")
+        return self.client.extension_members(declared.get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
@@ -411,7 +413,7 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id, params = _related.get(), self.client.named(spec, params)
+        id, params = _related.get(), self.client.name_server_in(spec, params)
         if id is not None and self.adapter is not None:
             return await self.adapter.ask(id, spec, params)
         with self._pausing():
@@ -421,8 +423,8 @@ class ProxyServerRuntime(ServerRuntime):
     def _pausing(self) -> Generator[None, None, None]:
         """Let no request to the server time out while a client is asked for it."""
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
-        calls = (request for request in requests if isinstance(request, ForwardedRequest))
-        ids = [id for call in calls for id in call.sent]
+        forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
+        ids = [id for request in forwarded for id in request.sent]
         set_paused = self.client.endpoint.set_paused
         try:
             for id in ids:
@@ -504,10 +506,12 @@ class ProxyServerRuntime(ServerRuntime):
         return next((request for request in self._forwarded.values() if id in request.sent), None)
 
     def _open_contexts(self) -> list[RequestContext]:
-        if self.client.forwarding is not None:
-            return self.client.forwarding.open_contexts()[::-1]
-        requests = reversed(self._forwarded.values())
-        return [request.context for request in requests if request.context and request.is_open]
+        forwarding = self.client.forwarding
+        requests: dict[Any, Any] = self._forwarded
+        if forwarding is not None:
+            requests = forwarding.asked_server.open
+        latest = reversed(requests.values())
+        return [request.context for request in latest if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:
