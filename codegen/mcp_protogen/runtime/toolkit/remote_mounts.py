@@ -118,7 +118,7 @@ class RemoteMount(Mount):
                 raise McpError(INTERNAL_ERROR, GONE)
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
-            remote.work = create_task(self._connect(remote, outer))
+            remote.work = create_task(remote.run(self._connect(remote, outer)))
             connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
             remote.attached[connection] = Attachment(set())
@@ -151,10 +151,13 @@ class RemoteMount(Mount):
                 link = attachment.link = self.new_link(remote.server, connection, remote.handlers)
                 remote.server.__mcp_runtime__.add_connection(link.connection)
 
-    async def _connect(self, remote: Remote, outer: RequestContext) -> None:
-        connection = outer.connection
+    @asynccontextmanager
+    async def _connect(
+        self, remote: Remote, outer: RequestContext
+    ) -> AsyncGenerator[ServerBase[Any], None]:
+        start = outer.connection.endpoint.tasks.start
         limit = get_running_loop().call_later(
-            self._settings.open_timeout, remote.end, failure(self._name, "timeout")
+            self._settings.open_timeout, remote.fail, failure(self._name, "timeout")
         )
         try:
             async with self._open(outer) as server:
@@ -166,26 +169,18 @@ class RemoteMount(Mount):
                 # Others may have come meanwhile.
                 self._attach(remote)
                 limit.cancel()
-                gone = create_task(runtime.until_gone())
-                gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(None)
-                start = connection.endpoint.tasks.start
                 runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
-                try:
-                    if remote.again:
-                        start(self._restore(remote))
-                    await remote.over.wait()
-                finally:
-                    gone.cancel()
+                if remote.again:
+                    start(self._restore(remote))
+                yield server
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
             reason = reason_of(cause_of(error))
             known = reason if reason in ("timeout", "unauthorized") else "unreachable"
-            remote.end(failure(self._name, known))
+            raise failure(self._name, known) from None
         finally:
             limit.cancel()
-            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings
