@@ -332,7 +332,7 @@ CONTENTS: Final = (
         frozenset({"bridge", "toolkit"}),
         {
             "server": ("upstream",),
-            "toolkit": ("remote_mounts", "remote_settings", "remotes"),
+            "toolkit": ("remote_mounts", "remotes"),
         },
     ),
     Contents(

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25

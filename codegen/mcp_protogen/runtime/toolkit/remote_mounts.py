@@ -30,8 +30,18 @@ from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
-from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import (
+    GONE,
+    USUAL_REMOTE,
+    Attachment,
+    Remote,
+    RemoteKey,
+    RemoteSettings,
+    cause_of,
+    failure,
+    reason_of,
+    remote_key,
+)
 
 T = TypeVar("T")
 

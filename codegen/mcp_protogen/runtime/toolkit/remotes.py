@@ -1,6 +1,7 @@
 """The connections of a mounted server, one for each client, and what their failures mean."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected, Unsent
@@ -45,6 +46,23 @@ def reason_of(error: BaseException) -> Reason | None:
     if isinstance(error, Unsent) or (status is not None and status < 500):
         return "unreachable"
     return "interrupted" if isinstance(error, Disconnected) or status is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """How a server is mounted by a connection. Times are in seconds."""
+
+    name: str = ""
+    """The server's name in messages; by default the prefix."""
+    open_timeout: float = 30.0
+    timeout: float = 60.0
+    """The longest time without a sign of a call; progress extends it."""
+    max_timeout: float = 600.0
+    max_connections: int = 100
+    """The most connections for clients without sessions; the longest idle one ends."""
+
+
+USUAL_REMOTE: Final = RemoteSettings()
 
 
 class RemoteKey(NamedTuple):

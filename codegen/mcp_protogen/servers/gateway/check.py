@@ -20,7 +20,7 @@ from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import together
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.messages.method_table import EXTENSIONS, STATELESS_ERA
-from mcp_protogen.runtime.toolkit.remote_settings import USUAL_REMOTE
+from mcp_protogen.runtime.toolkit.remotes import USUAL_REMOTE
 from mcp_protogen.servers.call.connections import JSON, TASKS, Abilities, connect_client
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing

@@ -17,7 +17,7 @@ from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (

@@ -38,8 +38,6 @@ from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
 
-_CONTENT_TYPE: Final = b"content-type"
-
 _log: Final = getLogger(__name__)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
@@ -47,7 +45,7 @@ _Key: TypeAlias = tuple[str, str | None, bytes]
 
 
 def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
-    posted, answer = bytearray(), _Answer(tap)
+    posted, answered, events, media = bytearray(), bytearray(), Parser(LARGEST), ""
 
     async def receiving() -> Any:
         event = await receive()
@@ -59,38 +57,21 @@ def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[
         return event
 
     async def sending(event: Any) -> None:
+        nonlocal media
         if event["type"] == "http.response.start":
-            answer.begin(dict(event["headers"]))
-        elif event["type"] == "http.response.body":
-            answer.take(event.get("body", b""), more=bool(event.get("more_body")))
+            media = media_type(dict(event["headers"]).get(b"content-type", b"").decode("latin-1"))
+        elif media == EVENTS:
+            for told in events.feed(event.get("body", b"")):
+                if told.data and told.event == "message":
+                    tap("server", told.data.encode())
+        elif media == JSON:
+            answered.extend(event.get("body", b""))
+            if answered and not event.get("more_body"):
+                tap("server", bytes(answered))
+                answered.clear()
         await send(event)
 
     return receiving, sending
-
-
-class _Answer:
-    def __init__(self, tap: Tap) -> None:
-        self._tap = tap
-        self._body: bytearray | None = None
-        self._events: Parser | None = None
-
-    def begin(self, fields: dict[bytes, bytes]) -> None:
-        media = media_type(fields.get(_CONTENT_TYPE, b"").decode("latin-1"))
-        if media == JSON:
-            self._body = bytearray()
-        elif media == EVENTS:
-            self._events = Parser(LARGEST)
-
-    def take(self, chunk: bytes, *, more: bool) -> None:
-        if self._events is not None:
-            for event in self._events.feed(chunk):
-                if event.data and event.event == "message":
-                    self._tap("server", event.data.encode())
-        elif self._body is not None:
-            self._body += chunk
-            if self._body and not more:
-                self._tap("server", bytes(self._body))
-                self._body.clear()
 
 
 def bridge_app(
