@@ -10,7 +10,7 @@ from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
-from ..server.upstream import GONE, Upstream
+from ..server.upstream import Upstream, client_gone
 from .links import Link
 
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
@@ -86,14 +86,12 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
+@dataclass(slots=True)
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "uris")
-
-    def __init__(self, uris: set[str]) -> None:
-        self.link: Link | None = None
-        self.uris = uris
+    uris: set[str]
+    link: Link | None = None
 
 
 class Remote(Upstream):
@@ -115,7 +113,7 @@ class Remote(Upstream):
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
         if attachment is None or attachment.link is None:
-            raise McpError(INTERNAL_ERROR, GONE)
+            raise client_gone()
         return attachment.link
 
     @property
