@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from ..connection import CANCELLED, PROGRESS
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
-from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.json import JSONObject, is_array, is_object, json_text, read_json, without
 from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
@@ -165,7 +165,7 @@ def _comparable_params(params: JSONObject) -> JSONObject:
         for name, value in meta_in(params).items()
         if name not in _OF_CONNECTION and not name.startswith(_OF_PROTOCOL)
     }
-    others = {name: value for name, value in params.items() if name != "_meta"}
+    others = without(params, "_meta")
     return {**others, "_meta": own} if own else others
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
-from ...core.json import JSONObject, is_object, json_text
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
@@ -320,7 +320,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether a call's header fields have changed."""
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
-    meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
+    meta = without(call.params["_meta"], "progressToken")
     facts = state.protocol.facts_of(call)
     rules = facts.rules
 
