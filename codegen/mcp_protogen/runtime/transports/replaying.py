@@ -7,6 +7,7 @@ sent again, in the order of the recording, without its pauses.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from json import dumps
 from math import inf
@@ -50,22 +51,19 @@ def replaying(recording: str | PathLike[str]) -> Opener:
     return open
 
 
+@dataclass(eq=False, slots=True)
 class Exchange:
     """A message of the client, and the server's messages up to its answer, if any."""
 
-    __slots__ = ("connection", "id", "method", "params", "steps", "token")
+    method: str
+    params: JSONObject
+    id: RequestId | None = None
+    connection: str | None = None
+    steps: list[JSONObject] = field(default_factory=list[JSONObject])
 
-    def __init__(
-        self,
-        method: str,
-        params: JSONObject,
-        id: RequestId | None = None,
-        connection: str | None = None,
-    ) -> None:
-        self.method, self.params = method, params
-        self.id, self.connection = id, connection
-        self.token: object = meta_in(params).get(PROGRESS_TOKEN)
-        self.steps: list[JSONObject] = []
+    @property
+    def token(self) -> object:
+        return meta_in(self.params).get(PROGRESS_TOKEN)
 
 
 class Script:
@@ -139,9 +137,7 @@ class _Reader:
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
         if method == ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
-        under_way = [
-            open_exchange for open_exchange in self._open.values() if open_exchange.method != LISTEN
-        ]
+        under_way = [begun for begun in self._open.values() if begun.method != LISTEN]
         for exchange in under_way:
             if token is not None and exchange.token == token:
                 return exchange
