@@ -94,7 +94,7 @@ class TaskCaller:
             # Questions before there is a task come in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
-        return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
+        return TaskHandle(wire, name, plain=result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         is_task = declared_member(result, "result_type") == "task"

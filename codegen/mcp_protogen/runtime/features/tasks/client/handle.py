@@ -90,9 +90,10 @@ class TaskHandle:
         wire: TaskWire,
         tool: str,
         *,
-        id: str | None,
+        id: str | None = None,
         began: float | None = None,
         task: JSONObject | None = None,
+        plain: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
@@ -103,7 +104,8 @@ class TaskHandle:
         # In monotonic time, because the wall clock may be set.
         self._began_at = monotonic() + self._began - now
         self._task = task
-        self._plain: JSONObject | None = None
+        self._plain = plain
+        """The result, if the server answered without a task."""
         self._changed = Signal()
         self.has_news = False
         """Whether a notification came after the last look."""
@@ -199,12 +201,6 @@ class TaskHandle:
         return {**value, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
-    def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None)
-        handle._plain = result
-        return handle
-
-    @classmethod
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
@@ -212,7 +208,7 @@ class TaskHandle:
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
             raise unfit
         if id is None and is_object(result):
-            return cls.from_result(wire, tool, result)
+            return cls(wire, tool, plain=result)
         if not isinstance(id, str) or not is_array(answered):
             raise unfit
         if value.get("form") != wire.kind:
