@@ -101,16 +101,15 @@ class Reconnection:
 
 
 class Cursor:
-    def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, reconnection: Reconnection) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection
-        self._clock = clock
         self._retry = _USUAL_WAIT
         self._failures = 0
-        self._opened = clock()
+        self._opened = monotonic()
 
     def opens(self) -> None:
-        self._opened = self._clock()
+        self._opened = monotonic()
 
     def take_event(self, event: Event) -> bytes | None:
         if event.retry is not None:
@@ -125,7 +124,7 @@ class Cursor:
 
     def broke(self) -> None:
         """Note the end of a connection, a failure unless the next one brings a message."""
-        if self._clock() - self._opened >= _LASTING:
+        if monotonic() - self._opened >= _LASTING:
             self._failures = 0
         self._failures += 1
 

@@ -10,7 +10,7 @@ from ...core.connection_errors import Disconnected, HttpError, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
-from ...transports.base import Paused, Renewed, Unanswered
+from ...transports.base import Paused, Renewed, Unanswered, wait_within
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
@@ -90,10 +90,7 @@ class RenewableSession:
 
     async def listen(self) -> None:
         self._open_stream()
-        try:
-            async with asyncio.timeout(_LISTENING):
-                await self._known.wait()
-        except TimeoutError:
+        if not await wait_within(_LISTENING, self._known.wait()):
             self.stream = None
             _log.info("the server has not answered the request for its stream yet")
 
