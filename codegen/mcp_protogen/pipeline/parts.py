@@ -330,11 +330,18 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
     Contents(
         frozenset({"bridge", "toolkit"}),
-        {"toolkit": ("remote_mounts", "remote_settings", "remotes")},
+        {
+            "server": ("upstream",),
+            "toolkit": ("remote_mounts", "remotes"),
+        },
     ),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"features.bridge": ("bridge_app",), "transports": ("memory",)},
+        {
+            "features.bridge": ("bridge_app",),
+            "server": ("upstream",),
+            "transports": ("memory",),
+        },
         (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(

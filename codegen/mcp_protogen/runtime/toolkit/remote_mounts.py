@@ -30,8 +30,18 @@ from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
-from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import (
+    GONE,
+    USUAL_REMOTE,
+    Attachment,
+    Remote,
+    RemoteKey,
+    RemoteSettings,
+    cause_of,
+    failure,
+    reason_of,
+    remote_key,
+)
 
 T = TypeVar("T")
 
@@ -39,7 +49,7 @@ _log: Final = getLogger(__name__)
 
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    [str, JSONObject, JSONObject | None, Opener, Options],
     AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
@@ -118,7 +128,7 @@ class RemoteMount(Mount):
                 raise McpError(INTERNAL_ERROR, GONE)
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
-            remote.work = create_task(self._connect(remote, outer))
+            remote.work = create_task(remote.run(self._connect(remote, outer)))
             connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
             remote.attached[connection] = Attachment(set())
@@ -151,40 +161,36 @@ class RemoteMount(Mount):
                 link = attachment.link = self.new_link(remote.server, connection, remote.handlers)
                 remote.server.__mcp_runtime__.add_connection(link.connection)
 
-    async def _connect(self, remote: Remote, outer: RequestContext) -> None:
-        connection = outer.connection
+    @asynccontextmanager
+    async def _connect(
+        self, remote: Remote, outer: RequestContext
+    ) -> AsyncGenerator[ServerBase[Any], None]:
+        start = outer.connection.endpoint.tasks.start
         limit = get_running_loop().call_later(
-            self._settings.open_timeout, remote.end, failure(self._name, "timeout")
+            self._settings.open_timeout, remote.fail, failure(self._name, "timeout")
         )
         try:
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
+                runtime.client.name = self._settings.name
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)
                 # Others may have come meanwhile.
                 self._attach(remote)
                 limit.cancel()
-                gone = create_task(runtime.until_gone())
-                gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(None)
-                start = connection.endpoint.tasks.start
                 runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
-                try:
-                    if remote.again:
-                        start(self._restore(remote))
-                    await remote.over.wait()
-                finally:
-                    gone.cancel()
+                if remote.again:
+                    start(self._restore(remote))
+                yield server
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
             reason = reason_of(cause_of(error))
             known = reason if reason in ("timeout", "unauthorized") else "unreachable"
-            remote.end(failure(self._name, known))
+            raise failure(self._name, known) from None
         finally:
             limit.cancel()
-            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings
@@ -200,7 +206,7 @@ class RemoteMount(Mount):
         info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
         own = None if info is None else table.inward("Implementation", dict(info))
         declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options, settings)
+        return self._proxy(revision, declared, own, self._opener, options)
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""
