@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from json import dumps
-from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
@@ -20,8 +19,7 @@ from ..core.json import JSONObject, is_array, is_object, json_text, read_json, w
 from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
-from .base import Opener, Transport
-from .memory import Pipe
+from .base import Inbox, Opener, Transport
 from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
@@ -229,16 +227,16 @@ class Playback:
         """Exchanges that continue at the client's answer, by the id of the question."""
         self._ids = count(1)
         self._streams: _Streams = {}
-        prelude = self._play_steps(_Play(script.prelude, script.prelude))
-        self._said = Pipe("server", None, prelude, inf)
+        self._said = Inbox()
+        self._said.extend([*self._play_steps(_Play(script.prelude, script.prelude))])
         self.receive = self._said.receive
 
     async def send(self, messages: Sequence[bytes]) -> None:
         for message in messages:
-            await self._said.send(self.take(message))
+            self._said.extend([*self.take(message)])
 
     async def close(self) -> None:
-        self._said.close()
+        self._said.end()
 
     def take(self, data: bytes) -> list[bytes]:
         """Return the server's messages after one of the client."""

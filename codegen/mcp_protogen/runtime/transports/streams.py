@@ -34,8 +34,6 @@ _CLOSE_TIMEOUT: Final = 2.0
 class LineReader:
     """A reader that splits received chunks into lines of at most `limit` bytes."""
 
-    __slots__ = ("_end", "_limit", "_line")
-
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
         self._line = bytearray()
