@@ -3,7 +3,6 @@
 import asyncio
 from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
-from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError, Unsent
@@ -17,8 +16,6 @@ from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
 from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
-
-_log: Final = getLogger(__name__)
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -92,7 +89,7 @@ class RenewableSession:
         self._open_stream()
         if not await wait_within(_LISTENING, self._known.wait()):
             self.stream = None
-            _log.info("the server has not answered the request for its stream yet")
+            self._state.log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
         if self._task is not None:
@@ -155,11 +152,11 @@ class RenewableSession:
         try:
             async with asyncio.timeout(_FAREWELL), opening as reply:
                 # The server may refuse, or not know the session.
-                _log.info("the session was ended: HTTP %d", reply.status)
+                self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
             # Also for errors of the user's authentication: closing must go on, and its reason may
             # be a worse error.
-            _log.warning("the session could not be ended at the server: %r", error)
+            self._state.log.warning("the session could not be ended at the server: %r", error)
 
 
 class LegacySseTransport:
