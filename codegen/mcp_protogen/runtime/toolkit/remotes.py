@@ -82,9 +82,9 @@ class Attachment:
 
 
 class Remote:
-    """A connection to the mounted server; `again` if it takes the place of one that has broken."""
+    """A connection to the mounted server; `again` if it takes the place of another."""
 
-    __slots__ = ("again", "attached", "handlers", "over", "ready", "server", "used", "work")
+    __slots__ = ("again", "attached", "handlers", "over", "ready", "server", "users", "work")
 
     work: Task[None]
     server: ServerBase[Any]
@@ -96,8 +96,9 @@ class Remote:
         # asyncio would log a failure without a listener.
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
-        self.used = 0
-        self.again = before is not None and (before.again or before.is_open)
+        # A listen stream uses all that follow.
+        self.users: list[OpenConnection] = [] if before is None else before.users
+        self.again = before is not None
         self.attached: dict[OpenConnection, Attachment] = {}
         for connection, attachment in before.attached.items() if before is not None else ():
             self.attached[connection] = Attachment(attachment.uris)
@@ -113,7 +114,7 @@ class Remote:
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not self.uris
+        return not self.users and not self.uris
 
     def end(self, error: McpError | None = None) -> None:
         """Close the connection; requests that wait for it get an error."""
