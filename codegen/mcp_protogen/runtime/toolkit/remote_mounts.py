@@ -17,6 +17,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
+from ..core.connection_errors import Unsent
 from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
@@ -251,10 +252,11 @@ class RemoteMount(Mount):
             try:
                 return await work()
             except ProtocolError as error:
-                reason = reason_of(cause_of(error))
+                cause = cause_of(error)
+                reason = reason_of(cause)
                 if reason is None:
                     raise
-                harmless = reason == "unreachable" or (repeats and reason == "interrupted")
+                harmless = isinstance(cause, Unsent) or (repeats and reason == "interrupted")
                 if is_last or not harmless:
                     raise failure(self._name, reason) from error
             is_last = True
