@@ -17,6 +17,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
+from ..core.connection_errors import Unsent
 from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
@@ -25,7 +26,7 @@ from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSU
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
-from ..transports.base import Opener
+from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
@@ -102,11 +103,11 @@ class RemoteMount(Mount):
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
         key = self._key(outer)
         remote = self._remote(key, outer)
-        remote.used += 1
+        remote.users.append(outer.connection)
         try:
             yield remote
         finally:
-            remote.used -= 1
+            remote.users.remove(outer.connection)
             if self._remotes.get(key) is remote:
                 self._remotes[key] = self._remotes.pop(key)
 
@@ -129,7 +130,7 @@ class RemoteMount(Mount):
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(remote.run(self._connect(remote, outer)))
-            connection.endpoint.tasks.start(self._watch(key, remote))
+            connection.endpoint.tasks.start(self._watch(remote))
         if connection not in remote.attached:
             remote.attached[connection] = Attachment(set())
             if remote.is_open:
@@ -143,17 +144,14 @@ class RemoteMount(Mount):
             longest = min(idle, key=lambda key: not self._remotes[key].is_over)
             self._remotes.pop(longest).end()
 
-    async def _watch(self, key: RemoteKey, remote: Remote) -> None:
+    @staticmethod
+    async def _watch(remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
             remote.end()
             await wait([remote.work])
             raise
-        finally:
-            # The one that takes its place needs its subscriptions.
-            if self._remotes.get(key) is remote and not (remote.again or remote.is_open):
-                del self._remotes[key]
 
     def _attach(self, remote: Remote) -> None:
         for connection, attachment in remote.attached.items():
@@ -239,7 +237,9 @@ class RemoteMount(Mount):
         self._levels[connection] = level
         remote = self._remotes.get(remote_key(session.__mcp_runtime__))
         if remote is not None and remote.is_open and not remote.is_over:
-            await self._send_levels(remote)
+            # A server that hangs does not keep the level from the others.
+            telling = connection.endpoint.tasks.start(self._send_levels(remote))
+            await wait([telling], timeout=self._settings.list_timeout)
 
     async def _send_levels(self, remote: Remote) -> None:
         declared = remote.server.__mcp_runtime__.declaration()
@@ -258,10 +258,11 @@ class RemoteMount(Mount):
             try:
                 return await work()
             except ProtocolError as error:
-                reason = reason_of(cause_of(error))
+                cause = cause_of(error)
+                reason = reason_of(cause)
                 if reason is None:
                     raise
-                harmless = reason == "unreachable" or (repeats and reason == "interrupted")
+                harmless = isinstance(cause, Unsent) or (repeats and reason == "interrupted")
                 if is_last or not harmless:
                     raise failure(self._name, reason) from error
             is_last = True
@@ -283,10 +284,14 @@ class RemoteMount(Mount):
             raise
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
-        if method == SUBSCRIBE:
-            await self.repeat(True, partial(self._follow, session, own))
-            return
         outer = session.__mcp_runtime__
+        if method == SUBSCRIBE:
+            following = self.repeat(True, partial(self._follow, session, own))
+            # What a listen stream accepts does not wait for a server that hangs.
+            limit = self._settings.list_timeout if outer.request_id is None else None
+            if not await wait_within(limit, following):
+                raise failure(self._name, "timeout")
+            return
         remote = self._remotes.get(self._key(outer))
         attachment = None if remote is None else remote.attached.get(outer.connection)
         if remote is not None and attachment is not None and own in attachment.uris:

@@ -97,20 +97,22 @@ class Attachment:
 
 
 class Remote(Upstream):
-    """A connection to the mounted server; `again` if it takes the place of one that has broken."""
+    """A connection to the mounted server; `again` if it takes the place of another."""
 
     handlers: Mapping[str, Handler]
 
     def __init__(self, before: "Remote | None") -> None:
         super().__init__()
-        self.again = before is not None and (before.again or before.is_open)
+        # A listen stream uses all that follow.
+        self.users: list[OpenConnection] = [] if before is None else before.users
+        self.again = before is not None
         self.attached: dict[OpenConnection, Attachment] = {}
         for connection, attachment in before.attached.items() if before is not None else ():
             self.attached[connection] = Attachment(attachment.uris)
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not self.uris
+        return not self.users and not self.uris
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
