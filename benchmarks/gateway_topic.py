@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .http_load import Caller, load
 from .http_requests import FIRST_ID, Requests
-from .http_servers import Server, Servers, free_port
+from .http_servers import Command, Server, Servers, free_port
 from .places import FASTMCP, MCP_PROXY, REVISION, package, sdk_python, tool
 from .rows import Row, Unit
 from .timing import interleave_loads
@@ -55,7 +55,13 @@ def rows(rounds: int) -> Iterator[Row]:
             name: {"url": f"http://127.0.0.1:{one.port}/mcp"} for name, one in upstream.items()
         }
         file, port = _write(stack, config), free_port()
-        fastmcp = [sdk_python(FASTMCP), "-m", "benchmarks.gateway_fastmcp", file, str(port)]
+        fastmcp: Command = [
+            sdk_python(FASTMCP),
+            "-m",
+            "benchmarks.gateway_fastmcp",
+            file,
+            str(port),
+        ]
         found = {
             _OURS: _ours(servers, file),
             "fastmcp, create_proxy": _begin_session(
@@ -73,7 +79,7 @@ def rows(rounds: int) -> Iterator[Row]:
             "env": {"PYTHONPATH": str(package())},
         }
         file, port = _write(stack, dict.fromkeys(_NAMES, program)), free_port()
-        proxy = [sdk_python(MCP_PROXY).with_name("mcp-proxy"), "--port", str(port)]
+        proxy: Command = [sdk_python(MCP_PROXY).with_name("mcp-proxy"), "--port", str(port)]
         started = servers.listening([*proxy, "--named-server-config", file], port)
         found = {
             _OURS: _ours(servers, file),
@@ -90,13 +96,13 @@ def _write(stack: ExitStack, servers: Mapping[str, Any]) -> Path:
 
 def _ours(servers: Servers, file: Path) -> _Gateway:
     port = free_port()
-    command = [tool("mcp-gen"), "gateway", file, "--http", str(port)]
+    command: Command = [tool("mcp-gen"), "gateway", file, "--http", str(port)]
     return _begin_session(servers.listening(command, port), Requests(port, tool="a_echo"))
 
 
 def _bridge(servers: Servers, url: str) -> _Gateway:
     port = free_port()
-    command = [tool("mcp-gen"), "bridge", "--to", url, "--http", str(port)]
+    command: Command = [tool("mcp-gen"), "bridge", "--to", url, "--http", str(port)]
     return _begin_session(servers.listening(command, port), Requests(port))
 
 

@@ -482,7 +482,7 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
                 await registry.get(id, "core" if kind == "core" else "extension", who)
             refused.append(one.value)
         assert len({str(error) for error in refused}) == 1
-        found = (await registry.page("a", None, 10)).tasks
+        found, _ = await registry.page("a", None, 10)
         assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
 
     play(script)

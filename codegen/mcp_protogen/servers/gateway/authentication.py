@@ -6,14 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.runtime.features.auth.fetch_policy import is_loopback
 from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 
 def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
     """Raise `ProblemError` if other machines could call without a token."""
-    if settings.auth is None and not is_loopback(side.address.host):
+    if settings.auth is None and not side.is_local:
         message = f"without tokens, clients of other machines must not reach {side.address.host}"
         hint = (
             "serve this machine only, with --http PORT, or name the issuer and the audience of"

@@ -79,11 +79,6 @@ class TooManyTasks(McpError):
         super().__init__(INTERNAL_ERROR, why)
 
 
-class TaskPage(NamedTuple):
-    tasks: list[Task]
-    cursor: str | None
-
-
 class _Read(NamedTuple):
     task: Task
     at: float
@@ -188,10 +183,10 @@ class TaskRegistry:
         """Wait until a task has ended; return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._wait_until(task.id, has_ended)
 
-    def wake_waiters(self, id: str) -> None:
-        self._watch.wake(_key(id))
-
-    async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
+    async def page(
+        self, principal_id: str | None, cursor: str | None, size: int
+    ) -> tuple[list[Task], str | None]:
+        """Return some tasks of a principal, and the cursor of the others; None without any."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -204,7 +199,7 @@ class TaskRegistry:
             after = records[-1].key
         keys = list(tasks)
         more = keys[size - 1] if len(keys) > size else None
-        return TaskPage([tasks[key] for key in keys[:size]], more)
+        return [tasks[key] for key in keys[:size]], more
 
     def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
@@ -302,7 +297,7 @@ class TaskRegistry:
             lease=self._lease(new) if lease is None else lease,
         ):
             return None
-        self.wake_waiters(task.id)
+        self._watch.wake(_key(task.id))
         if new.status != task.status:
             owner = _name_principal(task.principal_id)
             _log.info("task %.10s of %s is %s", _key(task.id), owner, new.status)

@@ -50,8 +50,9 @@ class CoreClients(PlainClients):
             }
 
     def task_capabilities(self, server: Any) -> JSONObject:
-        table = self.server.owner.TABLE
-        return tasks_declared(table, "server") if has_tasks(self.client.spoken, server) else {}
+        if not has_tasks(self.client.spoken, server):
+            return {}
+        return tasks_declared(self.table, "server")
 
     def add_task_support(self, result: Any) -> Any:
         if not self.handlers:
@@ -88,9 +89,10 @@ class CoreClients(PlainClients):
 
         It is first reported as working ("Task Status Lifecycle").
         """
-        registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        registry = self._answered_at_once
         ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
-        task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
+        new = registry.new("core", self.table.revision, CALL_TOOL, ttl, params={})
+        task = await registry.create(new)
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
         return wire_task(task, self.id_member)

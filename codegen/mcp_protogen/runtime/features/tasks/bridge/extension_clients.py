@@ -104,14 +104,13 @@ class ExtensionClients(PlainClients):
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
             self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
-        table = self.server.owner.TABLE
-        return tasks_declared(table, "server") if self._serves(server) else {}
+        return tasks_declared(self.table, "server") if self._serves(server) else {}
 
     def _serves(self, declared: Mapping[str, Any]) -> bool:
         return CORE_CALLS.declared_in(declared)
 
     def _wants(self, meta: Mapping[str, Any]) -> bool:
-        return has_tasks(self.server.owner.TABLE, client_capabilities(meta))
+        return has_tasks(self.table, client_capabilities(meta))
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
@@ -186,7 +185,7 @@ class ExtensionClients(PlainClients):
         if id in self.wire.handles:
             # A plain call waits for the result.
             return await super().ask(id, spec, params)
-        asked = self.server.owner.TABLE.write_question(spec, params)
+        asked = self.table.write_question(spec, params)
         waiting, key = self._waiting_task(id), token_hex(8)
         question = _Question(asked, spec, get_running_loop().create_future())
         waiting.questions[key] = question
