@@ -404,7 +404,11 @@ CONTENTS: Final = (
     *(
         Contents(
             frozenset({engine}),
-            {"core": ("libraries",), "features.sharing": ("batches", "lease", engine), "storage": ("engine",)},
+            {
+                "core": ("libraries",),
+                "features.sharing": ("batches", "lease", engine),
+                "storage": ("engine",),
+            },
             ((f"features.sharing.{engine}.{engine}_engine", (name,)),),
         )
         for engine, name in _ENGINES.items()

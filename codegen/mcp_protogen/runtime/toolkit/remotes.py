@@ -13,6 +13,11 @@ from ..server.listen_streams import Handler
 from ..server.upstream import GONE, Upstream
 from .links import Link
 
+
+PAUSE: Final = 1.0
+"""The time before a connection that is followed is opened again; doubled until one lasts."""
+_LONGEST_PAUSE: Final = 30.0
+
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
 _WORDS: Final[Mapping[Reason, str]] = {
@@ -89,11 +94,11 @@ def remote_key(outer: RequestContext) -> RemoteKey:
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "uris")
+    __slots__ = ("link", "streams", "uris")
 
-    def __init__(self, uris: set[str]) -> None:
+    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
         self.link: Link | None = None
-        self.uris = uris
+        self.streams, self.uris = streams, uris
 
 
 class Remote(Upstream):
@@ -105,14 +110,24 @@ class Remote(Upstream):
         super().__init__()
         # A listen stream uses all that follow.
         self.users: list[OpenConnection] = [] if before is None else before.users
-        self.again = before is not None
+        self.again, self.pause = before is not None, PAUSE
         self.attached: dict[OpenConnection, Attachment] = {}
-        for connection, attachment in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attachment(attachment.uris)
+        if before is not None:
+            self.pause = min(2 * before.pause, _LONGEST_PAUSE)
+            for connection, other in before.attached.items():
+                self.attached[connection] = Attachment(other.streams, other.uris)
 
     @property
     def is_idle(self) -> bool:
-        return not self.users and not self.uris
+        return not self.users and self.follower is None
+
+    @property
+    def follower(self) -> RequestContext | None:
+        """A context of a client that follows changes."""
+        for connection, attachment in self.attached.items():
+            if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
+                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+        return None
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
