@@ -4,7 +4,7 @@ Over HTTP, requests of the stateless era share a connection if they have the sam
 client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, create_task, get_running_loop, shield, timeout, wait
+from asyncio import CancelledError, create_task, get_running_loop, shield, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace

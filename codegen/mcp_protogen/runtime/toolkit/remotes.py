@@ -13,7 +13,6 @@ from ..server.listen_streams import Handler
 from ..server.upstream import GONE, Upstream
 from .links import Link
 
-
 PAUSE: Final = 1.0
 """The time before a connection that is followed is opened again; doubled until one lasts."""
 _LONGEST_PAUSE: Final = 30.0
@@ -59,6 +58,8 @@ class RemoteSettings:
 
     name: str = ""
     """The server's name in messages; by default the prefix."""
+    list_timeout: float = 5.0
+    """The time that a list or listen stream waits for the server."""
     open_timeout: float = 30.0
     timeout: float = 60.0
     """The longest time without a sign of a call; progress extends it."""
