@@ -10,7 +10,7 @@ from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
-from ..server.upstream import GONE, Upstream
+from ..server.upstream import Upstream, client_gone
 from .links import Link
 
 PAUSE: Final = 1.0
@@ -92,14 +92,13 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
+@dataclass(slots=True)
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "streams", "uris")
-
-    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
-        self.link: Link | None = None
-        self.streams, self.uris = streams, uris
+    streams: list[RequestContext]
+    uris: set[str]
+    link: Link | None = None
 
 
 class Remote(Upstream):
@@ -133,7 +132,7 @@ class Remote(Upstream):
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
         if attachment is None or attachment.link is None:
-            raise McpError(INTERNAL_ERROR, GONE)
+            raise client_gone()
         return attachment.link
 
     @property
