@@ -7,17 +7,17 @@ server over HTTP, and over HTTP to a server that is a program. All speak 2025-11
 import shlex
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from http.client import HTTPResponse
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Final
 
 from .http_requests import FIRST_ID, Requests
-from .http_servers import Servers, free_port
+from .http_servers import Command, Servers, free_port
 from .places import REVISION, environment, node_tools, package, sdk_python, tool
 from .rows import Row, Unit
 from .serve_load import Server, start_server
@@ -25,8 +25,6 @@ from .timing import interleave, interleave_loads
 
 TOPIC: Final = "bridge"
 ROUNDS: Final = 5
-
-Command: TypeAlias = Sequence[str | Path]
 
 _OURS: Final = "ours"
 _DEPTHS: Final = {1: 150, 16: 400}

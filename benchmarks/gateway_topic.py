@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .http_load import Caller, load
 from .http_requests import FIRST_ID, Requests
-from .http_servers import Server, Servers, free_port
+from .http_servers import Command, Server, Servers, free_port
 from .places import FASTMCP, MCP_PROXY, REVISION, package, sdk_python, tool
 from .rows import Row, Unit
 from .timing import interleave_loads
@@ -24,7 +24,9 @@ from .timing import interleave_loads
 TOPIC: Final = "gateway"
 ROUNDS: Final = 3
 
-_OURS, _DIRECT = "mcp-gen gateway", "a direct call"
+_OURS, _DIRECT, _BRIDGE = "mcp-gen gateway", "a direct call", "mcp-gen bridge to one"
+_GOALS: Final = {_BRIDGE: 1.15}
+_NO_GOALS: Final[Mapping[str, float]] = {}
 # The calls by connections; fastmcp connects with all servers for each of its calls.
 _TO_URLS: Final = {1: 20, 64: 64}
 _TO_PROGRAMS: Final = {1: 300, 64: 640}
@@ -53,12 +55,19 @@ def rows(rounds: int) -> Iterator[Row]:
             name: {"url": f"http://127.0.0.1:{one.port}/mcp"} for name, one in upstream.items()
         }
         file, port = _write(stack, config), free_port()
-        fastmcp = [sdk_python(FASTMCP), "-m", "benchmarks.gateway_fastmcp", file, str(port)]
+        fastmcp: Command = [
+            sdk_python(FASTMCP),
+            "-m",
+            "benchmarks.gateway_fastmcp",
+            file,
+            str(port),
+        ]
         found = {
             _OURS: _ours(servers, file),
             "fastmcp, create_proxy": _begin_session(
                 servers.listening(fastmcp, port), Requests(port, tool="a_echo")
             ),
+            _BRIDGE: _bridge(servers, config["a"]["url"]),
             _DIRECT: _begin_session(upstream["a"], Requests(upstream["a"].port)),
         }
         yield from _compare("3 URLs", found, _TO_URLS, rounds)
@@ -70,7 +79,7 @@ def rows(rounds: int) -> Iterator[Row]:
             "env": {"PYTHONPATH": str(package())},
         }
         file, port = _write(stack, dict.fromkeys(_NAMES, program)), free_port()
-        proxy = [sdk_python(MCP_PROXY).with_name("mcp-proxy"), "--port", str(port)]
+        proxy: Command = [sdk_python(MCP_PROXY).with_name("mcp-proxy"), "--port", str(port)]
         started = servers.listening([*proxy, "--named-server-config", file], port)
         found = {
             _OURS: _ours(servers, file),
@@ -87,8 +96,14 @@ def _write(stack: ExitStack, servers: Mapping[str, Any]) -> Path:
 
 def _ours(servers: Servers, file: Path) -> _Gateway:
     port = free_port()
-    command = [tool("mcp-gen"), "gateway", file, "--http", str(port)]
+    command: Command = [tool("mcp-gen"), "gateway", file, "--http", str(port)]
     return _begin_session(servers.listening(command, port), Requests(port, tool="a_echo"))
+
+
+def _bridge(servers: Servers, url: str) -> _Gateway:
+    port = free_port()
+    command: Command = [tool("mcp-gen"), "bridge", "--to", url, "--http", str(port)]
+    return _begin_session(servers.listening(command, port), Requests(port))
 
 
 def _begin_session(server: Server, requests: Requests) -> _Gateway:
@@ -104,7 +119,8 @@ def _compare(
         loads = {name: partial(_each, one, number, calls) for name, one in found.items()}
         interleave_loads(loads, 1)
         before = {name: one.processor_time() for name, one in gateways.items()}
-        yield from _rows(f"{what}, a call, {number} at once", interleave_loads(loads, rounds), "ms")
+        each = interleave_loads(loads, rounds)
+        yield from _rows(f"{what}, a call, {number} at once", each, "ms", _GOALS)
         worked = {
             name: (one.processor_time() - before[name]) / (rounds * calls)
             for name, one in gateways.items()
@@ -125,7 +141,9 @@ def _each(gateway: _Gateway, number: int, calls: int) -> float:
         return load(made, calls).each
 
 
-def _rows(what: str, found: Mapping[str, float], unit: Unit) -> Iterator[Row]:
+def _rows(
+    what: str, found: Mapping[str, float], unit: Unit, goals: Mapping[str, float] = _NO_GOALS
+) -> Iterator[Row]:
     for label, theirs in found.items():
         if label != _OURS:
-            yield Row(TOPIC, what, found[_OURS], label, theirs, None, unit)
+            yield Row(TOPIC, what, found[_OURS], label, theirs, goals.get(label), unit)

@@ -9,10 +9,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .http_load import Caller
 from .places import REVISION, ROOT, environment, package, sdk_python
+
+Command: TypeAlias = Sequence[str | Path]
 
 # Seconds until a server must listen.
 _PATIENCE: Final = 30.0
@@ -61,7 +63,7 @@ class Servers:
     def _start(self, *module: str) -> Server:
         return self.of([sdk_python(), "-m", *module])
 
-    def of(self, line: Sequence[str | Path]) -> Server:
+    def of(self, line: Command) -> Server:
         """Start a command that prints its port."""
         process = subprocess.Popen(
             line,
@@ -77,7 +79,7 @@ class Servers:
             raise RuntimeError(f"{line[2]} ended with {process.wait()} before it listened")
         return Server(process.pid, int(port))
 
-    def listening(self, line: Sequence[str | Path], port: int) -> Server:
+    def listening(self, line: Command, port: int) -> Server:
         """Start a command, and wait until it listens."""
         quiet = subprocess.DEVNULL
         process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=quiet, stderr=quiet)

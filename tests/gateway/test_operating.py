@@ -19,7 +19,7 @@ from mcp_protogen.runtime.features.auth.steps import Fetch
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.bridge.logs import DETAILS
-from mcp_protogen.servers.gateway.endpoint import run_gateway
+from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.settings import AuthSettings
 from mcp_revisions.v2025_11_25 import Session
 from opentelemetry.sdk.trace import TracerProvider
@@ -191,21 +191,16 @@ def side(host: str) -> HttpSide:
     )
 
 
-def test_gateway_without_tokens_serves_this_machine_only() -> None:
+def test_gateway_without_tokens_serves_this_machine_only(tmp_path: Path) -> None:
+    file = write_config(tmp_path, {"a": {"command": "a"}})
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert read_settings(file, side(host)).auth is None
     for host in ("0.0.0.0", "::", "192.0.2.1", "mcp.example.com"):
         with case(host), pytest.raises(ProblemError) as raised:
-            run_gateway(gateway_settings(), side(host))
+            read_settings(file, side(host))
         (problem,) = raised.value.problems
-        assert problem.code == "wrong-usage"
-        assert host in problem.message and "/gateway/auth" in problem.hint
-
-
-def test_unusable_audience_is_one_error_at_its_place() -> None:
-    auth = AuthSettings(issuer="https://login.example.com", audience="mcp")
-    with pytest.raises(ProblemError) as raised:
-        run_gateway(gateway_settings(auth=auth), side("0.0.0.0"))
-    (problem,) = raised.value.problems
-    assert (problem.code, problem.where) == ("bad-config", "file#/gateway/auth")
+        assert (problem.code, problem.place) == ("wrong-usage", str(file))
+        assert host in problem.message and "auth of the gateway" in problem.hint
 
 
 @pytest.mark.skips_time

@@ -76,7 +76,9 @@ class Store(MemoryTaskStore):
 def registry_of(
     store: TaskStore, clock: Callable[[], float] = now, *, max_tasks: int = 1000
 ) -> TaskRegistry:
-    return TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
+    registry = TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks))
+    registry.clock = clock
+    return registry
 
 
 def count_watched(registry: TaskRegistry) -> tuple[int, int]:
@@ -482,7 +484,7 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
                 await registry.get(id, "core" if kind == "core" else "extension", who)
             refused.append(one.value)
         assert len({str(error) for error in refused}) == 1
-        found = (await registry.page("a", None, 10)).tasks
+        found, _ = await registry.page("a", None, 10)
         assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
 
     play(script)

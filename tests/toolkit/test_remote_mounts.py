@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.http.serving import run_app
 from support.json_types import JsonObject
@@ -30,7 +30,7 @@ from support.sessions.talking import (
     request,
     serve_by_hand,
 )
-from support.sessions.wiretap import TOOLS_CHANGED, UPDATED, result, shake
+from support.sessions.wiretap import TOOLS_CHANGED, result, shake
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
@@ -130,13 +130,14 @@ async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
                         assert await text_of(one, "weather_new") == "new"
 
 
-async def test_undeclared_notifications_of_remote_server_are_dropped(
+async def test_undeclared_changes_of_remote_server_pass_and_undeclared_log_entries_do_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(hand: Hand) -> None:
         await shake(hand, tools={})
         while (asked := await hand.take()) is not None:
-            await hand.send(notification(UPDATED, uri="data://now"), notification(TOOLS_CHANGED))
+            entry = notification("notifications/message", level="error", data="said")
+            await hand.send(entry, notification(TOOLS_CHANGED))
             listed = {"tools": [{"name": "touch", "inputSchema": {"type": "object"}}]}
             text = {"content": [{"type": "text", "text": "touched"}]}
             done = listed if asked["method"] == "tools/list" else text
@@ -146,7 +147,9 @@ async def test_undeclared_notifications_of_remote_server_are_dropped(
     async with in_memory(hearing.client, above(OLD, Accepting(play))) as one:
         assert await text_of(one, "weather_touch") == "touched"
         assert await text_of(one, "weather_touch") == "touched"
-    assert hearing.heard == []
+        # The app above has declared them.
+        await hearing.hears("tool", "tool")
+    assert hearing.logged == []
     assert {record.name.rpartition(".")[2] for record in caplog.records} == {"losses"}
 
 

@@ -90,7 +90,7 @@ async def asking_both(
         yield come
 
 
-def answered(asked: JsonObject, value: str) -> JsonObject:
+def answers_to(asked: JsonObject, value: str) -> JsonObject:
     """Return the members of a request that answers the questions in a result."""
     answer = {"action": "accept", "content": {"value": value}}
     given = dict.fromkeys(asked["inputRequests"], answer)
@@ -105,11 +105,11 @@ async def test_question_and_log_entry_reach_the_stateless_request_they_belong_to
     asking = Asking()
     async with serving(asking.server) as remote, before(way, remote.url) as site:
 
-        def given(who: str) -> Any:
+        def call_params(who: str) -> Any:
             return {"meta": LOGGING, "name": NAMES[way], "arguments": {"who": who}}
 
         def call(who: str) -> Any:
-            return site.modern_stream("tools/call", **given(who))
+            return site.modern_stream("tools/call", **call_params(who))
 
         async with asking_both(asking, call) as come:
             for who in order:
@@ -118,8 +118,8 @@ async def test_question_and_log_entry_reach_the_stateless_request_they_belong_to
                 asked = (await come[who].get())["result"]
                 (question,) = asked["inputRequests"].values()
                 assert question["params"]["message"] == f"Who are you, {who}?"
-                answers = answered(asked, f"{who}!")
-                told = await site.modern("tools/call", id=2, **given(who), **answers)
+                answers = answers_to(asked, f"{who}!")
+                told = await site.modern("tools/call", id=2, **call_params(who), **answers)
                 assert text_in(told) == f"{who} is {who}!"
 
 
@@ -156,7 +156,7 @@ async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_un
         answers: dict[str, asyncio.Task[str]] = {}
         for who in "abc":
             # Equal clients share a connection to the server.
-            one = answering(who)
+            one = client_of(who)
             opening = pkg.connect(f"http://127.0.0.1:{port}/mcp", one, revisions=newest)
             connected = await stack.enter_async_context(opening)
             asking.go[who] = asyncio.Event()
@@ -171,7 +171,7 @@ async def test_requests_wait_for_their_turn_so_that_a_question_is_for_the_one_un
         await served.close()
 
 
-def answering(who: str) -> Any:
+def client_of(who: str) -> Any:
     """Return a client of the stateless era that answers only questions to `who`."""
     m: Any = pkg.load(STATELESS).models
 

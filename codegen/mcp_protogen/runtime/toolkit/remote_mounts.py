@@ -4,14 +4,9 @@ Over HTTP, requests of the stateless era share a connection if they have the sam
 client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, create_task, get_running_loop, shield, wait
+from asyncio import CancelledError, create_task, get_running_loop, shield, timeout, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
@@ -31,16 +26,29 @@ from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
-from .remote_settings import USUAL_REMOTE, RemoteSettings
-from .remotes import GONE, Attachment, Remote, RemoteKey, cause_of, failure, reason_of, remote_key
+from .remotes import (
+    GONE,
+    PAUSE,
+    USUAL_REMOTE,
+    Attachment,
+    Remote,
+    RemoteKey,
+    RemoteSettings,
+    cause_of,
+    failure,
+    reason_of,
+    remote_key,
+)
 
 T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
+_LASTING: Final = 10.0
+"""The time after which a connection has lasted."""
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    [str, JSONObject, JSONObject | None, Opener, Options],
     AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
@@ -79,9 +87,16 @@ class RemoteMount(Mount):
                 unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
 
-    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
         # From now on, its notifications reach the client.
-        return self._use_remote(context)
+        with self._use_remote(context) as remote:
+            streams = remote.attached[context.connection].streams
+            streams.append(context)
+            try:
+                yield
+            finally:
+                streams.remove(context)
 
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
@@ -119,10 +134,10 @@ class RemoteMount(Mount):
                 raise McpError(INTERNAL_ERROR, GONE)
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
-            remote.work = create_task(self._connect(remote, outer))
-            connection.endpoint.tasks.start(self._watch(remote))
+            remote.work = create_task(remote.run(self._connect(remote, outer)))
+            connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
-            remote.attached[connection] = Attachment(set())
+            remote.attached[connection] = Attachment([], set())
             if remote.is_open:
                 self._attach(remote)
         return remote
@@ -134,14 +149,22 @@ class RemoteMount(Mount):
             longest = min(idle, key=lambda key: not self._remotes[key].is_over)
             self._remotes.pop(longest).end()
 
-    @staticmethod
-    async def _watch(remote: Remote) -> None:
+    async def _watch(self, key: RemoteKey, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
             remote.end()
             await wait([remote.work])
             raise
+        finally:
+            if remote.follower is not None and self._remotes.get(key) is remote:
+                get_running_loop().call_later(remote.pause, self._reopen, key, remote)
+
+    def _reopen(self, key: RemoteKey, remote: Remote) -> None:
+        """Connect again for clients that follow changes, unless a request has done so."""
+        follower = remote.follower
+        if follower is not None and self._remotes.get(key) is remote:
+            self._remote(key, follower)
 
     def _attach(self, remote: Remote) -> None:
         for connection, attachment in remote.attached.items():
@@ -149,40 +172,41 @@ class RemoteMount(Mount):
                 link = attachment.link = self.new_link(remote.server, connection, remote.handlers)
                 remote.server.__mcp_runtime__.add_connection(link.connection)
 
-    async def _connect(self, remote: Remote, outer: RequestContext) -> None:
-        connection = outer.connection
+    @asynccontextmanager
+    async def _connect(
+        self, remote: Remote, outer: RequestContext
+    ) -> AsyncGenerator[ServerBase[Any], None]:
+        start = outer.connection.endpoint.tasks.start
         limit = get_running_loop().call_later(
-            self._settings.open_timeout, remote.end, failure(self._name, "timeout")
+            self._settings.open_timeout, remote.fail, failure(self._name, "timeout")
         )
         try:
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
+                runtime.client.name = self._settings.name
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)
                 # Others may have come meanwhile.
                 self._attach(remote)
                 limit.cancel()
-                gone = create_task(runtime.until_gone())
-                gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(None)
-                start = connection.endpoint.tasks.start
                 runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
+                if remote.again:
+                    start(self._restore(remote))
+                began = get_running_loop().time()
                 try:
-                    if remote.again:
-                        start(self._restore(remote))
-                    await remote.over.wait()
+                    yield server
                 finally:
-                    gone.cancel()
+                    if get_running_loop().time() - began >= _LASTING:
+                        remote.pause = PAUSE
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
             reason = reason_of(cause_of(error))
             known = reason if reason in ("timeout", "unauthorized") else "unreachable"
-            remote.end(failure(self._name, known))
+            raise failure(self._name, known) from None
         finally:
             limit.cancel()
-            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings
@@ -198,7 +222,7 @@ class RemoteMount(Mount):
         info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
         own = None if info is None else table.inward("Implementation", dict(info))
         declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options, settings)
+        return self._proxy(revision, declared, own, self._opener, options)
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""
@@ -216,7 +240,8 @@ class RemoteMount(Mount):
         links = (attachment.link for attachment in remote.attached.values())
         link = next(filter(None, links), None)
         for uri in sorted(uris):
-            if link is not None:
+            # Clients may have come or gone meanwhile.
+            if link is not None and (uri in remote.uris) == (method == SUBSCRIBE):
                 await self._tell(link, method, uri=uri)
 
     async def _tell(self, link: Link, method: str, **params: str) -> None:
@@ -301,13 +326,15 @@ class RemoteMount(Mount):
             declared = remote.server.__mcp_runtime__.declaration()
             if not Filter(uris=frozenset({own})).supported_by(declared).uris:
                 return
+            remote.link(outer.connection)
+            # If another client leaves meanwhile, this one needs it.
+            (uris := remote.attached[outer.connection].uris).add(own)
             try:
                 await super().change_subscription(SUBSCRIBE, session, own)
-            except McpError as error:
-                if error.code != METHOD_NOT_FOUND:
+            except BaseException as error:
+                uris.discard(own)
+                if not isinstance(error, McpError) or error.code != METHOD_NOT_FOUND:
                     raise
-            else:
-                remote.attached[outer.connection].uris.add(own)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:

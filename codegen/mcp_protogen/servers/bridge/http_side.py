@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,14 @@ class HttpSide:
     def host(self) -> str:
         """The host as URLs write it."""
         return f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether only this machine can reach it."""
+        try:
+            return ip_address(self.address.host).is_loopback
+        except ValueError:
+            return self.address.host == "localhost"
 
     @property
     def url(self) -> str:

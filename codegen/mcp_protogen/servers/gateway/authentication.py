@@ -1,7 +1,6 @@
 """The check of clients over HTTP: access tokens of an issuer."""
 
 from dataclasses import replace
-from ipaddress import ip_address
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,20 +12,13 @@ from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
     """Raise `ProblemError` if other machines could call without a token."""
-    if settings.auth is None and not _is_loopback(side.address.host):
+    if settings.auth is None and not side.is_local:
         message = f"without tokens, clients of other machines must not reach {side.address.host}"
         hint = (
             "serve this machine only, with --http PORT, or name the issuer and the audience of"
-            " tokens in the file, at /gateway/auth"
+            " tokens in the file, as auth of the gateway"
         )
         raise ProblemError(Problem("wrong-usage", message, settings.file, hint=hint))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def with_authentication(package: ModuleType, settings: GatewaySettings, http: Any) -> Any:
@@ -49,8 +41,6 @@ def with_authentication(package: ModuleType, settings: GatewaySettings, http: An
         return replace(http, authentication=authentication, allowed_hosts=hosts)
     except ImportError as error:
         hint = "install joserfc and httpx2, which verify tokens"
-        problem = Problem("missing-package", str(error), settings.file, "/gateway/auth", hint=hint)
-        raise ProblemError(problem) from error
-    except (TypeError, ValueError) as error:
-        problem = Problem("bad-config", str(error), settings.file, "/gateway/auth")
-        raise ProblemError(problem) from error
+        raise ProblemError(
+            Problem("missing-package", str(error), settings.file, hint=hint)
+        ) from error

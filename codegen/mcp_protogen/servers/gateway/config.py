@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
-from ipaddress import ip_address
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -35,7 +34,8 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem
+from mcp_protogen.servers.gateway.authentication import check_callers
+from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
 T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
@@ -73,7 +73,10 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
     Those for clients over HTTP may exclude what is for one user.
     """
     settings = _ConfigFile(file).settings()
-    if side is not None and (settings.auth or not _is_loopback(side.address.host)):
+    if side is None:
+        return settings
+    check_callers(settings, side)
+    if settings.auth:
         # A login is that of one user, and others would act in their name.
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
@@ -83,13 +86,6 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
             if server.auth == "oauth"
         )
     return settings
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _ConfigFile(ConfigSource):
@@ -141,7 +137,8 @@ class _ConfigFile(ConfigSource):
             if not self._is_toml:
                 at = f"{at}/{OWN}"
             if name not in self.disabled:
-                base = {"name": name, "prefix": name, "separator": separator, "auth": "none"}
+                base = {"name": name, "separator": separator, "auth": "none"}
+                base["prefix"] = usual_prefix(name)
                 server = self._server(own, at, base)
                 if name in entries:
                     yield self._with_address(server, entries[name], own.get("auth"), at)

@@ -19,7 +19,7 @@ _log: Final = getLogger("mcp_protogen.gateway")
 MOST_ITEMS: Final = 2000
 _MOST_SAID: Final = 5 * MOST_ITEMS
 _LONG: Final = 64
-"""ServerNames of more characters are refused by some clients and models."""
+"""Names of more characters are refused by some clients and models."""
 
 
 class GatewayServer:

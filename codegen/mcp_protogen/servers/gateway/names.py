@@ -1,5 +1,6 @@
 """The names and URIs of one server, as clients of the gateway use them."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +13,9 @@ from mcp_protogen.servers.gateway.filters import Filters
 from mcp_protogen.servers.gateway.settings import ServerSettings
 
 LONGEST: Final = 128
-"""The most characters of a name (2025-11-25, server/tools, "Tool ServerNames")."""
+"""The most characters of a name (2025-11-25, server/tools, "Tool Names")."""
+
+_OTHERS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class ServerNames(Prefix):
 def is_uri(kind: str) -> bool:
     """Return whether items of a kind, or of a list, have URIs in place of names."""
     return kind.startswith("resource")
+
+
+def usual_prefix(server: str) -> str:
+    """Return the prefix of a server by its name, which hosts show and which may be any text."""
+    return _OTHERS.sub("-", server).strip("-") or server
 
 
 def names_of(server: ServerSettings) -> ServerNames:

@@ -24,7 +24,7 @@ from ...core.options import Progress
 from ...core.spec import AnyRequest
 from ...messages.envelope import PROGRESS_TOKEN
 from ...server.context import RequestContext
-from .forwarding import FAILURES, error_for
+from .forwarding import error_for, result_of
 
 _log: Final = getLogger(__name__)
 
@@ -182,14 +182,6 @@ class ForwardedRequest:
     @property
     def is_over(self) -> bool:
         return self._given_up or self._task.done()
-
-
-async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
-    """Return the server's result; raise `McpError` for an error, or without an answer."""
-    try:
-        return await answer
-    except FAILURES as error:
-        raise error_for("client", method, error) from error
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

@@ -16,7 +16,7 @@ from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
-from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
@@ -48,8 +48,8 @@ from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
-from .forwarded_request import ForwardedRequest, note_sent, result_of
-from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, error_for
+from .forwarded_request import ForwardedRequest, note_sent
+from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, result_of
 from .unknown_values import pass_unknown_values
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
@@ -77,19 +77,6 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     related = meta.get(RELATED_TASK)
     id: object = related.get("taskId") if is_object(related) else None
     return id if isinstance(id, str) else None
-
-
-class ProxySettings(Protocol):
-    """How a mounted server is used; see `RemoteSettings`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def questions(self) -> frozenset[str] | None: ...
-    @property
-    def revision(self) -> str | None: ...
-    @property
-    def concurrency(self) -> int | None: ...
 
 
 class TaskAdapter(Layer, Protocol):
@@ -243,7 +230,7 @@ class ProxyClientRuntime(ClientRuntime):
         """Return whether the client gets questions in results, and keeps the server's state."""
         return self.same_revision and not self.owner.TABLE.rules.server_requests
 
-    def named(self, spec: AnyRequest, params: Any) -> Any:
+    def name_server_in(self, spec: AnyRequest, params: Any) -> Any:
         """Return the params of a question, which says what server asks the user."""
         if not self.name or spec.known_as != ELICIT:
             return params
@@ -377,7 +364,7 @@ class ProxyServerRuntime(ServerRuntime):
         requests: dict[str, Any] = {}
         for key, question in questions.items():
             spec = self.owner.TABLE.input_requests[question.method]
-            params = self.client.named(spec, question.params)
+            params = self.client.name_server_in(spec, question.params)
             requests[key] = question.model_copy(update={"params": params} if params else {})
         state = {"server": self.client.name, "state": result.request_state}
         return result.model_copy(update=context.ask(requests, state))
@@ -415,7 +402,9 @@ class ProxyServerRuntime(ServerRuntime):
         """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
+        # Tasks are those of the mounting server.
+        declared = without_tasks(client_capabilities(context.meta), "client")
+        return self.client.extension_members(declared.get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
@@ -424,7 +413,7 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id, params = _related.get(), self.client.named(spec, params)
+        id, params = _related.get(), self.client.name_server_in(spec, params)
         if id is not None and self.adapter is not None:
             return await self.adapter.ask(id, spec, params)
         with self._pausing():
@@ -434,8 +423,8 @@ class ProxyServerRuntime(ServerRuntime):
     def _pausing(self) -> Generator[None, None, None]:
         """Let no request to the server time out while a client is asked for it."""
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
-        calls = (request for request in requests if isinstance(request, ForwardedRequest))
-        ids = [id for call in calls for id in call.sent]
+        forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
+        ids = [id for request in forwarded for id in request.sent]
         set_paused = self.client.endpoint.set_paused
         try:
             for id in ids:
@@ -448,10 +437,8 @@ class ProxyServerRuntime(ServerRuntime):
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
-                try:
-                    return await context.request_unchecked(spec, params, options)
-                except (LocalError, RemoteError) as error:
-                    raise error_for("server", spec.method, error) from error
+                answer = context.request_unchecked(spec, params, options)
+                return await result_of(answer, spec.method, "server")
         # Unless its request is known, take the latest whose client is there.
         asking = [
             request
@@ -498,14 +485,12 @@ class ProxyServerRuntime(ServerRuntime):
         """
         if self.cause is not None and self.cause.context is not None:
             return [self.cause.context]
+        latest = {request.connection: request for request in self._open_contexts()}
         contexts: list[RequestContext] = []
-        under_way = self._open_contexts()
         for connection in self.connections:
-            context = connection.session().__mcp_runtime__
-            if not context.endpoint.connection.shared:
-                requests = (request for request in under_way if request.connection is connection)
-                context = next(requests, context)
-            contexts.append(context)
+            own: RequestContext = connection.session().__mcp_runtime__
+            is_shared = own.endpoint.connection.shared
+            contexts.append(own if is_shared else latest.get(connection, own))
         return contexts
 
     @property
@@ -517,10 +502,12 @@ class ProxyServerRuntime(ServerRuntime):
         return next((request for request in self._forwarded.values() if id in request.sent), None)
 
     def _open_contexts(self) -> list[RequestContext]:
-        if self.client.forwarding is not None:
-            return self.client.forwarding.open_contexts()[::-1]
-        requests = reversed(self._forwarded.values())
-        return [request.context for request in requests if request.context and request.is_open]
+        forwarding = self.client.forwarding
+        requests: dict[Any, Any] = self._forwarded
+        if forwarding is not None:
+            requests = forwarding.asked_server.open
+        own = requests.values()
+        return [request.context for request in own if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:

@@ -41,7 +41,8 @@ def pass_unknown_values(table: MethodTable, log: Throttle) -> None:
                     unknown.setdefault(pointer, given)
         else:
             return repair(answer, spec)
-        found: Any = table.read_answer(answer._replace(result=value), spec)
+        found = table.read_answer(answer._replace(result=value), spec)
+        assert isinstance(found, Result)
         for pointer, given in unknown.items():
             log.info("%s: %s is unknown, and passed on", spec.method, pointer)
             _put(found.value, steps_of(pointer, value), given)

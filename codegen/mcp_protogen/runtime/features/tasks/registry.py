@@ -60,6 +60,8 @@ class TaskOptions:
 _log: Final = getLogger(__name__)
 
 _ORPHANS_AT_ONCE: Final = 20
+# The most seconds until a change by another worker is found.
+_POLL: Final = 0.5
 # Prevents busy waiting for a near end.
 _SHORTEST_WAIT: Final = 0.01
 
@@ -79,11 +81,6 @@ class TooManyTasks(McpError):
         super().__init__(INTERNAL_ERROR, why)
 
 
-class TaskPage(NamedTuple):
-    tasks: list[Task]
-    cursor: str | None
-
-
 class _Read(NamedTuple):
     task: Task
     at: float
@@ -101,27 +98,16 @@ def new_task_id() -> str:
 
 
 class TaskRegistry:
-    """The tasks in a store, as one worker sees them; an application has one registry.
+    """The tasks in a store, as one worker sees them; an application has one registry."""
 
-    Changes by other workers are found within `poll` seconds, the longest pause between looks.
-    `clock` returns seconds since the epoch.
-    """
-
-    def __init__(
-        self,
-        store: TaskStore,
-        options: TaskOptions,
-        *,
-        clock: Callable[[], float] | None = None,
-        poll: float = 0.5,
-    ) -> None:
+    def __init__(self, store: TaskStore, options: TaskOptions) -> None:
         self.options: Final = options
         # A store in memory has its own clock.
-        default = store.clock if isinstance(store, MemoryTaskStore) else time
-        self.clock: Final = default if clock is None else clock
+        in_memory = isinstance(store, MemoryTaskStore)
+        self.clock: Callable[[], float] = store.clock if in_memory else time
+        """Returns the seconds since the epoch."""
         self._store = store
-        self._poll = poll
-        self._watch = Watch(store.versions, poll)
+        self._watch = Watch(store.versions, _POLL)
         self._leases = Leases(store.renew, options.lease)
         self._locks = SharedLocks(store, self._watch, self._leases)
         self._throttled = Throttle(__name__)
@@ -188,10 +174,10 @@ class TaskRegistry:
         """Wait until a task has ended; return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._wait_until(task.id, has_ended)
 
-    def wake_waiters(self, id: str) -> None:
-        self._watch.wake(_key(id))
-
-    async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
+    async def page(
+        self, principal_id: str | None, cursor: str | None, size: int
+    ) -> tuple[list[Task], str | None]:
+        """Return some tasks of a principal, and the cursor of the others; None without any."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -204,7 +190,7 @@ class TaskRegistry:
             after = records[-1].key
         keys = list(tasks)
         more = keys[size - 1] if len(keys) > size else None
-        return TaskPage([tasks[key] for key in keys[:size]], more)
+        return [tasks[key] for key in keys[:size]], more
 
     def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
@@ -273,7 +259,7 @@ class TaskRegistry:
                     read = await self._read(id)
                 except EngineUnavailable:
                     # Waiting for a change includes waiting for the store.
-                    await sleep(self._poll)
+                    await sleep(_POLL)
                     continue
                 if condition(read.task):
                     return read.task
@@ -302,7 +288,7 @@ class TaskRegistry:
             lease=self._lease(new) if lease is None else lease,
         ):
             return None
-        self.wake_waiters(task.id)
+        self._watch.wake(_key(task.id))
         if new.status != task.status:
             owner = _name_principal(task.principal_id)
             _log.info("task %.10s of %s is %s", _key(task.id), owner, new.status)

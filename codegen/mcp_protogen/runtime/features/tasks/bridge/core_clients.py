@@ -4,7 +4,6 @@ Tasks keep their server's ids. Kept here are tasks that the server answered at o
 the client has cancelled: in its revision they stay cancelled.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -41,7 +40,7 @@ class CoreClients(PlainClients):
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
-        self._cancelled: OrderedDict[str, None] = OrderedDict()
+        self._cancelled: dict[str, None] = {}
         if has_tasks(client.spoken, client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
@@ -50,8 +49,9 @@ class CoreClients(PlainClients):
             }
 
     def task_capabilities(self, server: Any) -> JSONObject:
-        table = self.server.owner.TABLE
-        return tasks_declared(table, "server") if has_tasks(self.client.spoken, server) else {}
+        if not has_tasks(self.client.spoken, server):
+            return {}
+        return tasks_declared(self.table, "server")
 
     def add_task_support(self, result: Any) -> Any:
         if not self.handlers:
@@ -88,9 +88,10 @@ class CoreClients(PlainClients):
 
         It is first reported as working ("Task Status Lifecycle").
         """
-        registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        registry = self._answered_at_once
         ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
-        task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
+        new = registry.new("core", self.table.revision, CALL_TOOL, ttl, params={})
+        task = await registry.create(new)
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
         return wire_task(task, self.id_member)
@@ -118,8 +119,8 @@ class CoreClients(PlainClients):
         await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
-        while len(self._cancelled) > _MOST:
-            self._cancelled.popitem(last=False)
+        if len(self._cancelled) > _MOST:
+            del self._cancelled[next(iter(self._cancelled))]
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:

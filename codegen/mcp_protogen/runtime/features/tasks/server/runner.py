@@ -4,7 +4,7 @@ A task is stored before its work begins, so that the client can find it. Tasks w
 gone run again if they may; otherwise they fail.
 """
 
-from asyncio import FIRST_COMPLETED, CancelledError, create_task, current_task, sleep, wait
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, sleep, wait
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -151,11 +151,6 @@ class TaskRunner:
 async def _outcome(work: Work, task: Task) -> Outcome:
     try:
         return await work(task)
-    except CancelledError:
-        running = current_task()
-        if running is not None and running.cancelling():
-            raise
-        _log.error("the work of a task cancelled itself")
     except Exception:
         _log.exception("the work of a task failed")
-    return Outcome.failure("Internal error")
+        return Outcome.failure("Internal error")
