@@ -255,7 +255,9 @@ class RemoteMount(Mount):
         connection = session.__mcp_runtime__.connection
         self._levels[connection] = level
         remote = self._remotes.get(remote_key(session.__mcp_runtime__))
-        if remote is not None and remote.is_open and not remote.is_over:
+        attachment = None if remote is None else remote.attached.get(connection)
+        # While it opens, it may have been told of an earlier level already.
+        if remote and attachment and attachment.link and not remote.is_over:
             # A server that hangs does not keep the level from the others.
             telling = connection.endpoint.tasks.start(self._send_levels(remote))
             await wait([telling], timeout=self._settings.list_timeout)
