@@ -260,11 +260,11 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "tasks"}), {"features.tasks": ("bridge",)}),
     Contents(
         frozenset({"bridge", "toolkit"}),
-        {"toolkit": ("remote_mounts", "remote_settings", "remotes")},
+        {"server": ("upstream",), "toolkit": ("remote_mounts", "remotes")},
     ),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"features.bridge": ("bridge_app",), "transports": ("memory",)},
+        {"features.bridge": ("bridge_app",), "server": ("upstream",), "transports": ("memory",)},
         (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(
@@ -404,7 +404,11 @@ CONTENTS: Final = (
     *(
         Contents(
             frozenset({engine}),
-            {"core": ("libraries",), "features.sharing": ("lease", engine), "storage": ("engine",)},
+            {
+                "core": ("libraries",),
+                "features.sharing": ("batches", "lease", engine),
+                "storage": ("engine",),
+            },
             ((f"features.sharing.{engine}.{engine}_engine", (name,)),),
         )
         for engine, name in _ENGINES.items()

@@ -1,19 +1,22 @@
 """The connections of a mounted server, one for each client, and what their failures mean."""
 
-from asyncio import Event, Future, Task, get_running_loop
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected, Unsent
 from ..core.errors import INTERNAL_ERROR, McpError
 from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
-from ..server.base import ServerBase
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
+from ..server.upstream import GONE, Upstream
 from .links import Link
 
-GONE: Final = "The client has gone"
+
+PAUSE: Final = 1.0
+"""The time before a connection that is followed is opened again; doubled until one lasts."""
+_LONGEST_PAUSE: Final = 30.0
 
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
@@ -50,6 +53,23 @@ def reason_of(error: BaseException) -> Reason | None:
     return "interrupted" if isinstance(error, Disconnected) or status is not None else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """How a server is mounted by a connection. Times are in seconds."""
+
+    name: str = ""
+    """The server's name in messages; by default the prefix."""
+    open_timeout: float = 30.0
+    timeout: float = 60.0
+    """The longest time without a sign of a call; progress extends it."""
+    max_timeout: float = 600.0
+    max_connections: int = 100
+    """The most connections for clients without sessions; the longest idle one ends."""
+
+
+USUAL_REMOTE: Final = RemoteSettings()
+
+
 class RemoteKey(NamedTuple):
     """What clients have in common that share a connection; `connection` is None over HTTP."""
 
@@ -74,54 +94,40 @@ def remote_key(outer: RequestContext) -> RemoteKey:
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "uris")
+    __slots__ = ("link", "streams", "uris")
 
-    def __init__(self, uris: set[str]) -> None:
+    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
         self.link: Link | None = None
-        self.uris = uris
+        self.streams, self.uris = streams, uris
 
 
-class Remote:
-    """A connection to the mounted server; `again` if it takes the place of one that has broken."""
+class Remote(Upstream):
+    """A connection to the mounted server; `again` if it takes the place of another."""
 
-    __slots__ = ("again", "attached", "handlers", "over", "ready", "server", "used", "work")
-
-    work: Task[None]
-    server: ServerBase[Any]
     handlers: Mapping[str, Handler]
-    again: bool
 
     def __init__(self, before: "Remote | None") -> None:
-        self.ready: Future[None] = get_running_loop().create_future()
-        # asyncio would log a failure without a listener.
-        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
-        self.over = Event()
-        self.used = 0
-        self.again = before is not None and (before.again or before.is_open)
+        super().__init__()
+        # A listen stream uses all that follow.
+        self.users: list[OpenConnection] = [] if before is None else before.users
+        self.again, self.pause = before is not None, PAUSE
         self.attached: dict[OpenConnection, Attachment] = {}
-        for connection, attachment in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attachment(attachment.uris)
-
-    @property
-    def is_open(self) -> bool:
-        return self.ready.done() and self.ready.exception() is None
-
-    @property
-    def is_over(self) -> bool:
-        runtime: Any = self.server.__mcp_runtime__ if self.is_open else None
-        return self.over.is_set() or (runtime is not None and runtime.is_gone)
+        if before is not None:
+            self.pause = min(2 * before.pause, _LONGEST_PAUSE)
+            for connection, other in before.attached.items():
+                self.attached[connection] = Attachment(other.streams, other.uris)
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not self.uris
+        return not self.users and self.follower is None
 
-    def end(self, error: McpError | None = None) -> None:
-        """Close the connection; requests that wait for it get an error."""
-        self.over.set()
-        if not self.ready.done():
-            # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(error or McpError(INTERNAL_ERROR, GONE))
-            self.work.cancel()
+    @property
+    def follower(self) -> RequestContext | None:
+        """A context of a client that follows changes."""
+        for connection, attachment in self.attached.items():
+            if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
+                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+        return None
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)

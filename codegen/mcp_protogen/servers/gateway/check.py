@@ -20,14 +20,15 @@ from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import together
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.messages.method_table import EXTENSIONS, STATELESS_ERA
-from mcp_protogen.runtime.toolkit.remote_settings import USUAL_REMOTE
+from mcp_protogen.runtime.toolkit.remotes import USUAL_REMOTE
 from mcp_protogen.servers.call.connections import JSON, TASKS, Abilities, connect_client
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.fronts import make_fronts, remote_settings
+from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
 FORMAT: Final = 1
@@ -105,7 +106,7 @@ class _Warnings(Handler):
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
     for revision in reversed(package.REVISIONS):
-        problem = await _problem(package, settings, check, revision)
+        problem = await _problem(package, check, revision)
         if problem is not None:
             message = settings.hide(problem.message)
             if check.listed is not None:
@@ -116,15 +117,13 @@ async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCh
             return
 
 
-async def _problem(
-    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
-) -> Problem | None:
+async def _problem(package: ModuleType, check: ServerCheck, revision: Revision) -> Problem | None:
     """Connect for clients of one revision; return the problem, if that fails."""
     # A user may take long to log in.
     limit = None if check.server.auth == "oauth" else USUAL_REMOTE.open_timeout
     try:
         async with asyncio.timeout(limit):
-            await _visit(package, settings, check, revision)
+            await _visit(package, check, revision)
         return None
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
@@ -134,15 +133,13 @@ async def _problem(
         return problem_error(error, check.server.place).problems[0]
 
 
-async def _visit(
-    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
-) -> None:
+async def _visit(package: ModuleType, check: ServerCheck, revision: Revision) -> None:
     server, losses, limit = check.server, list[Loss](), USUAL_REMOTE.open_timeout
     options = Options(timeout=limit, initialize_timeout=limit, on_loss=losses.append)
     asked = revision.load().models.ClientCapabilities.model_fields.keys() & server.questions
     declared: JSONObject = {name: {} for name in asked}
-    given = declared, {**_INFO}, server.opener, options, remote_settings(settings, server)
-    async with package.Bridge.proxy(revision.id, *given) as proxy:
+    given = declared, {**_INFO}, server.opener, options
+    async with proxy_for(package, server)(revision.id, *given) as proxy:
         spoken = runtime_of(proxy).client.revision
         if spoken == revision.id:
             check.speaks.insert(0, spoken)

@@ -4,21 +4,10 @@ Each session has its own connection to the server. Stateless requests share one 
 info and declaration are the same.
 """
 
-from asyncio import (
-    FIRST_COMPLETED,
-    Event,
-    Future,
-    TimerHandle,
-    create_task,
-    gather,
-    get_running_loop,
-    shield,
-    wait,
-)
+from asyncio import TimerHandle, gather, get_running_loop, shield, wait
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -43,13 +32,11 @@ from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerState
 from ...server.serve import Router
+from ...server.upstream import Upstream
 from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
-from .proxies import runtime_of
-
-_CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
@@ -58,7 +45,7 @@ _Key: TypeAlias = tuple[str, str | None, bytes]
 
 
 def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
-    posted, answer = bytearray(), _Answer(tap)
+    posted, answered, events, media = bytearray(), bytearray(), Parser(LARGEST), ""
 
     async def receiving() -> Any:
         event = await receive()
@@ -70,38 +57,21 @@ def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[
         return event
 
     async def sending(event: Any) -> None:
+        nonlocal media
         if event["type"] == "http.response.start":
-            answer.begin(dict(event["headers"]))
-        elif event["type"] == "http.response.body":
-            answer.take(event.get("body", b""), more=bool(event.get("more_body")))
+            media = media_type(dict(event["headers"]).get(b"content-type", b"").decode("latin-1"))
+        elif media == EVENTS:
+            for told in events.feed(event.get("body", b"")):
+                if told.data and told.event == "message":
+                    tap("server", told.data.encode())
+        elif media == JSON:
+            answered.extend(event.get("body", b""))
+            if answered and not event.get("more_body"):
+                tap("server", bytes(answered))
+                answered.clear()
         await send(event)
 
     return receiving, sending
-
-
-class _Answer:
-    def __init__(self, tap: Tap) -> None:
-        self._tap = tap
-        self._body: bytearray | None = None
-        self._events: Parser | None = None
-
-    def begin(self, fields: dict[bytes, bytes]) -> None:
-        media = media_type(fields.get(_CONTENT_TYPE, b"").decode("latin-1"))
-        if media == JSON:
-            self._body = bytearray()
-        elif media == EVENTS:
-            self._events = Parser(LARGEST)
-
-    def take(self, chunk: bytes, *, more: bool) -> None:
-        if self._events is not None:
-            for event in self._events.feed(chunk):
-                if event.data and event.event == "message":
-                    self._tap("server", event.data.encode())
-        elif self._body is not None:
-            self._body += chunk
-            if self._body and not more:
-                self._tap("server", bytes(self._body))
-                self._body.clear()
 
 
 def bridge_app(
@@ -163,7 +133,7 @@ class _BridgeState(HttpState):
         super().__init__(Served((none,), way.clients, way.options, http))
         self.way = way
         self.revisions: Final = {revision.id: revision for revision in way.clients}
-        self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
+        self.alike: OrderedDict[_Key, _Upstream] = OrderedDict()
         """The shared connections, the latest used at the end."""
         self.of_alike = quota_of(http, "max_sessions")
         self.connecting = Tasks()
@@ -174,16 +144,21 @@ class _BridgeState(HttpState):
         self, call: Call, revision: str, exchange: HttpExchange
     ) -> BoundServer:
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
-        upstream = _Upstream(self.way, caller, self.connecting)
+        upstream = self.connect(caller)
         try:
-            server = await upstream.wait_open(call, exchange, upstream.leave)
+            server = await upstream.wait_open(call, exchange, upstream.end)
         except BaseException:
-            upstream.leave()
+            upstream.end()
             raise
         bound_server = self.servers_of(server).bound_server(revision)
         self._of_sessions[bound_server] = upstream
-        upstream.when_over(lambda: self._end_session(bound_server))
+        upstream.when_gone(lambda: self._end_session(bound_server))
         return bound_server
+
+    def connect(self, caller: Caller) -> "_Upstream":
+        upstream = _Upstream()
+        upstream.work = self.connecting.start(upstream.run(_connect(self.way, caller)))
+        return upstream
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
         """Return the state for the clients of one connection; tasks are not shared with others."""
@@ -231,7 +206,7 @@ class _BridgeState(HttpState):
 
     async def close(self) -> None:
         await super().close()
-        await gather(*(entry.upstream.close() for entry in self.alike.values()))
+        await gather(*(upstream.close() for upstream in self.alike.values()))
         await self.connecting.cancel()
 
 
@@ -239,42 +214,25 @@ def _report(error: Exception) -> None:
     _log.error("the server cannot be reached: %s: %s", type(error).__name__, error)
 
 
-class _Upstream:
-    """One connection to the server, in its own task, which must exit what it enters."""
+@asynccontextmanager
+async def _connect(way: _BridgeSettings, caller: Caller) -> AsyncGenerator[ServerBase[Any], None]:
+    try:
+        async with open_proxy(way.bridge, caller, way.opener, way.servers, way.options) as server:
+            yield server
+    except Exception as error:
+        _report(error)
+        raise
 
-    def __init__(self, way: _BridgeSettings, caller: Caller, tasks: Tasks) -> None:
-        self._way, self._caller = way, caller
-        self._over = Event()
-        self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
-        # Otherwise asyncio would report a failure without a waiter.
-        self._server.add_done_callback(lambda one: one.cancelled() or one.exception())
-        self._task: Final = tasks.start(self._run())
 
-    async def _run(self) -> None:
-        way = self._way
-        try:
-            async with open_proxy(
-                way.bridge, self._caller, way.opener, way.servers, way.options
-            ) as server:
-                self._server.set_result(server)
-                gone = create_task(runtime_of(server).until_gone())
-                over = create_task(self._over.wait())
-                try:
-                    await wait((gone, over), return_when=FIRST_COMPLETED)
-                finally:
-                    gone.cancel()
-                    over.cancel()
-        except Exception as error:
-            _report(error)
-            if not self._server.done():
-                self._server.set_exception(error)
-        finally:
-            # Waiters must learn of a cancelled attempt.
-            if not self._server.done():
-                self._server.set_exception(Disconnected("the connection was not opened"))
+class _Upstream(Upstream):
+    http: StatelessHttp | None = None
+    """The side of clients that share it."""
+    used = 0
+    """The requests that use it now."""
+    idle: TimerHandle | None = None
 
-    def when_over(self, work: Callable[[], None]) -> None:
-        self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
+    def when_gone(self, work: Callable[[], None]) -> None:
+        self.work.add_done_callback(lambda _: None if self.over.is_set() else work())
 
     async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
@@ -285,7 +243,8 @@ class _Upstream:
         """
         try:
             with exchange.watching(give_up):
-                return await shield(self._server)
+                await shield(self.ready)
+            return self.server
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
             code, data = error.code, error.data
@@ -293,22 +252,9 @@ class _Upstream:
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
 
-    def leave(self) -> None:
-        self._over.set()
-        if not self._server.done():
-            self._task.cancel()
-
     async def close(self) -> None:
-        self.leave()
-        await wait([self._task])
-
-
-@dataclass(eq=False, slots=True)
-class _SharedUpstream:
-    upstream: _Upstream
-    http: StatelessHttp | None = None
-    used: int = 0
-    idle: TimerHandle | None = None
+        self.end()
+        await wait([self.work])
 
 
 class _BridgedStateless:
@@ -334,22 +280,21 @@ class _BridgedStateless:
         key: _Key = (version, exchange.principal_id, said)
         with self._use_upstream(key, caller) as alike:
             give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.wait_open(message, exchange, give_up)
+            server = await alike.wait_open(message, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)
 
     @contextmanager
-    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_SharedUpstream, None, None]:
+    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_Upstream, None, None]:
         state, loop = self._state, get_running_loop()
         alike = state.alike.get(key)
         if alike is None:
             principal_id = key[1]
             state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
-            upstream = _Upstream(state.way, caller, state.connecting)
-            alike = state.alike[key] = _SharedUpstream(upstream)
-            alike.upstream.when_over(lambda: self._forget(key, alike))
+            alike = state.alike[key] = state.connect(caller)
+            alike.when_gone(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
         alike.used += 1
         if alike.idle is not None:
@@ -368,7 +313,7 @@ class _BridgedStateless:
                 return True
         return False
 
-    def _give_up(self, key: _Key, alike: _SharedUpstream) -> None:
+    def _give_up(self, key: _Key, alike: _Upstream) -> None:
         """End a connection that is not open yet, unless others wait for it."""
         if alike.used == 1 and self._state.alike.get(key) is alike:
             self._drop(key)
@@ -378,9 +323,9 @@ class _BridgedStateless:
         self._state.of_alike.give_back(key[1])
         if alike.idle is not None:
             alike.idle.cancel()
-        self._state.tasks.start(alike.upstream.close())
+        self._state.tasks.start(alike.close())
 
-    def _forget(self, key: _Key, alike: _SharedUpstream) -> None:
+    def _forget(self, key: _Key, alike: _Upstream) -> None:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
 from ...client.base import ClientConnection
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
@@ -47,6 +47,9 @@ from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 from ...transports.related import RELATED_REQUEST
 
+if TYPE_CHECKING:
+    from .proxies import ProxyServerRuntime
+
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -60,7 +63,7 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 _log: Final = getLogger(__name__)
 
 
-FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
+_FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -184,6 +187,14 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
     return McpError(code, error.message, error.data)
 
 
+async def result_of(answer: Awaitable[T], method: str = "", asking: Role = "client") -> T:
+    """Return the other side's result; raise `McpError` for an error, or without an answer."""
+    try:
+        return await answer
+    except _FAILURES as error:
+        raise error_for(asking, method, error) from error
+
+
 @dataclass(eq=False, slots=True)
 class ForwardedCall:
     """A forwarded request: the sender's id and token, and its destination."""
@@ -247,16 +258,8 @@ class _Requests:
         return self._answered.get(id, None if self.is_own(id) else id)
 
 
-class ServerHalf(Protocol):
-    def contexts(self) -> list[RequestContext]: ...
-
-    def log_readers(self, params: Any) -> list[RequestContext]: ...
-
-    def count(self, method: str) -> None: ...
-
-
 class Forwarding:
-    def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
+    def __init__(self, to_server: ClientConnection, to_client: "ProxyServerRuntime") -> None:
         self._to_server, self._to_client = to_server, to_client
         self.asked_server, self._asked_client = _Requests(), _Requests()
 
@@ -289,15 +292,14 @@ class Forwarding:
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self.asked_server.begin, request)
+        begin = partial(self.asked_server.begin, request)
+        sent = endpoint.request(request_of(method), params, options, on_begin=begin)
         try:
-            result = await endpoint.request(request_of(method), params, options, on_begin=on_begin)
+            result = await result_of(sent, method)
             if request.order is not None and request.order.locked():
                 # A slow client must get all progress before the answer.
                 async with request.order:
                     pass
-        except FAILURES as error:
-            raise error_for("client", method, error) from error
         finally:
             self.asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
@@ -325,10 +327,9 @@ class Forwarding:
         lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begin = partial(self._asked_client.begin, request)
+        sent = endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         try:
-            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
-        except FAILURES as error:
-            raise error_for("server", method, error) from error
+            return await result_of(sent, method, "server")
         finally:
             self._asked_client.end(request)
 

@@ -16,7 +16,7 @@ from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
-from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from ...core.json import JSONObject, is_object, json_text
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
@@ -48,8 +48,8 @@ from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
-from .forwarded_request import ForwardedRequest, note_sent, result_of
-from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, error_for
+from .forwarded_request import ForwardedRequest, note_sent
+from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, result_of
 from .unknown_values import pass_unknown_values
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
@@ -77,19 +77,6 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     related = meta.get(RELATED_TASK)
     id: object = related.get("taskId") if is_object(related) else None
     return id if isinstance(id, str) else None
-
-
-class ProxySettings(Protocol):
-    """How a mounted server is used; see `RemoteSettings`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def questions(self) -> frozenset[str] | None: ...
-    @property
-    def revision(self) -> str | None: ...
-    @property
-    def concurrency(self) -> int | None: ...
 
 
 class TaskAdapter(Layer, Protocol):
@@ -450,10 +437,8 @@ class ProxyServerRuntime(ServerRuntime):
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
-                try:
-                    return await context.request_unchecked(spec, params, options)
-                except (LocalError, RemoteError) as error:
-                    raise error_for("server", spec.method, error) from error
+                answer = context.request_unchecked(spec, params, options)
+                return await result_of(answer, spec.method, "server")
         # Unless its request is known, take the latest whose client is there.
         asking = [
             request
@@ -500,14 +485,12 @@ class ProxyServerRuntime(ServerRuntime):
         """
         if self.cause is not None and self.cause.context is not None:
             return [self.cause.context]
+        latest = {request.connection: request for request in self._open_contexts()}
         contexts: list[RequestContext] = []
-        under_way = self._open_contexts()
         for connection in self.connections:
-            context = connection.session().__mcp_runtime__
-            if not context.endpoint.connection.shared:
-                requests = (request for request in under_way if request.connection is connection)
-                context = next(requests, context)
-            contexts.append(context)
+            own: RequestContext = connection.session().__mcp_runtime__
+            is_shared = own.endpoint.connection.shared
+            contexts.append(own if is_shared else latest.get(connection, own))
         return contexts
 
     @property
@@ -523,8 +506,8 @@ class ProxyServerRuntime(ServerRuntime):
         requests: dict[Any, Any] = self._forwarded
         if forwarding is not None:
             requests = forwarding.asked_server.open
-        latest = reversed(requests.values())
-        return [request.context for request in latest if request.context and request.is_open]
+        own = requests.values()
+        return [request.context for request in own if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:

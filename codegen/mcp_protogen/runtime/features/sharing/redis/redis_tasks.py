@@ -7,7 +7,6 @@ from typing import Any
 from ....storage.engine import StoredTask
 from . import scripts
 from .connection import Argument, RedisCalls
-from .scripts import RedisScript
 
 
 class RedisTasks:
@@ -59,8 +58,8 @@ class RedisTasks:
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         return _read_tasks(await self._run(scripts.TAKE_OVERDUE, _milliseconds(lease), most))
 
-    async def _run(self, script: RedisScript, *arguments: Argument) -> Any:
-        return await self._calls.run(script, 1, self._prefix, *arguments)
+    async def _run(self, script: str, *arguments: Argument) -> Any:
+        return await self._calls.run("EVALSHA", script, 1, self._prefix, *arguments)
 
 
 def _milliseconds(seconds: float | None) -> Argument:
