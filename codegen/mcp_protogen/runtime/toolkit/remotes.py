@@ -126,7 +126,8 @@ class Remote(Upstream):
         """A context of a client that follows changes."""
         for connection, attachment in self.attached.items():
             if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
-                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+                own: RequestContext = connection.session().__mcp_runtime__
+                return next(iter(attachment.streams), own)
         return None
 
     def link(self, connection: OpenConnection) -> Link:
