@@ -9,9 +9,9 @@ from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy, RemoteMount
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
-from mcp_protogen.runtime.transports.base import Opener
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
