@@ -170,7 +170,7 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "needs either",
     ),
     "clients without an issuer": (
-        {"mcpServers": {"a": PROGRAM}, "x-gateway": {"auth": {"audience": ""}}},
+        {"mcpServers": {"a": PROGRAM}, "x-gateway": {"auth": {"audience": "https://a"}}},
         "/x-gateway/auth/issuer",
         "required",
     ),
@@ -283,11 +283,11 @@ def test_login_of_one_user_serves_stdio_and_this_machine_only(tmp_path: Path) ->
         assert [server.auth for server in settings.servers] == ["oauth", "none"]
     with_tokens = write_file(tmp_path, as_toml(OF_GATEWAY, login))
     read_settings(with_tokens, None)
-    for file, host in ((alone, "0.0.0.0"), (alone, "mcp.example"), (with_tokens, "127.0.0.1")):
+    for host in ("0.0.0.0", "127.0.0.1"):
         with case(host), pytest.raises(ProblemError) as caught:
-            read_settings(file, side(host))
+            read_settings(with_tokens, side(host))
         (problem,) = caught.value.problems
-        assert problem.pointer in ("/mcpServers/s0", "servers.s0")
+        assert problem.pointer == "servers.s0"
         assert "one user" in problem.message
 
 

@@ -57,6 +57,7 @@ from ..transports.base import (
     WaitingTransport,
     read,
     separate_texts,
+    wait_within,
 )
 from .base import ClientBase, ClientConnection
 
@@ -275,9 +276,8 @@ class Negotiator:
             return RequestTimeout(method, timeout, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
-            with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await self._answer(id)
+            with suppress(OSError):
+                await wait_within(_LAST_WORDS, self._answer(id))
             return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
@@ -386,7 +386,7 @@ def _build_connection(
         assert view.adapters is not None
         make = view.adapters.era_adapter
     adapted: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
-    view.handlers.__mcp_runtime__.adopt(adapted)
+    adapted.runtime.adopt(adapted)
     return adapted
 
 

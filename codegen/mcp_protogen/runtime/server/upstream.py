@@ -24,7 +24,6 @@ class Upstream:
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         """Set by `end`."""
-        self.used = 0
 
     async def run(self, connecting: AbstractAsyncContextManager[ServerBase[Any]]) -> None:
         """Stay connected until `end`, or until the server is gone."""

@@ -36,11 +36,6 @@ Steps: TypeAlias = Sequence[Step]
 
 
 class Injector:
-    __slots__ = (
-        *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
-        *("_mark", "_session", "_threads", "values"),
-    )
-
     def __init__(self, threads: Threads, session: Any) -> None:
         self.values: dict[Function, Any] = {}
         self._threads = threads

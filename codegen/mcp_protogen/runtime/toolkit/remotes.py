@@ -13,6 +13,10 @@ from ..server.listen_streams import Handler
 from ..server.upstream import Upstream, client_gone
 from .links import Link
 
+PAUSE: Final = 1.0
+"""The time before a connection that is followed is opened again; doubled until one lasts."""
+_LONGEST_PAUSE: Final = 30.0
+
 Reason: TypeAlias = Literal["unreachable", "timeout", "unauthorized", "interrupted"]
 
 _WORDS: Final[Mapping[Reason, str]] = {
@@ -54,6 +58,8 @@ class RemoteSettings:
 
     name: str = ""
     """The server's name in messages; by default the prefix."""
+    list_timeout: float = 5.0
+    """The time that a list or listen stream waits for the server."""
     open_timeout: float = 30.0
     timeout: float = 60.0
     """The longest time without a sign of a call; progress extends it."""
@@ -90,25 +96,39 @@ def remote_key(outer: RequestContext) -> RemoteKey:
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
+    streams: list[RequestContext]
     uris: set[str]
     link: Link | None = None
 
 
 class Remote(Upstream):
-    """A connection to the mounted server; `again` if it takes the place of one that has broken."""
+    """A connection to the mounted server; `again` if it takes the place of another."""
 
     handlers: Mapping[str, Handler]
 
     def __init__(self, before: "Remote | None") -> None:
         super().__init__()
-        self.again = before is not None and (before.again or before.is_open)
+        # A listen stream uses all that follow.
+        self.users: list[OpenConnection] = [] if before is None else before.users
+        self.again, self.pause = before is not None, PAUSE
         self.attached: dict[OpenConnection, Attachment] = {}
-        for connection, attachment in before.attached.items() if before is not None else ():
-            self.attached[connection] = Attachment(attachment.uris)
+        if before is not None:
+            self.pause = min(2 * before.pause, _LONGEST_PAUSE)
+            for connection, other in before.attached.items():
+                self.attached[connection] = Attachment(other.streams, other.uris)
 
     @property
     def is_idle(self) -> bool:
-        return not self.used and not self.uris
+        return not self.users and self.follower is None
+
+    @property
+    def follower(self) -> RequestContext | None:
+        """A context of a client that follows changes."""
+        for connection, attachment in self.attached.items():
+            if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
+                own: RequestContext = connection.session().__mcp_runtime__
+                return next(iter(attachment.streams), own)
+        return None
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)

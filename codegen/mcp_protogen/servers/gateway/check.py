@@ -182,7 +182,8 @@ def _text(loss: Loss) -> str:
 def _limits_of_questions(server: ServerSettings) -> Iterator[str]:
     """Yield the questions of an older server that may not reach a client."""
     if server.transport == "stdio" and server.questions and server.concurrency != 1:
-        yield "questions are refused while several calls wait: concurrency = 1 queues the calls"
+        # On stdio, the gateway has one client, who may be asked for any call.
+        yield "over HTTP, questions are refused while several calls wait: set concurrency = 1"
 
 
 def _document(check: ServerCheck) -> dict[str, Any]:

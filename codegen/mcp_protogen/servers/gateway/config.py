@@ -34,6 +34,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.gateway.authentication import check_callers
 from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
@@ -72,7 +73,10 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
     Those for clients over HTTP may exclude what is for one user.
     """
     settings = _ConfigFile(file).settings()
-    if side is not None and (settings.auth or not side.is_local):
+    if side is None:
+        return settings
+    check_callers(settings, side)
+    if settings.auth:
         # A login is that of one user, and others would act in their name.
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"

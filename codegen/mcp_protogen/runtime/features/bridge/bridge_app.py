@@ -271,6 +271,8 @@ async def _connect(way: _BridgeSettings, caller: Caller) -> AsyncGenerator[Serve
 class _Upstream(Upstream):
     http: StatelessHttp | None = None
     """The side of clients that share it."""
+    used = 0
+    """The requests that use it now."""
     idle: TimerHandle | None = None
 
     def when_gone(self, work: Callable[[], None]) -> None:

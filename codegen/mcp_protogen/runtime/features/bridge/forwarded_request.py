@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any, Final, NamedTuple
 
 from ...connection import PROGRESS
-from ...core.connection_errors import Disconnected
+from ...core.connection_errors import Disconnected, Unsent
 from ...core.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -121,7 +121,9 @@ class ForwardedRequest:
         finally:
             self._busy = False
         if self._task.cancelled():
-            raise McpError(INTERNAL_ERROR, "The request was cancelled")
+            # The connection to the server has ended.
+            cause = Disconnected() if self.sent else Unsent()
+            raise McpError(INTERNAL_ERROR, "The request was cancelled") from cause
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:

@@ -314,7 +314,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
         once, waited = context.questions.once, False
-        if self.client.passes_rounds:
+        if self.client.passes_rounds or "may_require_input" not in spec.traits:
             key, params = token_hex(8), self._with_own_state(context, params)
         else:
             waited = "forwarded" in once.done

@@ -10,12 +10,10 @@ from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
 from ...connection import INITIALIZED
-from ...core.errors import InvalidRequest
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
-from ...messages.jsonrpc import Call, Parsed
-from ...messages.reading import Batch, read_messages
+from ...messages.reading import read_messages
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
@@ -25,7 +23,7 @@ from .. import headers
 from ..sse import write_event
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .http_state import HttpState, RequestPlace
+from .http_state import HttpState, RequestPlace, calls_in
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
@@ -92,12 +90,7 @@ class LegacySse:
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
-        members: list[Parsed] = []
-        for message in read_messages(body):
-            members += message.members if isinstance(message, Batch) else [message]
-        if len(members) > (most := self._state.options.max_waiting):
-            raise InvalidRequest(f"a batch must have at most {most} messages")
-        calls = [member for member in members if isinstance(member, Call)]
+        calls = calls_in(read_messages(body), self._state.options.max_waiting)
         if connection is None:
             # Items are known only after the handshake.
             wants = any(server.__mcp_runtime__.wants_scopes for server in transport.servers)

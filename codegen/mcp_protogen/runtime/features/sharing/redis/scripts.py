@@ -2,7 +2,7 @@
 
 from hashlib import sha1
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final
 
 MOST_MESSAGES: Final = 10_000
 """The most entries of a box and of the bus; slower readers miss some."""
@@ -12,14 +12,8 @@ BOX_LIFETIME: Final = 3_600_000
 """The least milliseconds that boxes and the bus stay without a renewed lease."""
 
 
-class RedisScript(NamedTuple):
-    """A script, and its SHA-1 digest for the server."""
-
-    text: bytes
-    digest: str
-
-
-_scripts: Final = list[RedisScript]()
+LOAD: Final = list[tuple[str, str, bytes]]()
+"""The commands that load all scripts."""
 
 # Common functions. The first key is the session, or the first box.
 _COMMON: Final = """
@@ -98,11 +92,11 @@ end
 """
 
 
-def _script(body: str) -> RedisScript:
+def _script(body: str) -> str:
+    """Return the digest of a script, by which the server knows it."""
     text = (_COMMON + body).encode()
-    script = RedisScript(text, sha1(text, usedforsecurity=False).hexdigest())
-    _scripts.append(script)
-    return script
+    LOAD.append(("SCRIPT", "LOAD", text))
+    return sha1(text, usedforsecurity=False).hexdigest()
 
 
 # ARGV: worker, number of new copies after which all copies are returned
@@ -441,9 +435,6 @@ repeat
 until #keys == 0 or #found > 0
 return found
 """)
-
-LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
-"""The commands that load all scripts."""
 
 
 def milliseconds(seconds: float) -> int:

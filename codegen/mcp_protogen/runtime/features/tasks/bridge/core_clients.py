@@ -4,7 +4,6 @@ Tasks keep their server's ids. Kept here are tasks that the server answered at o
 the client has cancelled: in its revision they stay cancelled.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -41,7 +40,7 @@ class CoreClients(PlainClients):
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
-        self._cancelled: OrderedDict[str, None] = OrderedDict()
+        self._cancelled: dict[str, None] = {}
         if has_tasks(client.spoken, client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
@@ -120,8 +119,8 @@ class CoreClients(PlainClients):
         await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
-        while len(self._cancelled) > _MOST:
-            self._cancelled.popitem(last=False)
+        if len(self._cancelled) > _MOST:
+            del self._cancelled[next(iter(self._cancelled))]
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:

@@ -115,10 +115,12 @@ class TaskRequests(Layer):
             raise needs_extension("Tasks need the extension")
         registry = begin(connection.state).registry
         principal = RequestContext(connection, request).principal_id
+        describe = partial(extension_wire.with_details, id_member=self._wire.rules.task_id)
+        follow = partial(extension_wire.follow, connection, request)
         for id in sorted(ids):
             with suppress(UnknownTask):
                 task = await registry.get(id, "extension", principal)
-                found[id] = partial(extension_wire.follow, connection, request, registry, task)
+                found[id] = partial(follow, task, describe, registry.wait_for_change)
         return found
 
     def _kind_of(self, request: Request[Any]) -> TaskKind | None:
