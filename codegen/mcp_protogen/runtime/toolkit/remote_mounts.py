@@ -72,9 +72,6 @@ class RemoteMount(Mount):
         """The longest idle one is first."""
         self._levels: dict[OpenConnection, str] = {}
 
-    def add_connection(self, connection: OpenConnection) -> None:
-        pass
-
     def remove_connection(self, connection: OpenConnection) -> None:
         self._levels.pop(connection, None)
         for key, remote in list(self._remotes.items()):

@@ -133,8 +133,8 @@ class _BridgeState(HttpState):
         self.revisions: Final = {revision.id: revision for revision in way.served.revisions or ()}
         self.alike: OrderedDict[_Key, _Upstream] = OrderedDict()
         """The shared connections, the latest used at the end."""
-        self.of_alike = quota_of(self.http, "max_sessions")
-        self.connecting = Tasks()
+        self._of_alike = quota_of(self.http, "max_sessions")
+        self._connecting = Tasks()
         """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
 
@@ -142,7 +142,7 @@ class _BridgeState(HttpState):
         self, call: Call, revision: str, exchange: HttpExchange
     ) -> BoundServer:
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
-        upstream = self.connect(caller)
+        upstream = self._open_upstream(caller)
         try:
             server = await upstream.wait_open(call, exchange, upstream.end)
         except BaseException:
@@ -153,9 +153,9 @@ class _BridgeState(HttpState):
         upstream.when_gone(lambda: self._end_session(bound_server))
         return bound_server
 
-    def connect(self, caller: Caller) -> "_Upstream":
+    def _open_upstream(self, caller: Caller) -> "_Upstream":
         upstream = _Upstream()
-        upstream.work = self.connecting.start(upstream.run(_connect(self.way, caller)))
+        upstream.work = self._connecting.start(upstream.run(_connect(self.way, caller)))
         return upstream
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
@@ -202,10 +202,55 @@ class _BridgeState(HttpState):
         except Exception as error:
             _report(error)
 
+    @contextmanager
+    def use_upstream(self, key: _Key, caller: Caller) -> Generator["_Upstream", None, None]:
+        alike = self.alike.get(key)
+        if alike is None:
+            self._of_alike.require(key[1], free=self._drop_idle)
+            self._of_alike.take(key[1])
+            alike = self.alike[key] = self._open_upstream(caller)
+            alike.when_gone(lambda: self._forget(key, alike))
+        self.alike.move_to_end(key)
+        alike.used += 1
+        if alike.idle is not None:
+            alike.idle.cancel()
+        try:
+            yield alike
+        finally:
+            alike.used -= 1
+            if not alike.used and self.alike.get(key) is alike:
+                lifetime = self.http.session_lifetime
+                alike.idle = get_running_loop().call_later(lifetime, self._drop, key)
+
+    def _drop_idle(self, owner: str | None, _: int) -> bool:
+        for key, alike in self.alike.items():
+            if not alike.used and owner in (None, key[1]):
+                self._drop(key)
+                return True
+        return False
+
+    def leave(self, key: _Key, alike: "_Upstream") -> None:
+        """End a connection that is not open yet, unless others wait for it."""
+        if alike.used == 1 and self.alike.get(key) is alike:
+            self._drop(key)
+
+    def _drop(self, key: _Key) -> None:
+        alike = self.alike.pop(key)
+        self._of_alike.give_back(key[1])
+        if alike.idle is not None:
+            alike.idle.cancel()
+        self.tasks.start(alike.close())
+
+    def _forget(self, key: _Key, alike: "_Upstream") -> None:
+        if self.alike.get(key) is alike:
+            self._drop(key)
+        if alike.http is not None:
+            alike.http.abort(Disconnected("the server is gone"))
+
     async def close(self) -> None:
         await super().close()
         await gather(*(upstream.close() for upstream in self.alike.values()))
-        await self.connecting.cancel()
+        await self._connecting.cancel()
 
 
 def _report(error: Exception) -> None:
@@ -277,55 +322,9 @@ class _BridgedStateless:
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         key: _Key = (version, exchange.principal_id, said)
-        with self._use_upstream(key, caller) as alike:
-            give_up = partial(self._give_up, key, alike)
-            server = await alike.wait_open(message, exchange, give_up)
+        with state.use_upstream(key, caller) as alike:
+            leave = partial(state.leave, key, alike)
+            server = await alike.wait_open(message, exchange, leave)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)
-
-    @contextmanager
-    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_Upstream, None, None]:
-        state, loop = self._state, get_running_loop()
-        alike = state.alike.get(key)
-        if alike is None:
-            principal_id = key[1]
-            state.of_alike.require(principal_id, free=self._drop_idle)
-            state.of_alike.take(principal_id)
-            alike = state.alike[key] = state.connect(caller)
-            alike.when_gone(lambda: self._forget(key, alike))
-        state.alike.move_to_end(key)
-        alike.used += 1
-        if alike.idle is not None:
-            alike.idle.cancel()
-        try:
-            yield alike
-        finally:
-            alike.used -= 1
-            if not alike.used and state.alike.get(key) is alike:
-                alike.idle = loop.call_later(state.http.session_lifetime, self._drop, key)
-
-    def _drop_idle(self, owner: str | None, _: int) -> bool:
-        for key, alike in self._state.alike.items():
-            if not alike.used and owner in (None, key[1]):
-                self._drop(key)
-                return True
-        return False
-
-    def _give_up(self, key: _Key, alike: _Upstream) -> None:
-        """End a connection that is not open yet, unless others wait for it."""
-        if alike.used == 1 and self._state.alike.get(key) is alike:
-            self._drop(key)
-
-    def _drop(self, key: _Key) -> None:
-        alike = self._state.alike.pop(key)
-        self._state.of_alike.give_back(key[1])
-        if alike.idle is not None:
-            alike.idle.cancel()
-        self._state.tasks.start(alike.close())
-
-    def _forget(self, key: _Key, alike: _Upstream) -> None:
-        if self._state.alike.get(key) is alike:
-            self._drop(key)
-        if alike.http is not None:
-            alike.http.abort(Disconnected("the server is gone"))
