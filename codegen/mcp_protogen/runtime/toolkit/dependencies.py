@@ -7,6 +7,7 @@ dependencies share one thread for the whole call.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter as Kind
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature, unwrap
@@ -119,9 +120,9 @@ def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
     callee: Any = function.__init__ if is_class else function
-    result = signature_of(callee, method=is_class)._replace(label=function_name(function))
+    result = replace(signature_of(callee, method=is_class), label=function_name(function))
     kinds = signature(callee).parameters
     parameters = [
         parameter for parameter in result.parameters if kinds[parameter.name].kind not in _VARIADIC
     ]
-    return result._replace(parameters=tuple(parameters))
+    return replace(result, parameters=tuple(parameters))

@@ -7,20 +7,10 @@ that misspelt ones are noticed.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    NamedTuple,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
@@ -54,7 +44,8 @@ _NO_JSON: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueEr
 _DEFS: Final = "#/$defs/"
 
 
-class Parameter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parameter:
     """One parameter set by clients; `wire` is its name on the wire."""
 
     name: str
@@ -75,7 +66,8 @@ class Parameter(NamedTuple):
         return default is EMPTY or (isinstance(default, FieldInfo) and default.is_required())
 
 
-class Signature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Signature:
     """A function as clients see it; `label` names it in messages."""
 
     label: str
@@ -174,7 +166,7 @@ def _parameter(
     if parameter.default is EMPTY and not info.is_required():
         raise TypeError(f"{at_fault} its default in the annotation, where Python does not use it")
     own = info.description or FieldInfo.from_annotation(annotation).description
-    return described._replace(wire=alias, description=own or documented)
+    return replace(described, wire=alias, description=own or documented)
 
 
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
@@ -214,7 +206,7 @@ def split_dependencies(signature: Signature) -> tuple[Signature, Mapping[str, De
     parameters = tuple(
         parameter for parameter in signature.parameters if parameter.name not in filled
     )
-    return signature._replace(parameters=parameters), filled
+    return replace(signature, parameters=parameters), filled
 
 
 def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None:

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from logging import getLogger
 from typing import Any, Final
@@ -178,7 +179,7 @@ class Resource(WithCompletions):
                 wrong = f"the parameter {parameter.name} is not a variable of {uri}"
                 raise TypeError(f"{label}: {wrong}: {advice}")
         # Variables have the Python names of the parameters, not their aliases.
-        self.take([parameter._replace(wire=parameter.name) for parameter in given])
+        self.take([replace(parameter, wire=parameter.name) for parameter in given])
         self._mime_type = options.get("mime_type")
         self.listed = self.entry(
             **{member: uri},
