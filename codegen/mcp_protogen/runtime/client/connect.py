@@ -5,7 +5,6 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import inf
@@ -144,7 +143,7 @@ async def open_client(
         if negotiator.repairs is not None:
             from ..messages.lenient_results import lenient
 
-            view = replace(view, table=lenient(view.table, negotiator.repairs))
+            view = view._replace(table=lenient(view.table, negotiator.repairs))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _build_connection(view, adopted, negotiator.ids, queue, options)
         connection.messages_in = negotiator.messages_in
