@@ -179,8 +179,8 @@ class Authentication:
 
     def _credentials(self, exchange: HttpExchange) -> tuple[str, str]:
         kind, _, secret = (exchange.field(b"authorization") or "").partition(" ")
-        scheme, token = _SCHEMES.get(kind.lower()), secret.strip(" ")
-        if scheme is None or scheme not in self.schemes:
+        scheme, token = _SCHEMES.get(kind.lower(), ""), secret.strip(" ")
+        if scheme not in self.schemes:
             # Without credentials there is no error code (RFC 6750, section 3.1).
             raise self._refusal(401, "An access token is required")
         if not _TOKEN.fullmatch(token):
