@@ -245,7 +245,9 @@ def test_plan_has_every_setting_and_connects_to_nothing(
             assert files["revisions"] == [*REVISIONS] and files["transport"] == "stdio"
 
 
-def test_plan_and_check_exclude_each_other(mcp_gen: Run, tmp_path: Path) -> None:
+def test_options_without_effect_are_refused(mcp_gen: Run, tmp_path: Path) -> None:
     file = servers_file(tmp_path, gone=["no"])
-    ran = mcp_gen("gateway", file, "--check", "--dry-run")
-    assert ran.code == 2 and "error[conflicting-options]" in ran.err
+    for options in (("--check", "--dry-run"), ("--format", "json"), ("--path", "/x")):
+        with case(options):
+            ran = mcp_gen("gateway", file, *options)
+            assert ran.code == 2 and "error[conflicting-options]" in ran.err

@@ -38,10 +38,10 @@ from support.gateway.gateways import (
 )
 from support.http.serving import run_app
 from support.patience import PATIENCE
-from support.revisions import OLD, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import client, hello, pkg
 from support.tables import case
-from support.toolkit.mounting import app, only, text_of, weather
+from support.toolkit.mounting import Hearing, app, only, text_of, weather
 
 ACCESS = "mcp_protogen.gateway.access"
 AUDIENCE = "http://127.0.0.1/mcp"
@@ -91,6 +91,23 @@ async def test_access_log_has_each_forwarded_request_and_how_it_ended(
             }
             assert last["server"] == "gone" and "server_revision" not in last
             assert "Rome" not in caplog.text
+
+
+async def test_question_of_a_server_is_no_failure_in_the_access_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, ACCESS)
+    for spoken in ERAS:
+        for revision in ERAS:
+            with case(f"{spoken} to {revision}"):
+                caplog.clear()
+                settings = gateway_settings(
+                    server_settings("a", in_memory(only(weather(revision))))
+                )
+                async with visit(settings, Hearing(spoken).client) as one:
+                    assert await text_of(one, "a_age") == "42 years"
+                outcomes = [entry["outcome"] for entry in entries_of(caplog)]
+                assert outcomes == ["ok"] * (2 if spoken == STATELESS else 1)
 
 
 async def test_access_log_has_cancelled_requests_and_the_trace_of_the_client(

@@ -60,6 +60,11 @@ class Listing:
         for hand in self._streams:
             await hand.transport.close()
 
+    async def end_streams(self) -> None:
+        """End all listen streams, but not their connections."""
+        for hand, stream in [*self._streams.items()]:
+            await hand.send(result(stream, resultType="complete"))
+
     async def tell(self, method: str = TOOLS_CHANGED, times: int = 1, **params: str) -> None:
         """Announce a change to all clients."""
         for hand, stream in [*self._streams.items()]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, Listeners
+from ..core.tasks import together
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
 from .context import OpenConnection, RequestContext
@@ -95,18 +96,24 @@ class ListenStreams:
 
     async def _watch(self, filter: Filter) -> Filter:
         handled = SUBSCRIBE in self._connection.handlers
+        new = sorted(filter.uris - self._watched) if handled else []
+        self._watched.update(new)
         refused: set[str] = set()
-        for uri in sorted(filter.uris - self._watched) if handled else ():
-            self._watched.add(uri)
+
+        async def watch(uri: str) -> None:
             try:
                 await self._call(SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
+
+        await together(map(watch, new))
         return filter._replace(uris=filter.uris - refused)
 
     async def _unwatch(self) -> None:
-        for uri in sorted(self._watched - self._connection.listeners.uris):
+        # Other streams may have come meanwhile.
+        while unused := self._watched - self._connection.listeners.uris:
+            uri = min(unused)
             self._watched.discard(uri)
             await self._call(UNSUBSCRIBE, uri)
 

@@ -6,19 +6,14 @@ client. It is opened on demand, and again after it has broken.
 
 from asyncio import CancelledError, create_task, get_running_loop, shield, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.connection_errors import Unsent
-from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
+from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import CALL_TOOL
@@ -26,13 +21,14 @@ from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSU
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
+from ..server.upstream import client_gone
 from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remotes import (
-    GONE,
+    PAUSE,
     USUAL_REMOTE,
     Attachment,
     Remote,
@@ -48,6 +44,8 @@ T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
+_LASTING: Final = 10.0
+"""The time after which a connection has lasted."""
 
 Proxy: TypeAlias = Callable[
     [str, JSONObject, JSONObject | None, Opener, Options],
@@ -89,9 +87,16 @@ class RemoteMount(Mount):
                 unused = attachment.uris - remote.uris
                 connection.endpoint.tasks.start(self._subscribe(remote, UNSUBSCRIBE, unused))
 
-    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
         # From now on, its notifications reach the client.
-        return self._use_remote(context)
+        with self._use_remote(context) as remote:
+            streams = remote.attached[context.connection].streams
+            streams.append(context)
+            try:
+                yield
+            finally:
+                streams.remove(context)
 
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
@@ -126,13 +131,13 @@ class RemoteMount(Mount):
         if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
-                raise McpError(INTERNAL_ERROR, GONE)
+                raise client_gone()
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(remote.run(self._connect(remote, outer)))
-            connection.endpoint.tasks.start(self._watch(remote))
+            connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
-            remote.attached[connection] = Attachment(set())
+            remote.attached[connection] = Attachment([], set())
             if remote.is_open:
                 self._attach(remote)
         return remote
@@ -144,14 +149,22 @@ class RemoteMount(Mount):
             longest = min(idle, key=lambda key: not self._remotes[key].is_over)
             self._remotes.pop(longest).end()
 
-    @staticmethod
-    async def _watch(remote: Remote) -> None:
+    async def _watch(self, key: RemoteKey, remote: Remote) -> None:
         try:
             await wait([remote.work])
         except CancelledError:
             remote.end()
             await wait([remote.work])
             raise
+        finally:
+            if remote.follower is not None and self._remotes.get(key) is remote:
+                get_running_loop().call_later(remote.pause, self._reopen, key, remote)
+
+    def _reopen(self, key: RemoteKey, remote: Remote) -> None:
+        """Connect again for clients that follow changes, unless a request has done so."""
+        follower = remote.follower
+        if follower is not None and self._remotes.get(key) is remote:
+            self._remote(key, follower)
 
     def _attach(self, remote: Remote) -> None:
         for connection, attachment in remote.attached.items():
@@ -180,7 +193,12 @@ class RemoteMount(Mount):
                 runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
                 if remote.again:
                     start(self._restore(remote))
-                yield server
+                began = get_running_loop().time()
+                try:
+                    yield server
+                finally:
+                    if get_running_loop().time() - began >= _LASTING:
+                        remote.pause = PAUSE
         except Exception as error:
             what = "cannot be reached" if not remote.ready.done() else "has failed"
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
@@ -222,7 +240,8 @@ class RemoteMount(Mount):
         links = (attachment.link for attachment in remote.attached.values())
         link = next(filter(None, links), None)
         for uri in sorted(uris):
-            if link is not None:
+            # Clients may have come or gone meanwhile.
+            if link is not None and (uri in remote.uris) == (method == SUBSCRIBE):
                 await self._tell(link, method, uri=uri)
 
     async def _tell(self, link: Link, method: str, **params: str) -> None:
@@ -236,7 +255,9 @@ class RemoteMount(Mount):
         connection = session.__mcp_runtime__.connection
         self._levels[connection] = level
         remote = self._remotes.get(remote_key(session.__mcp_runtime__))
-        if remote is not None and remote.is_open and not remote.is_over:
+        attachment = None if remote is None else remote.attached.get(connection)
+        # While it opens, it may have been told of an earlier level already.
+        if remote and attachment and attachment.link and not remote.is_over:
             # A server that hangs does not keep the level from the others.
             telling = connection.endpoint.tasks.start(self._send_levels(remote))
             await wait([telling], timeout=self._settings.list_timeout)
@@ -305,13 +326,15 @@ class RemoteMount(Mount):
             declared = remote.server.__mcp_runtime__.declaration()
             if not Filter(uris=frozenset({own})).supported_by(declared).uris:
                 return
+            remote.link(outer.connection)
+            # If another client leaves meanwhile, this one needs it.
+            (uris := remote.attached[outer.connection].uris).add(own)
             try:
                 await super().change_subscription(SUBSCRIBE, session, own)
-            except McpError as error:
-                if error.code != METHOD_NOT_FOUND:
+            except BaseException as error:
+                uris.discard(own)
+                if not isinstance(error, McpError) or error.code != METHOD_NOT_FOUND:
                     raise
-            else:
-                remote.attached[outer.connection].uris.add(own)
 
     async def entries(self, field: str, session: SessionBase) -> Entries:
         try:
