@@ -7,7 +7,7 @@ the stream (2024-11-05, basic/transports, "HTTP with SSE").
 from asyncio import wait
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from ...connection import INITIALIZED
 from ...core.http_request import Principal, id_of
@@ -67,8 +67,7 @@ class LegacySse:
 
     async def post(self, exchange: HttpExchange) -> None:
         check_json(exchange.fields.get(b"content-type", b""))
-        query = exchange.scope.get("query_string", b"").decode("latin-1")
-        (id,) = parse_qs(query).get(_QUERY, [""])[:1]
+        id, *_ = exchange.request.query.get(_QUERY, [""])
         transport = self._transports.get(id)
         if transport is None or id_of(transport.principal) != exchange.principal_id:
             raise HttpRefusal(404, "Unknown session: open a stream first")
