@@ -201,10 +201,9 @@ class Authentication:
         assert self.proofs is not None
         if not _is_bound(principal):
             raise TokenRefused("invalid_token", "The token is not bound to a key")
-        proofs = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
         await self.proofs.check(
             ProofRequest(
-                proofs=tuple(value.decode("latin-1").strip(" \t") for value in proofs),
+                proofs=tuple(exchange.request.headers.getlist("dpop")),
                 method=exchange.scope["method"],
                 url=self._url(exchange, endpoint),
                 token=token,
