@@ -193,8 +193,12 @@ class Inbox:
             raise self.broken
         return messages
 
+    @property
+    def full(self) -> bool:
+        return len(self._messages) >= _CAPACITY or self.size >= _LARGEST
+
     async def room(self) -> None:
-        while not self._ended and (len(self._messages) >= _CAPACITY or self.size >= _LARGEST):
+        while self.full and not self._ended:
             await self._changed.wait()
 
     def end(self, broken: Disconnected | None = None) -> None:

@@ -20,7 +20,7 @@ class Batches(Generic[Item]):
     def __init__(self, send: SendBatch[Item], most: int = maxsize) -> None:
         self._send = send
         self._most = most
-        self._waiting: deque[tuple[Item, Future[Any]]] = deque()
+        self._waiting = deque[tuple[Item, Future[Any]]]()
         self.task: Task[None] | None = None
         """Sends the items, if there are any."""
 

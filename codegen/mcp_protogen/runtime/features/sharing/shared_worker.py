@@ -250,9 +250,7 @@ class SharedWorker(Worker):
     async def take_in_stored(self, event: StoredEvent) -> None:
         """Handle a stored message, unless it has come meanwhile."""
         envelope = self._envelope_in(event.message)
-        if envelope is None or envelope.number is None:
-            return
-        if isinstance(envelope.message, ClientSent):
+        if envelope and envelope.number and isinstance(envelope.message, ClientSent):
             await self._answer_to(envelope.message, (envelope.sender, envelope.number))
 
     async def _mail(

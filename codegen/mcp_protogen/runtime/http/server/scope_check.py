@@ -97,7 +97,7 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     """Raise `ValueError` for an unknown method, whose real name would stay unguarded."""
     if not methods:
         return
-    known: set[str] = set()
+    known = set[str]()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
         known |= cls.REQUESTS.keys() | cls.NOTIFICATIONS.keys()
