@@ -136,3 +136,28 @@ async def test_server_that_hangs_delays_neither_levels_nor_listen_streams() -> N
                 async with hearing.hearing("data://r/x", "data://good/now"):
                     await text_of(one, "good_touch")
                     await hearing.hears("data://good/now")
+
+
+async def test_level_that_changes_while_a_connection_opens_reaches_the_server() -> None:
+    levels: list[str] = []
+    go_on = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, logging={})
+        while (asked := await hand.take()) is not None:
+            if asked["method"] == "tools/call":
+                await hand.send(result(asked["id"], content=[]))
+                continue
+            levels.append(asked["params"]["level"])
+            await go_on.wait()
+            await hand.send(result(asked["id"]))
+
+    async with in_memory(Hearing(OLD).client, app_with_remote(OLD, Accepting(play))) as one:
+        await one.set_level("error")
+        calling = asyncio.create_task(one.call_tool("r_x", {}))
+        await until(lambda: levels == ["error"])
+        changing = asyncio.create_task(one.set_level("debug"))
+        await asyncio.sleep(0.05)
+        go_on.set()
+        await asyncio.gather(calling, changing)
+        assert levels == ["error", "debug"]

@@ -269,7 +269,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tool-client"}),
-        {"client": ("tool_client",), "core": ("uri_expansion", "uri_templates")},
+        {"client": ("tool_client",), "core": ("context_task", "uri_expansion", "uri_templates")},
         (
             ("client.tool_client", ("SyncToolClient", "ToolClient")),
             ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
@@ -417,10 +417,11 @@ CONTENTS: Final = (
         Contents(
             frozenset({"http-server", engine}),
             {
+                "core": ("context_task",),
                 "features.sharing": (
                     *("record", "relay", "session_messages", "shared_sessions"),
                     *("shared_worker", "stored_sessions", "worker_messages"),
-                )
+                ),
             },
             (("features.sharing.shared_sessions", ("Shared",)),),
         )

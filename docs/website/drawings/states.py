@@ -27,7 +27,7 @@ def handshake() -> Graph:
 
 
 def task() -> Graph:
-    """Return the statuses of a task; from all but `lifecycle.ENDS`, all others can follow."""
+    """Return the statuses of a task: all may follow until one of `lifecycle.ENDS`."""
     follows = [
         (status, following)
         for status in Status

@@ -7,8 +7,9 @@ from typing import Any, cast, get_args
 
 from mcp_protogen.runtime.toolkit.mounting import add_mount
 from mcp_protogen.runtime.toolkit.mounts import Prefix
-from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.runtime.toolkit.remote_mounts import Proxy, RemoteMount
 from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
@@ -100,10 +101,11 @@ def mounting(revision: str, own: str) -> Any:
 
 def mount_remote(above: Any, prefix: str, address: Any, **settings: Any) -> None:
     """Mount a server to connect to in an app, with settings."""
-    opener, proxy = pkg.connect.opener(address), pkg.Bridge.proxy
+    opener: Opener = pkg.connect.opener(address)
+    proxy: Proxy = pkg.Bridge.proxy
     limits = {name: settings.pop(name) for name in LIMITS if name in settings}
     if limits:
-        about = dict.fromkeys(("name", "place", "address", "prefix"), prefix)
+        about: Any = dict.fromkeys(("name", "place", "address", "prefix"), prefix)
         questions = limits.pop("questions", frozenset(get_args(Asking)))
         server = ServerSettings(opener=opener, questions=questions, **about, **limits)
         proxy = proxy_for(pkg, server)

@@ -386,7 +386,7 @@ def _build_connection(
         assert view.adapters is not None
         make = view.adapters.era_adapter
     adapted: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
-    view.handlers.__mcp_runtime__.adopt(adapted)
+    adapted.runtime.adopt(adapted)
     return adapted
 
 

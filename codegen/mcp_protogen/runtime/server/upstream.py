@@ -2,12 +2,14 @@
 
 from asyncio import FIRST_COMPLETED, Event, Future, Task, create_task, get_running_loop, wait
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Any
 
 from ..core.errors import INTERNAL_ERROR, McpError
 from .base import ServerBase
 
-GONE: Final = "The client has gone"
+
+def client_gone() -> McpError:
+    return McpError(INTERNAL_ERROR, "The client has gone")
 
 
 class Upstream:
@@ -61,5 +63,5 @@ class Upstream:
         """Give up connecting, unless that has succeeded."""
         if not self.ready.done():
             # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(error or McpError(INTERNAL_ERROR, GONE))
+            self.ready.set_exception(error or client_gone())
             self.work.cancel()

@@ -4,7 +4,7 @@ Over HTTP, requests of the stateless era share a connection if they have the sam
 client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, create_task, get_running_loop, shield, timeout, wait
+from asyncio import CancelledError, create_task, get_running_loop, shield, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -13,7 +13,7 @@ from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.connection_errors import Unsent
-from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
+from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import CALL_TOOL
@@ -21,13 +21,13 @@ from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSU
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
+from ..server.upstream import client_gone
 from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remotes import (
-    GONE,
     PAUSE,
     USUAL_REMOTE,
     Attachment,
@@ -131,7 +131,7 @@ class RemoteMount(Mount):
         if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
-                raise McpError(INTERNAL_ERROR, GONE)
+                raise client_gone()
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
             remote.work = create_task(remote.run(self._connect(remote, outer)))
@@ -255,7 +255,9 @@ class RemoteMount(Mount):
         connection = session.__mcp_runtime__.connection
         self._levels[connection] = level
         remote = self._remotes.get(remote_key(session.__mcp_runtime__))
-        if remote is not None and remote.is_open and not remote.is_over:
+        attachment = None if remote is None else remote.attached.get(connection)
+        # While it opens, it may have been told of an earlier level already.
+        if remote and attachment and attachment.link and not remote.is_over:
             # A server that hangs does not keep the level from the others.
             telling = connection.endpoint.tasks.start(self._send_levels(remote))
             await wait([telling], timeout=self._settings.list_timeout)

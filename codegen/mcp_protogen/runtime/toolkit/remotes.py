@@ -10,9 +10,8 @@ from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
-from ..server.upstream import GONE, Upstream
+from ..server.upstream import Upstream, client_gone
 from .links import Link
-
 
 PAUSE: Final = 1.0
 """The time before a connection that is followed is opened again; doubled until one lasts."""
@@ -59,6 +58,8 @@ class RemoteSettings:
 
     name: str = ""
     """The server's name in messages; by default the prefix."""
+    list_timeout: float = 5.0
+    """The time that a list or listen stream waits for the server."""
     open_timeout: float = 30.0
     timeout: float = 60.0
     """The longest time without a sign of a call; progress extends it."""
@@ -91,14 +92,13 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
+@dataclass(slots=True)
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "streams", "uris")
-
-    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
-        self.link: Link | None = None
-        self.streams, self.uris = streams, uris
+    streams: list[RequestContext]
+    uris: set[str]
+    link: Link | None = None
 
 
 class Remote(Upstream):
@@ -126,13 +126,14 @@ class Remote(Upstream):
         """A context of a client that follows changes."""
         for connection, attachment in self.attached.items():
             if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
-                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+                own: RequestContext = connection.session().__mcp_runtime__
+                return next(iter(attachment.streams), own)
         return None
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
         if attachment is None or attachment.link is None:
-            raise McpError(INTERNAL_ERROR, GONE)
+            raise client_gone()
         return attachment.link
 
     @property

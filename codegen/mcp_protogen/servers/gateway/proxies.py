@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from types import ModuleType
 from typing import Any, get_args
 
-from mcp_protogen.runtime.core.json import JSONObject
+from mcp_protogen.runtime.core.json import JSONObject, without
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 
@@ -20,7 +20,7 @@ def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:
     async def connect(
         revision: str, declared: JSONObject, *given: Any
     ) -> AsyncGenerator[Any, None]:
-        shown = {name: value for name, value in declared.items() if name not in hidden}
+        shown = without(declared, *hidden)
         async with package.Bridge.proxy(revision, shown, *given, revisions) as proxy:
             if server.concurrency is not None:
                 proxy.__mcp_runtime__.turn = Semaphore(server.concurrency)

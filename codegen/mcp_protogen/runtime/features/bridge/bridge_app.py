@@ -98,25 +98,23 @@ def bridge_app(
         raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
     revisions = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _BridgeSettings(bridge, opener, revisions, servers, options)
-    return _BridgeApp(way, http, tap)
+    # Before a server is known, only the revisions count.
+    unknown = max(revisions, key=lambda revision: revision.id).load().Server()
+    served = Served((unknown,), revisions, options, http)
+    return _BridgeApp(_BridgeSettings(bridge, opener, servers, served), tap)
 
 
 class _BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
-    clients: tuple[Revision, ...]
     servers: tuple[Revision, ...]
-    options: Options
+    served: Served
 
 
 class _BridgeApp(HttpApp):
-    def __init__(self, way: _BridgeSettings, http: HttpOptions, tap: Tap | None) -> None:
-        # Before a server is known, only the revisions count.
-        self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
-        self._way = way
-        self._tap = tap
-        super().__init__(Served((self._none,), way.clients, way.options, http))
+    def __init__(self, way: _BridgeSettings, tap: Tap | None) -> None:
+        self._way, self._tap = way, tap
+        super().__init__(way.served)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
@@ -124,18 +122,18 @@ class _BridgeApp(HttpApp):
         await super().__call__(scope, receive, send)
 
     def _new_running(self) -> Running:
-        state = _BridgeState(self._way, self._none, self.http)
+        state = _BridgeState(self._way)
         return Running(state, _BridgedStateless(state))
 
 
 class _BridgeState(HttpState):
-    def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
-        super().__init__(Served((none,), way.clients, way.options, http))
+    def __init__(self, way: _BridgeSettings) -> None:
+        super().__init__(way.served)
         self.way = way
-        self.revisions: Final = {revision.id: revision for revision in way.clients}
+        self.revisions: Final = {revision.id: revision for revision in way.served.revisions or ()}
         self.alike: OrderedDict[_Key, _Upstream] = OrderedDict()
         """The shared connections, the latest used at the end."""
-        self.of_alike = quota_of(http, "max_sessions")
+        self.of_alike = quota_of(self.http, "max_sessions")
         self.connecting = Tasks()
         """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
@@ -216,8 +214,9 @@ def _report(error: Exception) -> None:
 
 @asynccontextmanager
 async def _connect(way: _BridgeSettings, caller: Caller) -> AsyncGenerator[ServerBase[Any], None]:
+    bridge, opener, servers, served = way
     try:
-        async with open_proxy(way.bridge, caller, way.opener, way.servers, way.options) as server:
+        async with open_proxy(bridge, caller, opener, servers, served.options) as server:
             yield server
     except Exception as error:
         _report(error)

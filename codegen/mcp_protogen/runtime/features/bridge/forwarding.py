@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 from ...client.base import ClientConnection
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
@@ -46,9 +46,6 @@ from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
 from ...transports.related import RELATED_REQUEST
-
-if TYPE_CHECKING:
-    from .proxies import ProxyServerRuntime
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -258,8 +255,16 @@ class _Requests:
         return self._answered.get(id, None if self.is_own(id) else id)
 
 
+class ServerHalf(Protocol):
+    def contexts(self) -> list[RequestContext]: ...
+
+    def log_readers(self, params: Any) -> list[RequestContext]: ...
+
+    def count(self, method: str) -> None: ...
+
+
 class Forwarding:
-    def __init__(self, to_server: ClientConnection, to_client: "ProxyServerRuntime") -> None:
+    def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
         self.asked_server, self._asked_client = _Requests(), _Requests()
 

@@ -17,7 +17,7 @@ from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
-from ...core.json import JSONObject, is_object, json_text
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
@@ -111,10 +111,6 @@ class AdaptsTasks(Protocol):
         ...
 
 
-def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
-    return {name: value for name, value in declared.items() if name != EXTENSIONS}
-
-
 class ProxyClientRuntime(ClientRuntime):
     """The half that speaks to the server: it appears as the client."""
 
@@ -140,7 +136,7 @@ class ProxyClientRuntime(ClientRuntime):
         return merge_objects(self.capabilities, tasks_declared(self.owner.TABLE, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
-        return _without_extensions(self.capabilities)
+        return without(self.capabilities, EXTENSIONS)
 
     def identity(self) -> JSONObject:
         return self.info
@@ -248,7 +244,7 @@ class ProxyClientRuntime(ClientRuntime):
         """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
-        capabilities = _without_extensions(self.connection.view.declared)
+        capabilities = without(self.connection.view.declared, EXTENSIONS)
         if is_object(extensions) and extensions:
             capabilities[EXTENSIONS] = extensions
         return members({CLIENT_CAPABILITIES: capabilities})
@@ -289,7 +285,7 @@ class ProxyServerRuntime(ServerRuntime):
         if self.client.same_revision:
             return dict(declared)
         tasks = {} if self.adapter is None else self.adapter.task_capabilities(declared)
-        return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
+        return merge_objects(tasks, without_tasks(without(declared, EXTENSIONS), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)

@@ -102,10 +102,10 @@ class TaskRegistry:
 
     def __init__(self, store: TaskStore, options: TaskOptions) -> None:
         self.options: Final = options
-        # A store in memory has its own clock.
-        in_memory = isinstance(store, MemoryTaskStore)
-        self.clock: Callable[[], float] = store.clock if in_memory else time
+        self.clock: Callable[[], float] = time
         """Returns the seconds since the epoch."""
+        if isinstance(store, MemoryTaskStore):
+            self.clock = store.clock
         self._store = store
         self._watch = Watch(store.versions, _POLL)
         self._leases = Leases(store.renew, options.lease)

@@ -73,14 +73,16 @@ class RedisConnection:
         hearing, calling = (
             CommandConnection(engine.make_connection, engine.timeout) for _ in range(2)
         )
-        self._listener = RedisListener(hearing, engine.namespace, worker, lease, receive)
+        namespace = engine.namespace
+        workers = f"{namespace}:{{workers}}"
+        self._listener = RedisListener(hearing, workers, worker, lease, receive)
         self._calls = RedisCalls(calling, self._listener.compare)
         self._lease = lease
-        self.mail: Final = RedisWorkers(self._calls, engine.namespace)
+        self.mail: Final = RedisWorkers(self._calls, workers)
         self.bus: Final = self.mail
-        self.sessions: Final = RedisSessions(self._calls, self.mail, engine.namespace)
-        self.events: Final = RedisEvents(self._calls, engine.namespace, engine.max_events)
-        self.tasks: Final = RedisTasks(self._calls, engine.namespace)
+        self.sessions: Final = RedisSessions(self._calls, self.mail, namespace)
+        self.events: Final = RedisEvents(self._calls, namespace, engine.max_events)
+        self.tasks: Final = RedisTasks(self._calls, f"{namespace}:{{tasks}}")
 
     @property
     def current(self) -> bool:

@@ -20,12 +20,11 @@ class RedisListener:
     def __init__(
         self,
         connection: CommandConnection,
-        namespace: str,
+        workers: str,
         worker: str,
         lease: Lease,
         receive: Receive,
     ) -> None:
-        workers = f"{namespace}:{{workers}}"
         self._bus = f"{workers}:bus".encode()
         self._box = f"{workers}:box:{worker}".encode()
         self._held = f"{workers}:lease:{worker}".encode()

@@ -18,12 +18,12 @@ _COPIES: Final = 8
 _REFRESHED: Final = 500
 
 
+@dataclass(eq=False)
 class RedisWorkers:
     """Messages to workers, and changes for all workers."""
 
-    def __init__(self, calls: RedisCalls, namespace: str) -> None:
-        self._calls = calls
-        self._prefix = f"{namespace}:{{workers}}"
+    _calls: RedisCalls
+    _prefix: str
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         if not messages:

@@ -1,6 +1,7 @@
 """Tasks, one hash each."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -9,12 +10,12 @@ from . import scripts
 from .connection import Argument, RedisCalls
 
 
+@dataclass(eq=False, slots=True)
 class RedisTasks:
     """The store of tasks; all share one hash tag."""
 
-    def __init__(self, calls: RedisCalls, namespace: str) -> None:
-        self._calls = calls
-        self._prefix = f"{namespace}:{{tasks}}"
+    _calls: RedisCalls
+    _prefix: str
 
     async def create(
         self,

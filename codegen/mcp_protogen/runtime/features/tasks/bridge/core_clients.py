@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
-from ....core.json import JSONObject
+from ....core.json import JSONObject, without
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest
@@ -71,7 +71,7 @@ class CoreClients(PlainClients):
             why = "in the extension, the server decides how long it keeps a task"
             self.client.lose(CALL_TOOL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
-        plain = {name: value for name, value in params.to_wire().items() if name != "task"}
+        plain = without(params.to_wire(), "task")
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
