@@ -98,7 +98,7 @@ async def test_items_that_no_client_sees_are_named_with_the_reason() -> None:
 
 
 async def test_items_with_a_name_of_an_earlier_server_are_named() -> None:
-    one, other = (behind(name, counting(OLD), prefix="") for name in ("one", "other"))
+    one, other = (behind(name, counting(OLD), prefix="") for name in ("one", "other: 2"))
     first, second = await checks_of(one, other)
     assert first.left_out == []
     assert any("'count'" in text and "one has an item" in text for text in second.left_out)

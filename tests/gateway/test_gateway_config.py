@@ -185,6 +185,21 @@ BAD: dict[str, tuple[Json, str, str]] = {
         "/mcpServers/a/env/KEY",
         "not set",
     ),
+    "variable of a header that is not set": (
+        {"mcpServers": {"a": {**OF_HOST, "headers": {"X": "Bearer ${NOT_SET}"}}}},
+        "/mcpServers/a/headers/X",
+        "not set",
+    ),
+    "variable of a URL that is not set": (
+        {"mcpServers": {"a": {"url": "${NOT_SET}/mcp"}}},
+        "/mcpServers/a/url",
+        "not set",
+    ),
+    "header that is not one": (
+        {"mcpServers": {"a": {**OF_HOST, "headers": {"X": " x"}}}},
+        "/mcpServers/a",
+        "spaces",
+    ),
     "file of a secret that is missing": (
         {"mcpServers": {"a": {**OF_HOST, "headers": {"X": "${file:no}"}}}},
         "/mcpServers/a/headers/X",
@@ -228,12 +243,12 @@ def test_all_problems_are_shown_at_once_with_the_exit_code_of_bad_input(
 ) -> None:
     content = as_json(
         {"nme": "x"},
-        (OF_HOST, {"timeout": 0, "uris": "kept"}),
+        ({"url": "ftp://x"}, {"timeout": 0, "uris": "kept"}),
         ({"command": 3, "args": "x", "env": {"A": "${NOT_SET}"}}, {"prefx": ""}),
     )
     ran = mcp_gen("gateway", str(write_file(tmp_path, content)))
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count(f"error[{CODE}]: {tmp_path}/mcp.json#/") == 6
+    assert ran.err.count(f"error[{CODE}]: {tmp_path}/mcp.json#/") == 7
     for text in ("/timeout", "/uris", "/s1/command", "/s1/args", "/prefx", "mean name?"):
         assert text in ran.err
 

@@ -114,8 +114,8 @@ class Remote(Upstream):
         self.attached: dict[OpenConnection, Attachment] = {}
         if before is not None:
             self.pause = min(2 * before.pause, _LONGEST_PAUSE)
-            for connection, other in before.attached.items():
-                self.attached[connection] = Attachment(other.streams, other.uris)
+            for connection, attachment in before.attached.items():
+                self.attached[connection] = Attachment(attachment.streams, attachment.uris)
 
     @property
     def is_idle(self) -> bool:

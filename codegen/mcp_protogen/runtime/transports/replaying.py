@@ -95,14 +95,14 @@ class Script:
         """Return a key that is equal for requests with the same answer."""
         if request.method in _OPENING:
             return request.method, ""
-        return request.method, dumps(self._redacted(request), sort_keys=True)
+        return request.method, dumps(self._redact(request), sort_keys=True)
 
-    def _redacted(self, request: Exchange) -> Any:
+    def _redact(self, request: Exchange) -> Any:
         return self.redaction(request.comparable, "/params")
 
     def closest(self, request: Exchange) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
-        wanted = self._redacted(request)
+        wanted = self._redact(request)
         same = [found[0] for key, found in self.exchanges.items() if key[0] == request.method]
         differing = [(known, [*_differences(known.comparable, wanted)]) for known in same]
         return min(differing, key=lambda one: len(one[1]), default=None)

@@ -99,8 +99,10 @@ class _Warnings(Handler):
         self._texts = texts
 
     def emit(self, record: LogRecord) -> None:
-        name, colon, text = record.getMessage().partition(": ")
-        if colon and name in self._texts:
+        # A name may have a colon, too.
+        name = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+        text = record.getMessage().removeprefix(f"{name}: ")
+        if name in self._texts and text != record.getMessage():
             self._texts[name].append(text)
 
 

@@ -51,6 +51,7 @@ _MADE: Final = frozenset(
 )
 """Settings that are not members of a file."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
+_OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
@@ -179,9 +180,12 @@ class _ConfigFile(ConfigSource):
             self._problems.append(Problem("missing-package", str(error), hint=hint))
             return server
         except ValueError as error:
-            # The whole URL may have secrets.
-            why = str(error).replace(repr(entry.address), address)
-            self._add(located.at, why, "give the URL of a server; it often ends in /mcp")
+            # A text whose variable is not set may be wrong for that reason.
+            if not self._has_problem(located.at):
+                # The whole URL may have secrets.
+                why = str(error).replace(repr(entry.address), address)
+                hint = "check url and headers; the URL of a server often ends in /mcp"
+                self._add(located.at, why, hint)
             return server
         return replace(
             server,
@@ -285,6 +289,11 @@ class _ConfigFile(ConfigSource):
 
     def _add(self, at: str, message: str, hint: str) -> None:
         self._problems.append(_problem(message, self._place(at), hint))
+
+    def _has_problem(self, at: str) -> bool:
+        """Return whether the URL or a header of a server has a problem already."""
+        starts = tuple(self._place(f"{at}/{member}")[1] for member in _OF_HTTP)
+        return any(problem.pointer.startswith(starts) for problem in self._problems)
 
     def _place(self, at: str) -> tuple[str, str]:
         """Return the file, and the pointer or the path in TOML."""

@@ -12,7 +12,7 @@ from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 
 
 def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:
-    """Return what connects to a server: in its revision, with its questions and concurrency."""
+    """Return the proxy of a server: in its revision, with its questions and concurrency."""
     revisions = [known for known in package.REVISIONS if server.revision in (None, known.id)]
     hidden = {*get_args(Asking)} - server.questions
 
