@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +16,11 @@ from support.peers.matrix import Run
 from support.peers.places import PROGRAMS, Command
 from support.sessions.talking import pkg
 
-Form: TypeAlias = Literal["stdio", "http"]
-FORMS: Final[tuple[Form, ...]] = ("stdio", "http")
-"""The transports on both sides of the gateway."""
+Form: TypeAlias = Literal["stdio", "http", "sse"]
+FORMS: Final[tuple[Form, ...]] = ("stdio", "http", "sse")
+"""The transports on both sides of the gateway; HTTP+SSE is on that of servers only."""
 
-QUESTIONS: Final = {"questions": ["elicitation", "sampling", "roots"]}
+QUESTIONS: Final = ("elicitation", "sampling", "roots")
 PREFIX, URI = "up_", "file:///up/a"
 _AT_ONCE: Final = 3
 
@@ -28,12 +28,7 @@ _AT_ONCE: Final = 3
 def program(command: Command) -> JsonObject:
     """Return a server of a configuration that is a program."""
     first, *others = map(str, command)
-    return {"command": first, "args": others, "x-gateway": QUESTIONS}
-
-
-def page(url: str) -> JsonObject:
-    """Return a server of a configuration that is at a URL."""
-    return {"url": url, "x-gateway": QUESTIONS}
+    return {"command": first, "args": others}
 
 
 def our_server(revision: str, form: Form) -> Command:
@@ -44,16 +39,20 @@ def our_server(revision: str, form: Form) -> Command:
 
 
 @asynccontextmanager
-async def gateway_before(form: Form, **servers: Command) -> AsyncGenerator[str | Command, None]:
+async def gateway_before(
+    form: Form, questions: Sequence[str] = QUESTIONS, /, **servers: Command
+) -> AsyncGenerator[str | Command, None]:
     """Run servers and a gateway before them; yield its URL, or its command over stdio."""
     async with (
         temporary_folder() as folder,
-        serve_all(servers.values() if form == "http" else ()) as ports,
+        serve_all(servers.values() if form != "stdio" else ()) as ports,
     ):
-        found = {
-            name: page(f"http://127.0.0.1:{port}/mcp") if form == "http" else program(command)
+        found: dict[str, JsonObject] = {
+            name: program(command) if form == "stdio" else {"url": _url(port, form)}
             for (name, command), port in zip(servers.items(), ports or servers, strict=True)
         }
+        for server in found.values():
+            server["x-gateway"] = {"questions": [*questions]}
         config = write_config(folder, found)
         if form == "stdio":
             yield *GATEWAY, config
@@ -112,7 +111,11 @@ async def _address(server: str, form: Form, direct: bool) -> AsyncGenerator[str 
         yield command
     else:
         async with serve_command(*command) as running:
-            yield f"http://127.0.0.1:{running.port}/mcp"
+            yield _url(running.port, form)
+
+
+def _url(port: object, form: Form) -> str:
+    return f"http://127.0.0.1:{port}/{'sse' if form == 'sse' else 'mcp'}"
 
 
 async def run_pairs(pairs: Iterable[tuple[str, str]], form: Form) -> list[tuple[Run, Run]]:

@@ -181,6 +181,8 @@ class RemoteMount(Mount):
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
                 runtime.client.name = self._settings.name
+                if not runtime.client.same_revision:
+                    vars(runtime.client.connection.view.table)["shown_uri"] = self.shown_uri
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)

@@ -45,6 +45,8 @@ class TranslatingTable(MethodTable):
     no translations between the two.
     """
 
+    shown_uri: Callable[[str], str] = str
+
     def __init__(
         self,
         own: MethodTable,
@@ -123,7 +125,7 @@ class TranslatingTable(MethodTable):
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
             return value
-        report = Report([], thorough=False)
+        report = Report([], False, self.shown_uri)
         out: T = translate(value, (None, part), report)
         if report.losses:
             unlost = self._untranslated.unlost.get(name)
