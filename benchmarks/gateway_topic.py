@@ -52,7 +52,8 @@ def rows(rounds: int) -> Iterator[Row]:
         servers = Servers(stack)
         upstream = {name: servers.ours(REVISION) for name in _NAMES}
         config = {
-            name: {"url": f"http://127.0.0.1:{one.port}/mcp"} for name, one in upstream.items()
+            name: {"url": f"http://127.0.0.1:{server.port}/mcp"}
+            for name, server in upstream.items()
         }
         file, port = _write(stack, config), free_port()
         fastmcp: Command = [
@@ -114,19 +115,19 @@ def _begin_session(server: Server, requests: Requests) -> _Gateway:
 def _compare(
     what: str, found: Mapping[str, _Gateway], wanted: Mapping[int, int], rounds: int
 ) -> Iterator[Row]:
-    gateways = {name: one for name, one in found.items() if name != _DIRECT}
+    gateways = {name: gateway for name, gateway in found.items() if name != _DIRECT}
     for number, calls in wanted.items():
-        loads = {name: partial(_each, one, number, calls) for name, one in found.items()}
+        loads = {name: partial(_each, gateway, number, calls) for name, gateway in found.items()}
         interleave_loads(loads, 1)
-        before = {name: one.processor_time() for name, one in gateways.items()}
+        before = {name: gateway.processor_time() for name, gateway in gateways.items()}
         each = interleave_loads(loads, rounds)
         yield from _rows(f"{what}, a call, {number} at once", each, "ms", _GOALS)
         worked = {
-            name: (one.processor_time() - before[name]) / (rounds * calls)
-            for name, one in gateways.items()
+            name: (gateway.processor_time() - before[name]) / (rounds * calls)
+            for name, gateway in gateways.items()
         }
         yield from _rows(f"{what}, processor time for it, {number} at once", worked, "ms")
-    held = {name: float(one.server.memory()) for name, one in gateways.items()}
+    held = {name: float(gateway.server.memory()) for name, gateway in gateways.items()}
     yield from _rows(f"{what}, memory", held, "MiB")
 
 

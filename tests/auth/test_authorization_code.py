@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 import pytest
 from mcp_protogen.runtime.features.auth.client.grants import (
+    AuthorizationCode,
     SentRequest,
     authorization_request,
     challenge,
     check_response,
-    code_tokens,
 )
 from mcp_protogen.runtime.features.auth.dpop import DPoP
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
@@ -138,7 +138,7 @@ def test_missing_requirements_of_login_are_errors() -> None:
 @pytest.mark.shows("PK-02", "RI-01")
 def test_the_code_becomes_tokens_with_the_verifier_of_its_challenge() -> None:
     asked: list[Step] = []
-    tokens = play(code_tokens(token_request(), {}), answer, asked)
+    tokens = play(AuthorizationCode().tokens(token_request()), answer, asked)
     assert tokens.access_token == "a-token"
     [page] = pages(asked)
     form = form_sent(asked[1])
@@ -240,7 +240,7 @@ def test_the_code_does_not_go_anywhere_before_the_response_was_checked() -> None
         return redirect_back(step, code="c", iss="https://evil.example")
 
     with pytest.raises(AuthorizationError):
-        play(code_tokens(token_request(), {}), mixed_up)
+        play(AuthorizationCode().tokens(token_request()), mixed_up)
 
 
 def test_an_error_is_told_with_what_the_server_says() -> None:

@@ -145,8 +145,8 @@ def test_an_assertion_is_signed_by_an_algorithm_that_the_server_accepts() -> Non
     ):
         with case((chosen, supported)):
             signing = replace(client, signing_algorithm=chosen)
-            shown = credentials(signing, metadata(**{name: supported}), NOW)
-            assert read_header(shown.form["client_assertion"])["alg"] == used
+            _, form = credentials(signing, metadata(**{name: supported}), NOW)
+            assert read_header(form["client_assertion"])["alg"] == used
     with pytest.raises(AuthorizationError):
         credentials(client, metadata(**{name: ("ES256", "none")}), NOW)
 

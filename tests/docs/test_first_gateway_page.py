@@ -29,18 +29,18 @@ EVERYWHERE: Final = "0.0.0.0:8000"
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the servers of the page, their file, and the package."""
     files = {"greeter.py": GREETER, "tables.py": TABLES, "mcp.json": FILE}
     return beside_package(tmp_path_factory.mktemp("gateway"), files)
 
 
 @pytest.fixture(autouse=True)
-def folder(written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(page_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with the commands of the page on `PATH`."""
-    monkeypatch.chdir(written)
+    monkeypatch.chdir(page_folder)
     monkeypatch.setenv("PATH", PATH)
-    return written
+    return page_folder
 
 
 def run_command(*words: str) -> str:
@@ -58,7 +58,7 @@ def test_check_ends_with_what_the_page_shows() -> None:
 def test_clients_of_either_era_reach_both_servers() -> None:
     shown = indented_block(PAGE, "$ mcp-gen call").removeprefix("$ ").split("\n$ ")
     assert len(shown) == 2
-    for command, _, output in (one.partition("\n") for one in shown):
+    for command, _, output in (lines.partition("\n") for lines in shown):
         assert run_command(*shlex.split(command)) == output.rstrip()
 
 

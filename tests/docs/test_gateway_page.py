@@ -18,7 +18,7 @@ MADE = {"file", "servers", "secrets", "place", "address", "opener", "transport",
 def test_files_of_the_page_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("MAPS_KEY", "HUB_TOKEN"):
         monkeypatch.setenv(variable, "a-secret")
-    (json_text,), (toml_text,) = block_texts(NAME, "json"), block_texts(NAME, "toml")
+    (json_text, _), (toml_text,) = block_texts(NAME, "json"), block_texts(NAME, "toml")
     (tmp_path / "mcp.json").write_text(json_text)
     (tmp_path / "gateway.toml").write_text(toml_text)
     files, maps = read_settings(tmp_path / "mcp.json").servers

@@ -98,7 +98,7 @@ async def test_items_that_no_client_sees_are_named_with_the_reason() -> None:
 
 
 async def test_items_with_a_name_of_an_earlier_server_are_named() -> None:
-    one, other = (behind(name, counting(OLD), prefix="") for name in ("one", "other"))
+    one, other = (behind(name, counting(OLD), prefix="") for name in ("one", "other: 2"))
     first, second = await checks_of(one, other)
     assert first.left_out == []
     assert any("'count'" in text and "one has an item" in text for text in second.left_out)
@@ -245,7 +245,9 @@ def test_plan_has_every_setting_and_connects_to_nothing(
             assert files["revisions"] == [*REVISIONS] and files["transport"] == "stdio"
 
 
-def test_plan_and_check_exclude_each_other(mcp_gen: Run, tmp_path: Path) -> None:
+def test_options_without_effect_are_refused(mcp_gen: Run, tmp_path: Path) -> None:
     file = servers_file(tmp_path, gone=["no"])
-    ran = mcp_gen("gateway", file, "--check", "--dry-run")
-    assert ran.code == 2 and "error[conflicting-options]" in ran.err
+    for options in (("--check", "--dry-run"), ("--format", "json"), ("--path", "/x")):
+        with case(options):
+            ran = mcp_gen("gateway", file, *options)
+            assert ran.code == 2 and "error[conflicting-options]" in ran.err

@@ -1,10 +1,11 @@
 """The extensions of clients, as servers behind a gateway see them."""
 
+from mcp_protogen.runtime.testing import in_memory
 from support.gateway.gateways import gateway_settings, serve_gateway, server_settings
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import CAPABILITIES, META
-from support.sessions.wiretap import Wire, in_memory
+from support.sessions.wiretap import Wire
 from support.toolkit.mounting import only, weather
 
 TASKS = "io.modelcontextprotocol/tasks"

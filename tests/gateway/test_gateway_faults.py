@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.gateway.gateways import GATEWAY, odd_program, write_config
-from support.gateway.matrix import connected
+from support.gateway.matrix import connect_at
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.patience import PATIENCE
@@ -46,7 +46,7 @@ def without_stream(served: Any) -> Any:
 
 
 def echoing(revision: str) -> Any:
-    made: Any = app(revision, "echoing")
+    made = app(revision, "echoing")
 
     @made.tool
     def echo(text: str) -> str:
@@ -111,7 +111,7 @@ async def test_failing_servers_take_down_neither_others_nor_the_session(
             for spoken in ERAS:
                 async with (
                     asyncio.timeout(PATIENCE),
-                    connected(address, pkg.load(spoken).Client()) as one,
+                    connect_at(address, pkg.load(spoken).Client()) as one,
                 ):
                     await check_servers(one, spoken)
 

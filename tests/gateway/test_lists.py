@@ -9,6 +9,7 @@ from support.coroutines import run
 from support.gateway.fronts import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.sessions.talking import pkg
 from support.sharing.simulated import SkippingLoop
 from support.tables import case
 from support.toolkit.mounting import Hearing, names_of, weather
@@ -252,8 +253,8 @@ async def test_tools_that_need_tasks_are_left_out(caplog: pytest.LogCaptureFixtu
             more = tool("more", execution={"taskSupport": "optional", "x": 1})
             server.lists["tools"].append(more)
             async with client_of(gateway(behind("a", server)), revision=revision) as one:
-                for _ in range(2):
-                    listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
+                await one.list_tools()
+                listed = [entry.to_wire() for entry in (await one.list_tools()).tools]
             rest = {"execution": {"x": 1}} if revision == OLD else {}
             assert listed == [tool("a_optional"), tool("a_forbidden"), tool("a_more", **rest)]
             left_out = "'required' is left out, because it can only be called as a task"
@@ -315,3 +316,31 @@ async def test_instructions_are_those_of_the_gateway() -> None:
 
     assert await instructions() is None
     assert await instructions(instructions="Ask for files.") == "Ask for files."
+
+
+async def test_lists_of_one_request_do_not_hinder_each_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    late = Listing("y")
+
+    async def open_late() -> pkg.Transport:
+        await asyncio.sleep(1)
+        return await late()
+
+    for revision in REVISIONS:
+        with case(revision):
+            caplog.clear()
+            slow = Listing("x")
+            slow.delay = 2
+            slow.lists["resourceTemplates"] = [{"uriTemplate": "data://{x}", "name": "data"}]
+            bare = {"prefix": "", "uris": "keep"}
+            fronts = gateway(
+                behind("a", slow), behind("b", open_late), behind("c", Listing(), **bare)
+            )
+            async with client_of(fronts, revision=revision) as one:
+                assert await tools_of(one) == ["a_x", "b_y"]
+            fronts = gateway(behind("a", slow, **bare), behind("c", Listing(), **bare))
+            async with client_of(fronts, revision=revision) as one:
+                read = await one.read_resource("data://1")
+                assert read.contents[0].text == "read"
+            assert "cannot be listed" not in caplog.text

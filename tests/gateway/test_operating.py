@@ -19,7 +19,7 @@ from mcp_protogen.runtime.features.auth.steps import Fetch
 from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.servers.bridge.http_side import Address, HttpSide
 from mcp_protogen.servers.bridge.logs import DETAILS
-from mcp_protogen.servers.gateway.endpoint import run_gateway
+from mcp_protogen.servers.gateway.config import read_settings
 from mcp_protogen.servers.gateway.settings import AuthSettings
 from mcp_revisions.v2025_11_25 import Session
 from opentelemetry.sdk.trace import TracerProvider
@@ -38,10 +38,10 @@ from support.gateway.gateways import (
 )
 from support.http.serving import run_app
 from support.patience import PATIENCE
-from support.revisions import OLD, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import client, hello, pkg
 from support.tables import case
-from support.toolkit.mounting import app, only, text_of, weather
+from support.toolkit.mounting import Hearing, app, only, text_of, weather
 
 ACCESS = "mcp_protogen.gateway.access"
 AUDIENCE = "http://127.0.0.1/mcp"
@@ -91,6 +91,23 @@ async def test_access_log_has_each_forwarded_request_and_how_it_ended(
             }
             assert last["server"] == "gone" and "server_revision" not in last
             assert "Rome" not in caplog.text
+
+
+async def test_question_of_a_server_is_no_failure_in_the_access_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, ACCESS)
+    for spoken in ERAS:
+        for revision in ERAS:
+            with case(f"{spoken} to {revision}"):
+                caplog.clear()
+                settings = gateway_settings(
+                    server_settings("a", in_memory(only(weather(revision))))
+                )
+                async with visit(settings, Hearing(spoken).client) as one:
+                    assert await text_of(one, "a_age") == "42 years"
+                outcomes = [entry["outcome"] for entry in entries_of(caplog)]
+                assert outcomes == ["ok"] * (2 if spoken == STATELESS else 1)
 
 
 async def test_access_log_has_cancelled_requests_and_the_trace_of_the_client(
@@ -191,21 +208,16 @@ def side(host: str) -> HttpSide:
     )
 
 
-def test_gateway_without_tokens_serves_this_machine_only() -> None:
+def test_gateway_without_tokens_serves_this_machine_only(tmp_path: Path) -> None:
+    file = write_config(tmp_path, {"a": {"command": "a"}})
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert read_settings(file, side(host)).auth is None
     for host in ("0.0.0.0", "::", "192.0.2.1", "mcp.example.com"):
         with case(host), pytest.raises(ProblemError) as raised:
-            run_gateway(gateway_settings(), side(host))
+            read_settings(file, side(host))
         (problem,) = raised.value.problems
-        assert problem.code == "wrong-usage"
-        assert host in problem.message and "/gateway/auth" in problem.hint
-
-
-def test_unusable_audience_is_one_error_at_its_place() -> None:
-    auth = AuthSettings(issuer="https://login.example.com", audience="mcp")
-    with pytest.raises(ProblemError) as raised:
-        run_gateway(gateway_settings(auth=auth), side("0.0.0.0"))
-    (problem,) = raised.value.problems
-    assert (problem.code, problem.where) == ("bad-config", "file#/gateway/auth")
+        assert (problem.code, problem.place) == ("wrong-usage", str(file))
+        assert host in problem.message and "auth of the gateway" in problem.hint
 
 
 @pytest.mark.skips_time

@@ -48,7 +48,7 @@ async def test_state_of_a_principal_stays_its_own() -> None:
             opened: list[str] = []
 
             async def open_one(seen: list[str] = opened, revision: str = upstream) -> Any:
-                made: Any = app(revision, "notes")
+                made = app(revision, "notes")
                 seen.append("")
                 own = len(seen) - 1
 

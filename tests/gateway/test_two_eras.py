@@ -13,7 +13,7 @@ from support.toolkit.mounting import Hearing, app, only, text_of
 
 def asking(name: str, revision: str, gate: asyncio.Barrier) -> Any:
     """Return a server that asks when all at the gate do, and then changes."""
-    made: Any = app(revision, name)
+    made = app(revision, name)
 
     async def ask(session: Any) -> str:
         answer = await session.ask(f"{name}?", int)

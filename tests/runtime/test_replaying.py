@@ -98,7 +98,9 @@ def test_notifications_before_answer_are_replayed_in_place() -> None:
         ("<", result(1)),
         ("<", notification_of("tools/list_changed")),
     )
-    assert [json.loads(line)["params"] for line in server.begin()] == [{"data": "first"}]
+    begun = asyncio.run(server.receive())
+    first = [json.loads(line)["params"] for line in begun if isinstance(line, bytes)]
+    assert first == [{"data": "first"}]
     said = takes(server, call(5, _meta={TOKEN: 7}))
     assert said == [notification_of("progress", progressToken=7, progress=1), result(5)]
     assert takes(server, call(6, _meta={})) == [result(6)], "nobody wants to know of progress"

@@ -76,7 +76,9 @@ class Store(MemoryTaskStore):
 def registry_of(
     store: TaskStore, clock: Callable[[], float] = now, *, max_tasks: int = 1000
 ) -> TaskRegistry:
-    return TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
+    registry = TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks))
+    registry.clock = clock
+    return registry
 
 
 def count_watched(registry: TaskRegistry) -> tuple[int, int]:

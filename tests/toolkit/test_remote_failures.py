@@ -81,15 +81,13 @@ async def test_server_that_cannot_be_reached_is_named_with_the_reason(tmp_path: 
                         await fails(one, "unreachable", "cannot be reached")
 
 
-def answering(status: int, after: int = 0, **served: Any) -> Any:
-    """Return an ASGI app that answers requests after the first ones with a status."""
-    answer = weather(OLD).http(**served)
-    count = 0
+def answering(status: int, after: int, posts: list[object]) -> Any:
+    """Return an ASGI app that notes requests, and answers those after the first by a status."""
+    answer = weather(OLD).http()
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
-        nonlocal count
-        count += scope["method"] == "POST"
-        if count <= after:
+        posts.extend([scope] if scope["method"] == "POST" else [])
+        if len(posts) <= after:
             await answer(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": status, "headers": []})
@@ -102,19 +100,24 @@ async def test_http_status_of_a_server_is_told_as_a_reason() -> None:
     opening = {401: "unauthorized", 403: "unauthorized", 404: "unreachable", 500: "unreachable"}
     words = {"unauthorized": "refuses the credentials", "unreachable": "cannot be reached"}
     words |= {"interrupted": "has gone before it answered"}
-    sent = {**opening, 500: "interrupted", 503: "interrupted"}
+    sent = {**opening, 400: "unreachable", 500: "interrupted", 503: "interrupted"}
     del sent[404]
     cases = [(status, 0, reason) for status, reason in opening.items()]
     # The handshake takes two.
     cases += [(status, 2, reason) for status, reason in sent.items()]
     for status, after, reason in cases:
-        async with run_app(answering(status, after)) as port:
+        posts: list[object] = []
+        async with run_app(answering(status, after, posts)) as port:
             top = between(f"http://127.0.0.1:{port}/mcp")
             served = top.http()
             async with run_app(served) as above:
                 with case((status, after)):
                     url = f"http://127.0.0.1:{above}/mcp"
                     async with pkg.connect(url, Hearing(OLD).client) as one:
+                        with pytest.raises(pkg.McpError):
+                            await one.call_tool("bad_x", {})
+                        # A call that was sent is not repeated.
+                        assert len(posts) == after + 1 or not after
                         await fails(one, reason, words[reason])
                 await served.close()
 

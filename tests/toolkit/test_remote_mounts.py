@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
 from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.http.serving import run_app
 from support.json_types import JsonObject

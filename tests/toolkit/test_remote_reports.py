@@ -154,7 +154,7 @@ async def test_log_entries_that_may_be_of_several_clients_are_logged_here(
             else:
                 await hand.send(result(one["id"]))
         entry = notification("notifications/message", level="info", data="whose?")
-        answers = [result(one["id"], content=[]) for one in asked]
+        answers = [result(call["id"], content=[]) for call in asked]
         await hand.send(entry, *answers)
         await hand.take()
 

@@ -62,6 +62,8 @@ def gateway(
             raise conflict("--dry-run and --check exclude each other")
         place = Destination(format)
         show(lambda view: _page(read_settings(file, side), check, view), "gateway", place)
+    if format is not LogFormat.TEXT:
+        raise conflict("--format needs --dry-run or --check; the log has --log-format")
     settings = replace(read_settings(file, side), telemetry=telemetry)
     begin_log(log_level.value, log_format.value, settings.hide)
     run_gateway(settings, side)

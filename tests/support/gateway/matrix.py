@@ -45,7 +45,7 @@ async def gateway_before(
     """Run servers and a gateway before them; yield its URL, or its command over stdio."""
     async with (
         temporary_folder() as folder,
-        served(servers.values() if form != "stdio" else ()) as ports,
+        serve_all(servers.values() if form != "stdio" else ()) as ports,
     ):
         found: dict[str, JsonObject] = {
             name: program(command) if form == "stdio" else {"url": _url(port, form)}
@@ -69,13 +69,14 @@ async def temporary_folder() -> AsyncGenerator[Path, None]:
 
 
 @asynccontextmanager
-async def served(commands: Iterable[Command]) -> AsyncGenerator[list[int], None]:
+async def serve_all(commands: Iterable[Command]) -> AsyncGenerator[list[int], None]:
     """Run servers over HTTP, and yield their ports."""
     async with AsyncExitStack() as stack:
-        yield [(await stack.enter_async_context(serve_command(*words))).port for words in commands]
+        served = [await stack.enter_async_context(serve_command(*command)) for command in commands]
+        yield [server.port for server in served]
 
 
-def connected(address: str | Command, client: Any) -> Any:
+def connect_at(address: str | Command, client: Any) -> Any:
     """Connect a client, in its own revision alone."""
     own = [known for known in pkg.REVISIONS if known.id == client.TABLE.revision]
     opener = (
@@ -92,7 +93,7 @@ async def run(server: str, client: str, form: Form, *, direct: bool = False) -> 
     names = () if direct else (PREFIX, URI)
     async with (
         _address(server, form, direct) as address,
-        connected(address, client_of(mcp)) as one,
+        connect_at(address, client_of(mcp)) as one,
     ):
         use = Use(one, mcp.models, *names)
         for feature in FEATURES:

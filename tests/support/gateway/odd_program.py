@@ -9,13 +9,14 @@ import sys
 from typing import Any
 
 import mcp_revisions
+from mcp_revisions import v2025_11_25
 
 
 def odd_server(mcp: Any, kind: str) -> Any:
     """Return a server with one tool, which repeats a text, or what makes it odd."""
     m = mcp.models
 
-    class Odd(mcp.Server):
+    class Odd(mcp.Server):  # type: ignore[misc]
         async def on_list_tools(self, session: Any, params: Any) -> Any:
             if kind == "silent":
                 await asyncio.Event().wait()
@@ -35,11 +36,11 @@ def odd_server(mcp: Any, kind: str) -> Any:
     return Odd()
 
 
-def app(mcp: Any, kind: str) -> Any:
+def app(mcp: Any, kind: str) -> v2025_11_25.App:
     """Return an app with tools alone, or with an item of each kind."""
-    made = mcp.App(kind)
-    revision = made.TABLE.revision
-    made.REVISIONS = [known for known in mcp_revisions.REVISIONS if known.id == revision]
+    revision = mcp.App.TABLE.revision
+    own = [known for known in mcp_revisions.REVISIONS if known.id == revision]
+    made: v2025_11_25.App = type("OldApp", (mcp.App,), {"REVISIONS": own})(kind)
 
     @made.tool
     def echo(text: str) -> str:

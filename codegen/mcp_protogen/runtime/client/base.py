@@ -73,7 +73,8 @@ class ClientConnection:
         introduction: JSONObject,
     ) -> None:
         self.view = view
-        self.handlers = view.handlers.__mcp_runtime__.handlers_for(negotiated.revision)
+        self.runtime: Final = view.handlers.__mcp_runtime__
+        self.handlers = self.runtime.handlers_for(negotiated.revision)
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
@@ -88,8 +89,8 @@ class ClientConnection:
         self.on_renewal: Callable[[], object] | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
-        self._middleware = view.handlers.__mcp_runtime__.middleware()
-        self._overrides = view.handlers.__mcp_runtime__.handler_overrides(self)
+        self._middleware = self.runtime.middleware()
+        self._overrides = self.runtime.handler_overrides(self)
 
     async def open(self) -> None: ...
 
@@ -153,7 +154,7 @@ class ClientConnection:
     def prepare(self, key: str, question: Any) -> Work:
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
-        return partial(client.__mcp_runtime__.answer, question.method, question.params)
+        return partial(self.runtime.answer, question.method, question.params)
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         declared = self.endpoint.connection.declared
@@ -188,7 +189,7 @@ class ClientConnection:
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
+        self.runtime.note_notification(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 

@@ -5,7 +5,6 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import inf
@@ -57,6 +56,7 @@ from ..transports.base import (
     WaitingTransport,
     read,
     separate_texts,
+    wait_within,
 )
 from .base import ClientBase, ClientConnection
 
@@ -143,7 +143,7 @@ async def open_client(
         if negotiator.repairs is not None:
             from ..messages.lenient_results import lenient
 
-            view = replace(view, table=lenient(view.table, negotiator.repairs))
+            view = view._replace(table=lenient(view.table, negotiator.repairs))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _build_connection(view, adopted, negotiator.ids, queue, options)
         connection.messages_in = negotiator.messages_in
@@ -275,9 +275,8 @@ class Negotiator:
             return RequestTimeout(method, timeout, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
-            with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await self._answer(id)
+            with suppress(OSError):
+                await wait_within(_LAST_WORDS, self._answer(id))
             return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
@@ -386,7 +385,7 @@ def _build_connection(
         assert view.adapters is not None
         make = view.adapters.era_adapter
     adapted: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
-    view.handlers.__mcp_runtime__.adopt(adapted)
+    adapted.runtime.adopt(adapted)
     return adapted
 
 

@@ -154,7 +154,7 @@ class ToHandshake(ClientConnection):
         handler = self.handlers.get(spec.method)
         if handler is None or self.hears_all or not is_change(spec.known_as):
             return super().on_notification(notification)
-        self.view.handlers.__mcp_runtime__.note_notification(spec.method, params)
+        self.runtime.note_notification(spec.method, params)
         uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(spec.known_as, uri)]
         return self._notify(handler, params, streams)

@@ -83,7 +83,7 @@ class Disconnected(ConnectionError):
 
 
 class Unsent(Disconnected):
-    """Nothing was sent: there was no connection, or the server refuses its session."""
+    """Nothing was sent: no connection was open, or the server refuses its session."""
 
 
 def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:

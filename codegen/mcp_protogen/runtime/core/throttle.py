@@ -1,6 +1,5 @@
 """A throttle for log entries that a peer can cause without limit."""
 
-from collections.abc import Callable
 from logging import INFO, WARNING, getLogger
 from time import monotonic
 from typing import Final
@@ -15,11 +14,10 @@ class Throttle:
     After these come the tenth, the hundredth and so on, with their number.
     """
 
-    __slots__ = ("_clock", "_kinds", "_logger")
+    __slots__ = ("_kinds", "_logger")
 
-    def __init__(self, name: str, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, name: str) -> None:
         self._logger = getLogger(name)
-        self._clock = clock
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:
@@ -31,7 +29,7 @@ class Throttle:
     def _log(self, level: int, text: str, args: tuple[object, ...]) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        now = self._clock()
+        now = monotonic()
         began, before = self._kinds.get(text, (now, 0))
         if now - began >= _PERIOD:
             began, before = now, 0

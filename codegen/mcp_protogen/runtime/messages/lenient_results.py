@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from ..core.errors import ParseError
-from ..core.json import is_array, is_object
+from ..core.json import is_array, is_object, without
 from ..core.json_pointers import steps_of, value_at
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
@@ -208,11 +208,10 @@ class _Mending:
         for path in () if place else _DISPLAYED:
             wrong = {where: faults[where] for where in faults if where[: len(path)] == path}
             if wrong:
-                part = value_at(root, path)
-                names = {where[len(path)] for where in wrong if len(where) > len(path)}
-                items = part.items() if is_object(part) else ()
-                info = {name: value for name, value in items if name not in names}
-                info = {"name": "unknown", "version": "unknown", **info}
+                given = value_at(root, path)
+                part = given if is_object(given) else {}
+                names = {str(where[len(path)]) for where in wrong if len(where) > len(path)}
+                info = {"name": "unknown", "version": "unknown", **without(part, *names)}
                 steps, reason = next(iter(wrong.items()))
                 at = _pointer_text(steps[len(path) :])
                 why = f"it is only displayed, and breaks the schema at {at}: {reason}"
@@ -261,6 +260,5 @@ def _replace(root: Any, steps: _Steps, value: Any) -> Any:
 def _remove(root: Any, places: Iterable[_Steps]) -> Any:
     for *way, name in places:
         around = tuple(way)
-        members = value_at(root, around)
-        root = _replace(root, around, {key: members[key] for key in members if key != name})
+        root = _replace(root, around, without(value_at(root, around), str(name)))
     return root

@@ -240,8 +240,8 @@ class Endpoint:
         """Wait until reading may go on."""
         await self.sink.room()
         jobs, limit = self.jobs, self.options.max_waiting
-        # A handler that asks the peer something can only end if reading goes on.
-        while jobs.waiting >= limit and not self.connection.awaits:
+        # A handler that asks the peer something can only end if reading goes on for a while.
+        while jobs.waiting >= limit * (10 if self.connection.awaits else 1):
             await jobs.changed.wait()
 
     def abort(self, error: Disconnected) -> None:

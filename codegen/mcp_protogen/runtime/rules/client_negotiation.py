@@ -114,8 +114,8 @@ class Negotiation:
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""
-        self._tried: set[Ask] = set()
-        self._corrections: set[str] = set()
+        self._tried = set[Ask]()
+        self._corrections = set[str]()
         self._restartable = restartable
         self._restarted = False
         self._probed_again = False

@@ -8,7 +8,7 @@ from asyncio import current_task
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from time import monotonic
@@ -65,7 +65,7 @@ class BoundServer:
         self.layer: Layer | None = runtime.layer(view.table, tells_apart)
         if self.layer is not None:
             self.handlers = _with_layer(self.handlers, self.layer, view.table)
-            self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
+            self.view = view._replace(declared=self.layer.extend_capabilities(view.declared))
             declaration = self.layer.extend_capabilities(declaration)
         self.middleware = runtime.middleware()
         self.session_hooks = session_hooks(self.middleware)

@@ -18,6 +18,7 @@ from .engine import (
     Receive,
     Saved,
     StoredSession,
+    events_after,
 )
 from .memory_tasks import MemoryTaskStore
 
@@ -263,14 +264,8 @@ class MemoryEvents:
         return size
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        entry = self._sessions.get(key, {}).get(stream)
-        last = 0 if entry is None else max(entry.last, 0)
-        if entry is None or entry.last < 0 or after >= last:
-            ended = key in self._ended or (entry is not None and entry.ended)
-            return Events((), ended) if after <= last else None
-        if not entry.events or (entry.events[0].number > max(after + 1, 1)):
-            return None
-        return Events([event for event in entry.events if event.number > after], entry.ended)
+        entry = self._sessions.get(key, {}).get(stream) or _Stream()
+        return events_after(after, entry.last, entry.ended or key in self._ended, entry.events)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         self._open_stream(key, stream).followers |= {worker}

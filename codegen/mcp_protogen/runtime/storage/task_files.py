@@ -96,9 +96,9 @@ class FileTaskStore:
 
     async def _changing(self, work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
         def change() -> _T:
-            for folder in (self._folder, self._tasks, self._folder / "owners"):
-                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             with hold_lock(self._folder / "lock"):
+                for folder in (self._tasks, self._folder / "owners"):
+                    folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
                 return work(*given, **named)
 
         return await _in_thread(change)

@@ -183,8 +183,8 @@ class Mount(ABC):
         link: Link = links.TranslatedLink(links.TranslatedConnection(*given, table), handlers)
         return link
 
-    @abstractmethod
-    def add_connection(self, connection: OpenConnection) -> None: ...
+    def add_connection(self, connection: OpenConnection) -> None:  # noqa: B027
+        """Note a client, which may never use the server."""
 
     @abstractmethod
     def remove_connection(self, connection: OpenConnection) -> None: ...

@@ -4,7 +4,7 @@ Over HTTP, requests of the stateless era share a connection if they have the sam
 client. It is opened on demand, and again after it has broken.
 """
 
-from asyncio import CancelledError, create_task, get_running_loop, shield, timeout, wait
+from asyncio import CancelledError, create_task, get_running_loop, shield, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -12,7 +12,8 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
+from ..core.connection_errors import Unsent
+from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import CALL_TOOL
@@ -20,18 +21,19 @@ from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSU
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import change_subscription
-from ..transports.base import Opener
+from ..server.upstream import client_gone
+from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
 from .links import Link
 from .lookup import SET_LEVEL, unknown_item
 from .mounts import Entries, Mount, Prefix
-from .remote_settings import USUAL_REMOTE, RemoteSettings
 from .remotes import (
-    GONE,
     PAUSE,
+    USUAL_REMOTE,
     Attachment,
     Remote,
     RemoteKey,
+    RemoteSettings,
     cause_of,
     failure,
     reason_of,
@@ -46,7 +48,7 @@ _LASTING: Final = 10.0
 """The time after which a connection has lasted."""
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options, RemoteSettings],
+    [str, JSONObject, JSONObject | None, Opener, Options],
     AbstractAsyncContextManager[Any],
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
@@ -69,9 +71,6 @@ class RemoteMount(Mount):
         self._remotes: dict[RemoteKey, Remote] = {}
         """The longest idle one is first."""
         self._levels: dict[OpenConnection, str] = {}
-
-    def add_connection(self, connection: OpenConnection) -> None:
-        pass
 
     def remove_connection(self, connection: OpenConnection) -> None:
         self._levels.pop(connection, None)
@@ -106,11 +105,11 @@ class RemoteMount(Mount):
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
         key = self._key(outer)
         remote = self._remote(key, outer)
-        remote.used += 1
+        remote.users.append(outer.connection)
         try:
             yield remote
         finally:
-            remote.used -= 1
+            remote.users.remove(outer.connection)
             if self._remotes.get(key) is remote:
                 self._remotes[key] = self._remotes.pop(key)
 
@@ -129,10 +128,10 @@ class RemoteMount(Mount):
         if remote is None or remote.is_over:
             if connection.endpoint.broken is not None:
                 # Nothing would close a new connection.
-                raise McpError(INTERNAL_ERROR, GONE)
+                raise client_gone()
             self._make_room()
             remote = self._remotes[key] = Remote(remote)
-            remote.work = create_task(self._connect(remote, outer))
+            remote.work = create_task(remote.run(self._connect(remote, outer)))
             connection.endpoint.tasks.start(self._watch(key, remote))
         if connection not in remote.attached:
             remote.attached[connection] = Attachment([], set())
@@ -155,12 +154,8 @@ class RemoteMount(Mount):
             await wait([remote.work])
             raise
         finally:
-            if self._remotes.get(key) is remote:
-                if remote.follower is not None:
-                    get_running_loop().call_later(remote.pause, self._reopen, key, remote)
-                # The one that takes its place needs its subscriptions.
-                elif not (remote.again or remote.is_open):
-                    del self._remotes[key]
+            if remote.follower is not None and self._remotes.get(key) is remote:
+                get_running_loop().call_later(remote.pause, self._reopen, key, remote)
 
     def _reopen(self, key: RemoteKey, remote: Remote) -> None:
         """Connect again for clients that follow changes, unless a request has done so."""
@@ -174,14 +169,18 @@ class RemoteMount(Mount):
                 link = attachment.link = self.new_link(remote.server, connection, remote.handlers)
                 remote.server.__mcp_runtime__.add_connection(link.connection)
 
-    async def _connect(self, remote: Remote, outer: RequestContext) -> None:
-        connection = outer.connection
+    @asynccontextmanager
+    async def _connect(
+        self, remote: Remote, outer: RequestContext
+    ) -> AsyncGenerator[ServerBase[Any], None]:
+        start = outer.connection.endpoint.tasks.start
         limit = get_running_loop().call_later(
-            self._settings.open_timeout, remote.end, failure(self._name, "timeout")
+            self._settings.open_timeout, remote.fail, failure(self._name, "timeout")
         )
         try:
             async with self._open(outer) as server:
                 runtime: Any = server.__mcp_runtime__
+                runtime.client.name = self._settings.name
                 if not runtime.client.same_revision:
                     vars(runtime.client.connection.view.table)["client_uri"] = self.client_uri
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
@@ -190,17 +189,13 @@ class RemoteMount(Mount):
                 # Others may have come meanwhile.
                 self._attach(remote)
                 limit.cancel()
-                began, gone = get_running_loop().time(), create_task(runtime.until_gone())
-                gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(None)
-                start = connection.endpoint.tasks.start
                 runtime.client.connection.on_renewal = lambda: start(self._restore(remote))
+                if remote.again:
+                    start(self._restore(remote))
+                began = get_running_loop().time()
                 try:
-                    if remote.again:
-                        start(self._restore(remote))
-                    await remote.over.wait()
+                    yield server
                 finally:
-                    gone.cancel()
                     if get_running_loop().time() - began >= _LASTING:
                         remote.pause = PAUSE
         except Exception as error:
@@ -208,10 +203,9 @@ class RemoteMount(Mount):
             _log.warning("the server mounted as %s %s: %s", self._name, what, error)
             reason = reason_of(cause_of(error))
             known = reason if reason in ("timeout", "unauthorized") else "unreachable"
-            remote.end(failure(self._name, known))
+            raise failure(self._name, known) from None
         finally:
             limit.cancel()
-            remote.end()
 
     def _open(self, outer: RequestContext) -> AbstractAsyncContextManager[Any]:
         revision, settings = outer.spoken.revision, self._settings
@@ -227,7 +221,7 @@ class RemoteMount(Mount):
         info, capabilities = outer.peer_info(), dict(outer.peer_capabilities())
         own = None if info is None else table.inward("Implementation", dict(info))
         declared = table.inward("ClientCapabilities", capabilities)
-        return self._proxy(revision, declared, own, self._opener, options, settings)
+        return self._proxy(revision, declared, own, self._opener, options)
 
     async def _restore(self, remote: Remote) -> None:
         """Tell clients, after a break, that all that they follow may have changed."""
@@ -260,8 +254,12 @@ class RemoteMount(Mount):
         connection = session.__mcp_runtime__.connection
         self._levels[connection] = level
         remote = self._remotes.get(remote_key(session.__mcp_runtime__))
-        if remote is not None and remote.is_open and not remote.is_over:
-            await self._send_levels(remote)
+        attachment = None if remote is None else remote.attached.get(connection)
+        # While it opens, it may have been told of an earlier level already.
+        if remote and attachment and attachment.link and not remote.is_over:
+            # A server that hangs does not keep the level from the others.
+            telling = connection.endpoint.tasks.start(self._send_levels(remote))
+            await wait([telling], timeout=self._settings.list_timeout)
 
     async def _send_levels(self, remote: Remote) -> None:
         declared = remote.server.__mcp_runtime__.declaration()
@@ -280,10 +278,11 @@ class RemoteMount(Mount):
             try:
                 return await work()
             except ProtocolError as error:
-                reason = reason_of(cause_of(error))
+                cause = cause_of(error)
+                reason = reason_of(cause)
                 if reason is None:
                     raise
-                harmless = reason == "unreachable" or (repeats and reason == "interrupted")
+                harmless = isinstance(cause, Unsent) or (repeats and reason == "interrupted")
                 if is_last or not harmless:
                     raise failure(self._name, reason) from error
             is_last = True
@@ -307,13 +306,11 @@ class RemoteMount(Mount):
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
         if method == SUBSCRIBE:
-            # A listen stream is acknowledged soon.
-            in_session = outer.spoken.era.remembers_client
-            try:
-                async with timeout(None if in_session else self._settings.list_timeout):
-                    await self.repeat(True, partial(self._follow, session, own))
-            except TimeoutError as error:
-                raise failure(self._name, "timeout") from error
+            following = self.repeat(True, partial(self._follow, session, own))
+            # What a listen stream accepts does not wait for a server that hangs.
+            limit = self._settings.list_timeout if outer.request_id is None else None
+            if not await wait_within(limit, following):
+                raise failure(self._name, "timeout")
             return
         remote = self._remotes.get(self._key(outer))
         attachment = None if remote is None else remote.attached.get(outer.connection)

@@ -1,19 +1,17 @@
 """The connections of a mounted server, one for each client, and what their failures mean."""
 
-from asyncio import Event, Future, Task, get_running_loop
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..core.connection_errors import Disconnected, Unsent
 from ..core.errors import INTERNAL_ERROR, McpError
 from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
-from ..server.base import ServerBase
 from ..server.context import OpenConnection, RequestContext
 from ..server.listen_streams import Handler
+from ..server.upstream import Upstream, client_gone
 from .links import Link
-
-GONE: Final = "The client has gone"
 
 PAUSE: Final = 1.0
 """The time before a connection that is followed is opened again; doubled until one lasts."""
@@ -54,6 +52,25 @@ def reason_of(error: BaseException) -> Reason | None:
     return "interrupted" if isinstance(error, Disconnected) or status is not None else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """How a server is mounted by a connection. Times are in seconds."""
+
+    name: str = ""
+    """The server's name in messages; by default the prefix."""
+    list_timeout: float = 5.0
+    """The time that a list or listen stream waits for the server."""
+    open_timeout: float = 30.0
+    timeout: float = 60.0
+    """The longest time without a sign of a call; progress extends it."""
+    max_timeout: float = 600.0
+    max_connections: int = 100
+    """The most connections for clients without sessions; the longest idle one ends."""
+
+
+USUAL_REMOTE: Final = RemoteSettings()
+
+
 class RemoteKey(NamedTuple):
     """What clients have in common that share a connection; `connection` is None over HTTP."""
 
@@ -75,74 +92,48 @@ def remote_key(outer: RequestContext) -> RemoteKey:
     return RemoteKey(own, revision, outer.principal_id, json_text(says))
 
 
+@dataclass(slots=True)
 class Attachment:
     """A connection of the server above that uses one of the mounted server."""
 
-    __slots__ = ("link", "streams", "uris")
-
-    def __init__(self, streams: list[RequestContext], uris: set[str]) -> None:
-        self.link: Link | None = None
-        self.streams, self.uris = streams, uris
+    streams: list[RequestContext]
+    uris: set[str]
+    link: Link | None = None
 
 
-class Remote:
-    """A connection to the mounted server; `again` if it takes the place of one that has broken."""
+class Remote(Upstream):
+    """A connection to the mounted server; `again` if it takes the place of another."""
 
-    __slots__ = (
-        *("again", "attached", "handlers", "over", "pause", "ready", "server", "used", "work"),
-    )
-
-    work: Task[None]
-    server: ServerBase[Any]
     handlers: Mapping[str, Handler]
-    again: bool
 
     def __init__(self, before: "Remote | None") -> None:
-        self.ready: Future[None] = get_running_loop().create_future()
-        # asyncio would log a failure without a listener.
-        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
-        self.over = Event()
-        self.used, self.again, self.pause = 0, False, PAUSE
+        super().__init__()
+        # A listen stream uses all that follow.
+        self.users: list[OpenConnection] = [] if before is None else before.users
+        self.again, self.pause = before is not None, PAUSE
         self.attached: dict[OpenConnection, Attachment] = {}
         if before is not None:
-            self.again = before.again or before.is_open or before.follower is not None
             self.pause = min(2 * before.pause, _LONGEST_PAUSE)
             for connection, attachment in before.attached.items():
                 self.attached[connection] = Attachment(attachment.streams, attachment.uris)
 
     @property
-    def is_open(self) -> bool:
-        return self.ready.done() and self.ready.exception() is None
-
-    @property
-    def is_over(self) -> bool:
-        runtime: Any = self.server.__mcp_runtime__ if self.is_open else None
-        return self.over.is_set() or (runtime is not None and runtime.is_gone)
-
-    @property
     def is_idle(self) -> bool:
-        return not self.used and self.follower is None
+        return not self.users and self.follower is None
 
     @property
     def follower(self) -> RequestContext | None:
         """A context of a client that follows changes."""
         for connection, attachment in self.attached.items():
             if connection.endpoint.broken is None and (attachment.streams or attachment.uris):
-                return [*attachment.streams, connection.session().__mcp_runtime__][0]
+                own: RequestContext = connection.session().__mcp_runtime__
+                return next(iter(attachment.streams), own)
         return None
-
-    def end(self, error: McpError | None = None) -> None:
-        """Close the connection; requests that wait for it get an error."""
-        self.over.set()
-        if not self.ready.done():
-            # A task cancelled before its first step runs nothing, not even `finally`.
-            self.ready.set_exception(error or McpError(INTERNAL_ERROR, GONE))
-            self.work.cancel()
 
     def link(self, connection: OpenConnection) -> Link:
         attachment = self.attached.get(connection)
         if attachment is None or attachment.link is None:
-            raise McpError(INTERNAL_ERROR, GONE)
+            raise client_gone()
         return attachment.link
 
     @property

@@ -84,30 +84,29 @@ class Threads:
         self, function: Function, given: Mapping[str, Any] = _NOTHING, session: Any = None
     ) -> Any:
         """Return the result of a function; cancelling also ends its waits in `session`."""
-        call = _Call(function, given)
+        call = self._take(function, given)
         try:
-            self._take(call)
             return await call.outcome
-        except (CancelledError, RuntimeError) as error:
+        except CancelledError:
             self._forget(call)
-            if session is not None and isinstance(error, CancelledError):
+            if session is not None:
                 session.__mcp_runtime__.thread_waits.cancel()
             raise
 
     async def run_anyway(self, function: Function) -> Any:
         """Run a function even if the caller is cancelled."""
-        call = _Call(function, _NOTHING)
-        try:
-            self._take(call)
-        except RuntimeError:
-            self._forget(call)
-            raise
-        return await shield(call.outcome)
+        return await shield(self._take(function, _NOTHING).outcome)
 
-    def _take(self, call: _Call) -> None:
+    def _take(self, function: Function, given: Mapping[str, Any]) -> _Call:
+        call = _Call(function, given)
         with self._lock:
             self._waiting.append(call)
-            self._wake()
+            try:
+                self._wake()
+            except RuntimeError:
+                self._waiting.remove(call)
+                raise
+        return call
 
     def _may_begin(self) -> bool:
         busy, size = self._busy, self._size

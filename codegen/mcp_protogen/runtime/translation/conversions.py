@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from ..core.errors import Untranslatable
 from ..core.form_fields import labels_beside, several_as_text
-from ..core.json import JSONObject, is_array, is_object, read_json
+from ..core.json import JSONObject, is_array, is_object, read_json, without
 from ..core.losses import What
 from .report import Place, Report, pointer_of
 
@@ -31,7 +31,7 @@ class Site(NamedTuple):
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: item for key, item in value.items() if key != member}
+        return without(value, member)
 
     def refuse(self, *path: str) -> Any:
         """Raise `Untranslatable` for the value, or for its part at `path`."""
@@ -152,7 +152,7 @@ def output_schema_of_objects_only(tool: JSONObject, site: Site) -> JSONObject:
     site.lose("replaced", "outputSchema", harmless=True)
     # References lead to the root, and the dialect is that of the root.
     outer = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in outer}
+    inner = without(schema, *outer)
     outer |= {"type": "object", "properties": {_RESULT: inner}, "required": [_RESULT]}
     return {**tool, "outputSchema": outer}
 

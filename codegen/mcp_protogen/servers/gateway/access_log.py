@@ -69,7 +69,9 @@ def _log_request(server: str) -> Generator[dict[str, Any], None, None]:
     try:
         yield entry
     except BaseException as error:
-        outcome = error
+        rounds = call.session.__mcp_runtime__.questions.rounds
+        # A request that waits for a question of its server is answered with the question.
+        outcome = None if rounds is not None and rounds.suspended else error
         raise
     finally:
         entry["duration_ms"] = round((monotonic() - start) * 1000, 3)

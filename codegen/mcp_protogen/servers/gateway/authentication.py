@@ -16,7 +16,7 @@ def check_callers(settings: GatewaySettings, side: HttpSide) -> None:
         message = f"without tokens, clients of other machines must not reach {side.address.host}"
         hint = (
             "serve this machine only, with --http PORT, or name the issuer and the audience of"
-            " tokens in the file, at /gateway/auth"
+            " tokens in the file, as auth of the gateway"
         )
         raise ProblemError(Problem("wrong-usage", message, settings.file, hint=hint))
 
@@ -41,8 +41,6 @@ def with_authentication(package: ModuleType, settings: GatewaySettings, http: An
         return replace(http, authentication=authentication, allowed_hosts=hosts)
     except ImportError as error:
         hint = "install joserfc and httpx2, which verify tokens"
-        problem = Problem("missing-package", str(error), settings.file, "/gateway/auth", hint=hint)
-        raise ProblemError(problem) from error
-    except (TypeError, ValueError) as error:
-        problem = Problem("bad-config", str(error), settings.file, "/gateway/auth")
-        raise ProblemError(problem) from error
+        raise ProblemError(
+            Problem("missing-package", str(error), settings.file, hint=hint)
+        ) from error

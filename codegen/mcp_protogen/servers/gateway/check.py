@@ -20,14 +20,15 @@ from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.core.tasks import together
 from mcp_protogen.runtime.features.bridge.proxies import runtime_of
 from mcp_protogen.runtime.messages.method_table import EXTENSIONS, STATELESS_ERA
-from mcp_protogen.runtime.toolkit.remote_settings import USUAL_REMOTE
+from mcp_protogen.runtime.toolkit.remotes import USUAL_REMOTE
 from mcp_protogen.servers.call.connections import JSON, TASKS, Abilities, connect_client
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import Listing, listing
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.gateway.filters import Filters
-from mcp_protogen.servers.gateway.fronts import make_fronts, remote_settings
+from mcp_protogen.servers.gateway.fronts import make_fronts
+from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 
 FORMAT: Final = 1
@@ -98,14 +99,16 @@ class _Warnings(Handler):
         self._texts = texts
 
     def emit(self, record: LogRecord) -> None:
-        name, colon, text = record.getMessage().partition(": ")
-        if colon and name in self._texts:
+        # A name may have a colon, too.
+        name = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+        text = record.getMessage().removeprefix(f"{name}: ")
+        if name in self._texts and text != record.getMessage():
             self._texts[name].append(text)
 
 
 async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCheck) -> None:
     for revision in reversed(package.REVISIONS):
-        problem = await _problem(package, settings, check, revision)
+        problem = await _problem(package, check, revision)
         if problem is not None:
             message = settings.hide(problem.message)
             if check.listed is not None:
@@ -116,15 +119,13 @@ async def _check(package: ModuleType, settings: GatewaySettings, check: ServerCh
             return
 
 
-async def _problem(
-    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
-) -> Problem | None:
+async def _problem(package: ModuleType, check: ServerCheck, revision: Revision) -> Problem | None:
     """Connect for clients of one revision; return the problem, if that fails."""
     # A user may take long to log in.
     limit = None if check.server.auth == "oauth" else USUAL_REMOTE.open_timeout
     try:
         async with asyncio.timeout(limit):
-            await _visit(package, settings, check, revision)
+            await _visit(package, check, revision)
         return None
     except TimeoutError as error:
         message = str(error) or f"it was not open within {limit:g} s"
@@ -134,15 +135,13 @@ async def _problem(
         return problem_error(error, check.server.place).problems[0]
 
 
-async def _visit(
-    package: ModuleType, settings: GatewaySettings, check: ServerCheck, revision: Revision
-) -> None:
+async def _visit(package: ModuleType, check: ServerCheck, revision: Revision) -> None:
     server, losses, limit = check.server, list[Loss](), USUAL_REMOTE.open_timeout
     options = Options(timeout=limit, initialize_timeout=limit, on_loss=losses.append)
     asked = revision.load().models.ClientCapabilities.model_fields.keys() & server.questions
     declared: JSONObject = {name: {} for name in asked}
-    given = declared, {**_INFO}, server.opener, options, remote_settings(settings, server)
-    async with package.Bridge.proxy(revision.id, *given) as proxy:
+    given = declared, {**_INFO}, server.opener, options
+    async with proxy_for(package, server)(revision.id, *given) as proxy:
         spoken = runtime_of(proxy).client.revision
         if spoken == revision.id:
             check.speaks.insert(0, spoken)
@@ -185,7 +184,8 @@ def _text(loss: Loss) -> str:
 def _limits_of_questions(server: ServerSettings) -> Iterator[str]:
     """Yield the questions of an older server that may not reach a client."""
     if server.transport == "stdio" and server.questions and server.concurrency != 1:
-        yield "questions are refused while several calls wait: concurrency = 1 queues the calls"
+        # On stdio, the gateway has one client, who may be asked for any call.
+        yield "over HTTP, questions are refused while several calls wait: set concurrency = 1"
 
 
 def _document(check: ServerCheck) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from mcp_protogen.servers.bridge.http_side import HttpSide
 from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
 from mcp_protogen.servers.connect.named_server import safe_program, safe_url
 from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.gateway.authentication import check_callers
 from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
 from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
 
@@ -50,6 +51,7 @@ _MADE: Final = frozenset(
 )
 """Settings that are not members of a file."""
 _OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
+_OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
 _KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
 _UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
 _WRONG_NAME: Final = "the name of the server does not fit: set {}"
@@ -72,7 +74,10 @@ def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
     Those for clients over HTTP may exclude what is for one user.
     """
     settings = _ConfigFile(file).settings()
-    if side is not None and (settings.auth or not side.is_local):
+    if side is None:
+        return settings
+    check_callers(settings, side)
+    if settings.auth:
         # A login is that of one user, and others would act in their name.
         message = "its login is that of one user, and the gateway may have several"
         hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
@@ -175,9 +180,12 @@ class _ConfigFile(ConfigSource):
             self._problems.append(Problem("missing-package", str(error), hint=hint))
             return server
         except ValueError as error:
-            # The whole URL may have secrets.
-            why = str(error).replace(repr(entry.address), address)
-            self._add(located.at, why, "give the URL of a server; it often ends in /mcp")
+            # A text whose variable is not set may be wrong for that reason.
+            if not self._has_problem(located.at):
+                # The whole URL may have secrets.
+                why = str(error).replace(repr(entry.address), address)
+                hint = "check url and headers; the URL of a server often ends in /mcp"
+                self._add(located.at, why, hint)
             return server
         return replace(
             server,
@@ -281,6 +289,11 @@ class _ConfigFile(ConfigSource):
 
     def _add(self, at: str, message: str, hint: str) -> None:
         self._problems.append(_problem(message, self._place(at), hint))
+
+    def _has_problem(self, at: str) -> bool:
+        """Return whether the URL or a header of a server has a problem already."""
+        starts = tuple(self._place(f"{at}/{member}")[1] for member in _OF_HTTP)
+        return any(problem.pointer.startswith(starts) for problem in self._problems)
 
     def _place(self, at: str) -> tuple[str, str]:
         """Return the file, and the pointer or the path in TOML."""

@@ -8,7 +8,7 @@ from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.servers.bridge.http_side import HttpSide, serve_http
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.connect.protocol import protocol
-from mcp_protogen.servers.gateway.authentication import check_callers, with_authentication
+from mcp_protogen.servers.gateway.authentication import with_authentication
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.readiness import Readiness
 from mcp_protogen.servers.gateway.settings import GatewaySettings
@@ -23,7 +23,6 @@ def run_gateway(settings: GatewaySettings, side: HttpSide | None) -> None:
     """Serve clients until the end; raise `ProblemError` if the gateway cannot start."""
     package = protocol()
     if side is not None:
-        check_callers(settings, side)
         _log.info("serving %s", side.url)
         serve_http(package, lambda http: make_app(settings, package, http), side)
         return

@@ -17,12 +17,12 @@ from mcp_protogen.runtime.rules.handlers import Handlers
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase
 from mcp_protogen.runtime.server.context import OpenConnection
 from mcp_protogen.runtime.toolkit.mounting import add_mount
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
 from mcp_protogen.runtime.toolkit.toolkit_runtime import ToolkitRuntime
 from mcp_protogen.servers.gateway.access_log import remember_call
 from mcp_protogen.servers.gateway.lists import GatewayServer, ServerList
-from mcp_protogen.servers.gateway.mounts import GatewayMount
+from mcp_protogen.servers.gateway.mounts import GatewayMount, MountSettings
 from mcp_protogen.servers.gateway.names import names_of
+from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
 
@@ -104,23 +104,20 @@ def make_front(
         front.middleware = (make_telemetry(package), remember_call)
     runtime = cast(GatewayRuntime, front.__mcp_runtime__)
     for upstream in upstreams:
-        server, proxy = upstream.settings, package.Bridge.proxy
+        server = upstream.settings
+        proxy = proxy_for(package, server)
         if settings.telemetry:
             proxy = trace_requests(proxy, make_telemetry(package, server.name))
-        remote, soon = remote_settings(settings, server), runtime.publish_soon
-        add_mount(runtime, GatewayMount(front, upstream, proxy, remote, soon))
+        mount, soon = _mount_settings(settings, server), runtime.publish_soon
+        add_mount(runtime, GatewayMount(front, upstream, proxy, mount, soon))
     return front
 
 
-def remote_settings(settings: GatewaySettings, server: ServerSettings) -> RemoteSettings:
-    """Return the settings of a server as a mount has them."""
-    return RemoteSettings(
+def _mount_settings(settings: GatewaySettings, server: ServerSettings) -> MountSettings:
+    return MountSettings(
         name=server.name,
         list_timeout=settings.list_timeout,
         timeout=server.timeout,
         max_timeout=server.max_timeout,
         max_connections=server.max_connections,
-        questions=server.questions,
-        revision=server.revision,
-        concurrency=server.concurrency,
     )

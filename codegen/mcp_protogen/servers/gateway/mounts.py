@@ -17,7 +17,7 @@ from mcp_protogen.runtime.server.context import OpenConnection, RequestContext
 from mcp_protogen.runtime.toolkit.catalogue import FIELDS
 from mcp_protogen.runtime.toolkit.mounts import MountedItem
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
-from mcp_protogen.runtime.toolkit.remote_settings import RemoteSettings
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
 from mcp_protogen.runtime.toolkit.revision_models import LISTS
 from mcp_protogen.servers.gateway.access_log import LoggedMount
 from mcp_protogen.servers.gateway.lists import (
@@ -50,6 +50,16 @@ class _Asking:
     """What clients have got in its place, because it took too long."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountSettings(RemoteSettings):
+    """The settings of a mounted server and of its lists."""
+
+    list_timeout: float
+    """The time for a server to list; later items are announced as a change."""
+    keep_lists: float = 300.0
+    """The time for which the items of a server that cannot be reached stay listed."""
+
+
 class GatewayMount(LoggedMount):
     """A server for the clients of one revision, with its lists."""
 
@@ -58,7 +68,7 @@ class GatewayMount(LoggedMount):
         above: ServerBase[Any],
         upstream: GatewayServer,
         proxy: Proxy,
-        settings: RemoteSettings,
+        settings: MountSettings,
         publish_soon: Callable[[OpenConnection, str], None],
     ) -> None:
         super().__init__(above, upstream.names, proxy, upstream.settings.opener, settings)

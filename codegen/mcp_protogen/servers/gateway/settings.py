@@ -5,11 +5,14 @@ Times are in seconds.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
+from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.transports.base import Opener
 
 ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
@@ -27,6 +30,19 @@ Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Separator: TypeAlias = Annotated[Text, Field(min_length=1)]
 Name: TypeAlias = Annotated[Separator, Field(max_length=128)]
+
+
+def _check_url(url: str) -> str:
+    # A resource may have a query, but should not (RFC 8707, section 2).
+    if not server_metadata_urls(url):
+        raise ValueError("it must be an http(s) URL without a query or a fragment")
+    return url
+
+
+Url: TypeAlias = Annotated[str, AfterValidator(_check_url)]
+Scopes: TypeAlias = Annotated[
+    frozenset[str], AfterValidator(partial(checked_scopes, label="tokens"))
+]
 
 
 def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
@@ -80,9 +96,9 @@ class ServerSettings:
 class AuthSettings:
     """The tokens that clients must have."""
 
-    issuer: str
-    audience: str
-    scopes: frozenset[str] = frozenset()
+    issuer: Url
+    audience: Url
+    scopes: Scopes = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from copy import copy
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
+from ...core.base64url import base64url_bytes
+from ...core.json import JSONObject
 from ...core.libraries import library
 from .json_objects import object_in
 
@@ -89,7 +91,10 @@ class PublicKey:
 class PrivateKey:
     def __init__(self, text: str, algorithm: str | None = None) -> None:
         """Read a PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
-        self._key = _private_key(text)
+        jwk = object_in(text) if text.lstrip().startswith("{") else text
+        if jwk is None:
+            raise InvalidKey("the private key is not valid JSON")
+        self._key = _read(jwk, private=True)
         self.public: Final = PublicKey(self._key)
         self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
         if self.algorithm not in self.public.algorithms:
@@ -112,40 +117,37 @@ class PrivateKey:
 
 def public_key(key: Mapping[str, Any] | str) -> PublicKey:
     """Read a public key, a JWK or PEM; raise `InvalidKey`, also for a private key."""
-    read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
-    if read.is_private:
-        raise InvalidKey("expected a public key, got a private one")
-    return PublicKey(read)
+    return PublicKey(_read(key, private=False))
 
 
-def read_header(token: str) -> Mapping[str, Any]:
-    """Return the unverified header of a JWT; raise `InvalidJwt`."""
-    encoded = token.partition(".")[0]
-    if len(encoded) > _LARGEST_HEADER or token.count(".") != 2:
-        raise InvalidJwt("the token is not a signed JWT")
+def unverified_part(token: str, number: int) -> JSONObject | None:
+    """Return the unverified header (0) or claims (1) of a JWT; None if it is not a JWT."""
+    parts = token.split(".", 3)
+    if len(parts) != 3 or len(parts[number]) > (_LARGEST_HEADER, _LARGEST_PAYLOAD)[number]:
+        return None
     try:
-        header = object_in(_joserfc("util").urlsafe_b64decode(encoded.encode("ascii")))
+        return object_in(base64url_bytes(parts[number]))
     except ValueError:
-        header = None
+        return None
+
+
+def read_header(token: str) -> JSONObject:
+    """Return the unverified header of a JWT; raise `InvalidJwt`."""
+    header = unverified_part(token, 0)
     if header is None:
-        raise InvalidJwt("the header of the token is malformed")
+        raise InvalidJwt("the token is not a signed JWT")
     # No critical extensions are supported (RFC 7515, section 4.1.11; RFC 7797).
     if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):
         raise InvalidJwt("the header of the token requires an unsupported feature")
     return header
 
 
-def _private_key(text: str) -> Any:
-    if text.lstrip().startswith("{"):
-        jwk = object_in(text)
-        if jwk is None:
-            raise InvalidKey("the private key is not valid JSON")
-        key = _of_jwk(jwk)
-    else:
-        key = _of_pem(text)
-    if not key.is_private:
-        raise InvalidKey("expected a private key, got a public one")
-    return key
+def _read(key: Mapping[str, Any] | str, *, private: bool) -> Any:
+    read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
+    if read.is_private != private:
+        wanted, got = ("private", "public") if private else ("public", "private")
+        raise InvalidKey(f"expected a {wanted} key, got a {got} one")
+    return read
 
 
 def _of_jwk(jwk: Mapping[str, Any]) -> Any:

@@ -42,7 +42,6 @@ from .proxies import (
     AdaptsTasks,
     ProxyClientRuntime,
     ProxyServerRuntime,
-    ProxySettings,
     runtime_of,
 )
 
@@ -146,22 +145,17 @@ class BridgeBase:
         info: JSONObject | None,
         opener: Opener,
         options: Options = USUAL,
-        settings: ProxySettings | None = None,
+        server_revisions: Iterable[Revision] | None = None,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Return a server of `revision` in place of another one, for mounting.
 
         The other server sees a client with this declaration and info.
         """
-        servers = {known.id: known for known in cls.REVISIONS}
-        known = servers[revision]
-        if settings is not None and settings.revision is not None:
-            servers = {settings.revision: servers[settings.revision]}
-        if settings is not None and settings.questions is not None:
-            hidden = {"elicitation", "roots", "sampling"} - settings.questions
-            declared = {name: value for name, value in declared.items() if name not in hidden}
+        known = next(known for known in cls.REVISIONS if known.id == revision)
+        servers = cls.REVISIONS if server_revisions is None else server_revisions
         # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return open_proxy(cls, caller, opener, servers.values(), options, settings, carries=False)
+        return open_proxy(cls, caller, opener, servers, options, carries=False)
 
 
 @asynccontextmanager
@@ -171,7 +165,6 @@ async def open_proxy(
     opener: Opener,
     servers: Iterable[Revision],
     options: Options,
-    settings: ProxySettings | None = None,
     *,
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
@@ -182,10 +175,6 @@ async def open_proxy(
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     to_server.carries, to_server.tasks = carries, bridge.TASKS
-    if settings is not None:
-        to_server.name = settings.name
-        if settings.concurrency is not None:
-            to_client.turn = asyncio.Semaphore(settings.concurrency)
     views = _Views(caller, to_server, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()

@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any, Final, NamedTuple
 
 from ...connection import PROGRESS
-from ...core.connection_errors import Disconnected
+from ...core.connection_errors import Disconnected, Unsent
 from ...core.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -24,7 +24,7 @@ from ...core.options import Progress
 from ...core.spec import AnyRequest
 from ...messages.envelope import PROGRESS_TOKEN
 from ...server.context import RequestContext
-from .forwarding import FAILURES, error_for
+from .forwarding import error_for, result_of
 
 _log: Final = getLogger(__name__)
 
@@ -121,7 +121,9 @@ class ForwardedRequest:
         finally:
             self._busy = False
         if self._task.cancelled():
-            raise McpError(INTERNAL_ERROR, "The request was cancelled")
+            # The connection to the server has ended.
+            cause = Disconnected() if self.sent else Unsent()
+            raise McpError(INTERNAL_ERROR, "The request was cancelled") from cause
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:
@@ -180,14 +182,6 @@ class ForwardedRequest:
     @property
     def is_over(self) -> bool:
         return self._given_up or self._task.done()
-
-
-async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
-    """Return the server's result; raise `McpError` for an error, or without an answer."""
-    try:
-        return await answer
-    except FAILURES as error:
-        raise error_for("client", method, error) from error
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:

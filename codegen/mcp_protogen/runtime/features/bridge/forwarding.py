@@ -60,7 +60,7 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 _log: Final = getLogger(__name__)
 
 
-FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
+_FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -184,6 +184,14 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
     return McpError(code, error.message, error.data)
 
 
+async def result_of(answer: Awaitable[T], method: str = "", asking: Role = "client") -> T:
+    """Return the other side's result; raise `McpError` for an error, or without an answer."""
+    try:
+        return await answer
+    except _FAILURES as error:
+        raise error_for(asking, method, error) from error
+
+
 @dataclass(eq=False, slots=True)
 class ForwardedCall:
     """A forwarded request: the sender's id and token, and its destination."""
@@ -289,15 +297,14 @@ class Forwarding:
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self.asked_server.begin, request)
+        begin = partial(self.asked_server.begin, request)
+        sent = endpoint.request(request_of(method), params, options, on_begin=begin)
         try:
-            result = await endpoint.request(request_of(method), params, options, on_begin=on_begin)
+            result = await result_of(sent, method)
             if request.order is not None and request.order.locked():
                 # A slow client must get all progress before the answer.
                 async with request.order:
                     pass
-        except FAILURES as error:
-            raise error_for("client", method, error) from error
         finally:
             self.asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
@@ -325,10 +332,9 @@ class Forwarding:
         lasts = RELATED_TASK in call.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begin = partial(self._asked_client.begin, request)
+        sent = endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         try:
-            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
-        except FAILURES as error:
-            raise error_for("server", method, error) from error
+            return await result_of(sent, method, "server")
         finally:
             self._asked_client.end(request)
 

@@ -16,8 +16,8 @@ from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
-from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.json import JSONObject, is_object, json_text
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
@@ -48,8 +48,8 @@ from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
-from .forwarded_request import ForwardedRequest, note_sent, result_of
-from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, error_for
+from .forwarded_request import ForwardedRequest, note_sent
+from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, result_of
 from .unknown_values import pass_unknown_values
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
@@ -77,19 +77,6 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
     related = meta.get(RELATED_TASK)
     id: object = related.get("taskId") if is_object(related) else None
     return id if isinstance(id, str) else None
-
-
-class ProxySettings(Protocol):
-    """How a mounted server is used; see `RemoteSettings`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def questions(self) -> frozenset[str] | None: ...
-    @property
-    def revision(self) -> str | None: ...
-    @property
-    def concurrency(self) -> int | None: ...
 
 
 class TaskAdapter(Layer, Protocol):
@@ -124,10 +111,6 @@ class AdaptsTasks(Protocol):
         ...
 
 
-def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
-    return {name: value for name, value in declared.items() if name != EXTENSIONS}
-
-
 class ProxyClientRuntime(ClientRuntime):
     """The half that speaks to the server: it appears as the client."""
 
@@ -153,7 +136,7 @@ class ProxyClientRuntime(ClientRuntime):
         return merge_objects(self.capabilities, tasks_declared(self.owner.TABLE, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
-        return _without_extensions(self.capabilities)
+        return without(self.capabilities, EXTENSIONS)
 
     def identity(self) -> JSONObject:
         return self.info
@@ -261,7 +244,7 @@ class ProxyClientRuntime(ClientRuntime):
         """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
-        capabilities = _without_extensions(self.connection.view.declared)
+        capabilities = without(self.connection.view.declared, EXTENSIONS)
         if is_object(extensions) and extensions:
             capabilities[EXTENSIONS] = extensions
         return members({CLIENT_CAPABILITIES: capabilities})
@@ -302,7 +285,7 @@ class ProxyServerRuntime(ServerRuntime):
         if self.client.same_revision:
             return dict(declared)
         tasks = {} if self.adapter is None else self.adapter.task_capabilities(declared)
-        return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
+        return merge_objects(tasks, without_tasks(without(declared, EXTENSIONS), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
@@ -331,7 +314,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
         once, waited = context.questions.once, False
-        if self.client.passes_rounds:
+        if self.client.passes_rounds or "may_require_input" not in spec.traits:
             key, params = token_hex(8), self._with_own_state(context, params)
         else:
             waited = "forwarded" in once.done
@@ -450,10 +433,8 @@ class ProxyServerRuntime(ServerRuntime):
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
-                try:
-                    return await context.request_unchecked(spec, params, options)
-                except (LocalError, RemoteError) as error:
-                    raise error_for("server", spec.method, error) from error
+                answer = context.request_unchecked(spec, params, options)
+                return await result_of(answer, spec.method, "server")
         # Unless its request is known, take the latest whose client is there.
         asking = [
             request
@@ -500,14 +481,12 @@ class ProxyServerRuntime(ServerRuntime):
         """
         if self.cause is not None and self.cause.context is not None:
             return [self.cause.context]
+        latest = {request.connection: request for request in self._open_contexts()}
         contexts: list[RequestContext] = []
-        under_way = self._open_contexts()
         for connection in self.connections:
-            context = connection.session().__mcp_runtime__
-            if not context.endpoint.connection.shared:
-                requests = (request for request in under_way if request.connection is connection)
-                context = next(requests, context)
-            contexts.append(context)
+            own: RequestContext = connection.session().__mcp_runtime__
+            is_shared = own.endpoint.connection.shared
+            contexts.append(own if is_shared else latest.get(connection, own))
         return contexts
 
     @property
@@ -523,8 +502,8 @@ class ProxyServerRuntime(ServerRuntime):
         requests: dict[Any, Any] = self._forwarded
         if forwarding is not None:
             requests = forwarding.asked_server.open
-        latest = reversed(requests.values())
-        return [request.context for request in latest if request.context and request.is_open]
+        own = requests.values()
+        return [request.context for request in own if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:

@@ -27,7 +27,7 @@ class StoredSessions:
         self.lifetime: Final = servers.http.session_lifetime * _RECORD_LIFETIME
         self.copies: Final = dict[str, SharedSession]()
         """By key."""
-        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._locks = WeakValueDictionary[str, Lock]()
         self.log: Final = Throttle(__name__)
 
     def lock(self, key: str) -> Lock:

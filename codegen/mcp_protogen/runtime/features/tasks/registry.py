@@ -60,6 +60,8 @@ class TaskOptions:
 _log: Final = getLogger(__name__)
 
 _ORPHANS_AT_ONCE: Final = 20
+# The most seconds until a change by another worker is found.
+_POLL: Final = 0.5
 # Prevents busy waiting for a near end.
 _SHORTEST_WAIT: Final = 0.01
 
@@ -96,27 +98,16 @@ def new_task_id() -> str:
 
 
 class TaskRegistry:
-    """The tasks in a store, as one worker sees them; an application has one registry.
+    """The tasks in a store, as one worker sees them; an application has one registry."""
 
-    Changes by other workers are found within `poll` seconds, the longest pause between looks.
-    `clock` returns seconds since the epoch.
-    """
-
-    def __init__(
-        self,
-        store: TaskStore,
-        options: TaskOptions,
-        *,
-        clock: Callable[[], float] | None = None,
-        poll: float = 0.5,
-    ) -> None:
+    def __init__(self, store: TaskStore, options: TaskOptions) -> None:
         self.options: Final = options
-        # A store in memory has its own clock.
-        default = store.clock if isinstance(store, MemoryTaskStore) else time
-        self.clock: Final = default if clock is None else clock
+        self.clock: Callable[[], float] = time
+        """Returns the seconds since the epoch."""
+        if isinstance(store, MemoryTaskStore):
+            self.clock = store.clock
         self._store = store
-        self._poll = poll
-        self._watch = Watch(store.versions, poll)
+        self._watch = Watch(store.versions, _POLL)
         self._leases = Leases(store.renew, options.lease)
         self._locks = SharedLocks(store, self._watch, self._leases)
         self._throttled = Throttle(__name__)
@@ -268,7 +259,7 @@ class TaskRegistry:
                     read = await self._read(id)
                 except EngineUnavailable:
                     # Waiting for a change includes waiting for the store.
-                    await sleep(self._poll)
+                    await sleep(_POLL)
                     continue
                 if condition(read.task):
                     return read.task

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_array, is_object
+from ...core.json import JSONObject, is_array, is_object, without
 from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
@@ -43,7 +43,7 @@ class UiTool(Tool):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
         super().__init__(_add_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
-        meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
+        meta = without(listed.pop("_meta"), KEY)
         model = models.entry(self.field)
         self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
 

@@ -8,10 +8,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
 from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
-from ...core.json import JSONObject, is_object, json_text
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
+from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...rules.client_negotiation import stateless_error
@@ -243,19 +244,17 @@ class PostedRequest:
             return True
 
     async def _resume(self, cursor: Cursor) -> None:
-        resumable = self.message.revision is None
-        if not resumable or cursor.last_id is None:
-            raise Disconnected(f"the stream ended before {self.message.name} was answered")
+        ended = f"the stream ended before {self.message.name} was answered"
+        if self.message.revision is not None or cursor.last_id is None:
+            raise Disconnected(ended)
         cursor.broke()
         while not cursor.is_given_up:
             await sleep(cursor.wait)
             if await self._continue(cursor):
                 return
             cursor.broke()
-        raise Disconnected(
-            f"the stream ended before {self.message.name} was answered, and brought no message "
-            f"in {self._state.reconnection.max_attempts} more connections"
-        )
+        attempts = self._state.reconnection.max_attempts
+        raise Disconnected(f"{ended}, and brought no message in {attempts} more connections")
 
     async def _continue(self, cursor: Cursor) -> bool:
         try:
@@ -320,7 +319,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether a call's header fields have changed."""
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
-    meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
+    meta = without(call.params["_meta"], PROGRESS_TOKEN)
     facts = state.protocol.facts_of(call)
     rules = facts.rules
 

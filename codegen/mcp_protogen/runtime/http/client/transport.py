@@ -3,22 +3,19 @@
 import asyncio
 from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
-from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
-from ...transports.base import Paused, Renewed, Unanswered
+from ...transports.base import Paused, Renewed, Unanswered, wait_within
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
 from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
-
-_log: Final = getLogger(__name__)
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -90,12 +87,9 @@ class RenewableSession:
 
     async def listen(self) -> None:
         self._open_stream()
-        try:
-            async with asyncio.timeout(_LISTENING):
-                await self._known.wait()
-        except TimeoutError:
+        if not await wait_within(_LISTENING, self._known.wait()):
             self.stream = None
-            _log.info("the server has not answered the request for its stream yet")
+            self._state.log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
         if self._task is not None:
@@ -158,11 +152,11 @@ class RenewableSession:
         try:
             async with asyncio.timeout(_FAREWELL), opening as reply:
                 # The server may refuse, or not know the session.
-                _log.info("the session was ended: HTTP %d", reply.status)
+                self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
             # Also for errors of the user's authentication: closing must go on, and its reason may
             # be a worse error.
-            _log.warning("the session could not be ended at the server: %r", error)
+            self._state.log.warning("the session could not be ended at the server: %r", error)
 
 
 class LegacySseTransport:

@@ -115,10 +115,8 @@ class HttpApp:
     """An ASGI 3 application for both eras at one endpoint."""
 
     def __init__(self, served: Served, routes: Iterable[Route] = ()) -> None:
-        servers, revisions, self.options, http = served
-        self._servers = servers
-        self._revisions = revisions
-        self.http: Final = http
+        self._servers, self._revisions, self.options, self.http = served
+        http = self.http
         self._log = Throttle(__name__)
         listed_only = http.cors is not None and http.cors.credentials
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
@@ -129,8 +127,8 @@ class HttpApp:
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
-            known = [revision.load().methods.TABLE for revision in revisions or ()]
-            tables = known or [server.TABLE for server in servers]
+            known = [revision.load().methods.TABLE for revision in self._revisions or ()]
+            tables = known or [server.TABLE for server in self._servers]
             self._cross_origin = CrossOrigin(http.cors, self._guard.may_call, tables)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
         paths = http.path, *old

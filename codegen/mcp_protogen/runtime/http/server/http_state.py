@@ -5,14 +5,17 @@ errors; then it closes all sessions, and completes open responses.
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...core.connection_errors import Disconnected
+from ...core.errors import InvalidRequest
 from ...core.quotas import Quota
 from ...core.tasks import Signal
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...server.connection import ServerConnection
 from .asgi import Bodies, HttpExchange
 from .event_stream import KeepAlive
@@ -23,6 +26,16 @@ from .sessions.registry import HttpSession, SessionRegistry
 from .sessions.servers import HttpServers, Served
 
 SHUTTING_DOWN: Final = "The server is shutting down"
+
+
+def calls_in(messages: Iterable[Parsed | Batch], most: int) -> list[Call]:
+    """Return the calls among messages; raise `InvalidRequest` for more than `most` messages."""
+    members: list[Parsed] = []
+    for message in messages:
+        members += message.members if isinstance(message, Batch) else [message]
+    if len(members) > most:
+        raise InvalidRequest(f"a batch must have at most {most} messages")
+    return [member for member in members if isinstance(member, Call)]
 
 
 class HttpState(HttpServers):

@@ -21,7 +21,7 @@ from asyncio import (
 )
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from faulthandler import dump_traceback_later
 from functools import partial
 from importlib import import_module
@@ -282,19 +282,19 @@ def _server(
     return server, shutdown
 
 
+@dataclass(eq=False, slots=True)
 class _Shutdown:
     """The shutdown of a server: the application closes before uvicorn does.
 
     uvicorn waits for open responses, and streams do not end by themselves.
     """
 
-    def __init__(
-        self, server: Any, app: HttpApp, listen: "Callable[[], SharedListener | None]"
-    ) -> None:
-        self._server, self._app, self._listen = server, app, listen
-        self._loop: AbstractEventLoop | None = None
-        self._listener: SharedListener | None = None
-        self._closing: Task[None] | None = None
+    _server: Any
+    _app: HttpApp
+    _listen: "Callable[[], SharedListener | None]"
+    _loop: AbstractEventLoop | None = None
+    _listener: "SharedListener | None" = None
+    _closing: Task[None] | None = None
 
     def begin(self) -> None:
         self._loop = get_running_loop()

@@ -55,18 +55,6 @@ class SentRequest:
     tokens: TokenRequest
 
 
-def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
-    sent = authorization_request(request, parameters)
-    response = yield from ask_user(sent.request)
-    form = {
-        "grant_type": "authorization_code",
-        "code": check_response(sent, response),
-        "redirect_uri": sent.request.redirect_uri,
-        "code_verifier": sent.verifier,
-    }
-    return (yield from request_tokens(request, form))
-
-
 def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
     server, client, redirect_uri = request.server, request.client, request.redirect_uri
     endpoint = require_code_grant(server)
@@ -181,7 +169,15 @@ class AuthorizationCode:
             raise ValueError(f"parameters must not contain {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        return code_tokens(request, self.parameters)
+        sent = authorization_request(request, self.parameters)
+        response = yield from ask_user(sent.request)
+        form = {
+            "grant_type": "authorization_code",
+            "code": check_response(sent, response),
+            "redirect_uri": sent.request.redirect_uri,
+            "code_verifier": sent.verifier,
+        }
+        return (yield from request_tokens(request, form))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

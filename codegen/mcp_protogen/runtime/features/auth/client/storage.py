@@ -7,7 +7,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import Final, Protocol
 
-from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
+from ....core.files import FILE_MODE, hold_lock, replace_file
 from ....core.libraries import library
 from ..json_objects import object_in
 
@@ -67,7 +67,6 @@ class FileStorage:
         await asyncio.to_thread(self._change, key, None)
 
     def _change(self, key: str, value: str | None) -> None:
-        self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with hold_lock(self._path.with_name(f"{self._path.name}.lock")):
             values = self._read()
             if values.get(key) == value:

@@ -6,6 +6,7 @@ import webbrowser
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from inspect import isawaitable
 from logging import getLogger
 from typing import Final, Protocol, TypeAlias
@@ -142,47 +143,39 @@ async def open_browser(url: str) -> bool:
     return await asyncio.to_thread(webbrowser.open, url)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoopbackReceiver:
     """The login of this machine's user, with a browser.
 
-    `open` opens a page; it may return an awaitable, and False if it failed. `port` 0 means the port
-    of an earlier registration if it is free, else any.
+    Raise `ValueError` if the redirect URI would not be on this machine.
     """
 
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        host: str = _ADDRESS,
-        path: str = "/callback",
-        open: ShowPage = open_browser,
-        timeout: float = 300.0,
-    ) -> None:
-        """Wait `timeout` seconds for the user.
+    port: int = 0
+    """0 for the port of an earlier registration if it is free, else any."""
+    host: str = _ADDRESS
+    """For authorization servers that accept only `localhost`."""
+    path: str = "/callback"
+    open: ShowPage = field(default=open_browser, repr=False)
+    """Opens a page; it may return an awaitable, and False if it failed."""
+    timeout: float = 300.0
+    """The seconds to wait for the user."""
 
-        Set `host` for authorization servers that accept only `localhost`. Raise `ValueError` if the
-        redirect URI would not be on this machine.
-        """
-        uri = f"http://{host}:{port or 1}{path}"
+    def __post_init__(self) -> None:
+        uri = f"http://{self.host}:{self.port or 1}{self.path}"
         check_redirect_uri(uri)
         parts = split_url(uri)
-        if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
+        if not self.path or parts is None or (parts.hostname, parts.path) != (self.host, self.path):
             raise ValueError(f"{uri!r} must be a redirect URI on this machine")
-        self._port = port
-        self._host = host
-        self._path = path
-        self._open = open
-        self._timeout = timeout
 
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
         """Listen until the block ends; raise `AuthorizationError` if no port is free."""
-        waiting = _RedirectServer(self._open, self._timeout)
-        ports = [self._port] if self._port else [*self._ports(registered), 0]
+        waiting = _RedirectServer(self.open, self.timeout)
+        ports = [self.port] if self.port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
         (socket,) = server.sockets
         port = socket.getsockname()[1]
-        waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
+        waiting.redirect_uri = f"http://{self.host}:{port}{self.path}"
         try:
             yield waiting
             await waiting.wait_for_answers()
@@ -194,7 +187,7 @@ class LoopbackReceiver:
         return [
             parts.port
             for parts in filter(None, map(split_url, registered))
-            if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
+            if is_loopback(parts.hostname or "") and parts.port and parts.path == self.path
         ]
 
 

@@ -123,7 +123,7 @@ class Authorization:
         return None if self.resource_metadata is None else self.resource_metadata.resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal by the MCP server: 401, or 403 for scopes."""
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Hashable
 from hashlib import sha256
 from math import inf
 from time import time
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from ....core.http_request import Principal
 from ....http.server.authentication import TokenRefused, Verify
-from .claims import LONGEST_LEEWAY, refuse, unverified_part
+from ..signing import unverified_part
+from .claims import LONGEST_LEEWAY, refuse
 
 V = TypeVar("V")
 
@@ -56,12 +57,6 @@ class ExpiringCache(Generic[V]):
         self._entries.clear()
 
 
-class _Refusal(NamedTuple):
-    # Raising one exception again and again would collect tracebacks.
-    error: str
-    description: str
-
-
 class TokenCache:
     """The outcomes of the latest verifications. Times are in seconds.
 
@@ -85,7 +80,8 @@ class TokenCache:
         if min(lifetime, refused_lifetime) < 0:
             raise ValueError("lifetime and refused_lifetime must not be negative")
         self._verified = ExpiringCache[Principal](max_tokens)
-        self._refused = ExpiringCache[_Refusal](max_tokens)
+        # Raising one exception again and again would collect tracebacks.
+        self._refused = ExpiringCache[tuple[str, str]](max_tokens)
         self._revoked = ExpiringCache[bool](max_tokens)
         self._lifetime = lifetime
         self._refused_lifetime = refused_lifetime
@@ -105,7 +101,7 @@ class TokenCache:
             if principal is None:
                 refuse("The token is not valid")
         except TokenRefused as refusal:
-            now, kept = self._clock(), _Refusal(refusal.error, refusal.description)
+            now, kept = self._clock(), (refusal.error, refusal.description)
             self._refused.put(key, kept, now + self._refused_lifetime, now)
             raise
         now = self._clock()

@@ -6,18 +6,14 @@ from time import time
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array
+from ....core.json import is_array
 from ....core.options import string_set
 from ....http.server.authentication import TokenRefused
-from ..json_objects import object_in
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
 _MALFORMED: Final = "A claim of the token is malformed"
-# In characters; verifiers read no more.
-_LONGEST_PART: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,17 +68,6 @@ class ClaimChecks:
         # RFC 6749, section 3.3
         scopes = frozenset(scope for text in texts for scope in text.split(" ") if scope)
         return Principal(id, scopes, MappingProxyType({**claims}), until)
-
-
-def unverified_part(token: str, number: int) -> JSONObject | None:
-    """Return the unverified header (0) or claims (1) of a JWT; None if it is not a JWT."""
-    parts = token.split(".", 3)
-    if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
-        return None
-    try:
-        return object_in(base64url_bytes(parts[number]))
-    except ValueError:
-        return None
 
 
 def numeric_date(value: object) -> float | None:

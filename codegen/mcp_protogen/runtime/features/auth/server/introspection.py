@@ -24,7 +24,7 @@ from .single_flight import SingleFlight
 _log: Final = Throttle(__name__)
 
 # The member of the metadata, and the seconds for which its value is used.
-_ENDPOINT: Final = b"introspection_endpoint"
+_ENDPOINT: Final = "introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
 
 # Waiting tokens per token that is being asked about.
@@ -92,7 +92,7 @@ class Introspection(ClaimChecks):
             refuse("The token is too long")
         key = sha256(token.encode()).digest()
         try:
-            answer = await self._requests.join(key, lambda: self._ask(token))
+            answer = await self._requests.join(lambda: self._ask(token), key)
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server did not answer about a token: %s", why)
@@ -108,13 +108,13 @@ class Introspection(ClaimChecks):
         if self.endpoint is not None:
             return _metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
-        return found or await self._discoveries.join(_ENDPOINT, self._discover)
+        return found or await self._discoveries.join(self._discover)
 
     async def _discover(self) -> ServerMetadata:
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _metadata(self.issuer, endpoint(document, _ENDPOINT), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found

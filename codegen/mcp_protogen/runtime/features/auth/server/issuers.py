@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from ....core.http_request import Principal
-from .claims import refuse, unverified_part
+from ..signing import unverified_part
+from .claims import refuse
 
 
 class Verifier(Protocol):

@@ -32,8 +32,6 @@ _MOST_TRIED: Final = 4
 _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
-_SET: Final = b""
-
 
 async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
     """Return the metadata document of an authorization server; raise `AuthorizationError`."""
@@ -141,7 +139,7 @@ class JwksUri:
                 raise VerifierUnavailable("the keys of the authorization server are not known")
         elif age >= self._lifetime and self._may_ask():
             # In the background.
-            self._requests.begin(_SET, self._read)
+            self._requests.begin(self._read)
         found = matching(self._keys, kid, algorithm)
         if not found and kid is not None:
             await self._refresh()
@@ -150,7 +148,7 @@ class JwksUri:
 
     async def _refresh(self) -> None:
         if self._may_ask():
-            await self._requests.join(_SET, self._read)
+            await self._requests.join(self._read)
 
     def _may_ask(self) -> bool:
         return self._clock() >= self._next_attempt

@@ -24,7 +24,7 @@ class SingleFlight(Generic[T]):
         self._room = Semaphore(most)
         self._running: dict[bytes, Task[T]] = {}
 
-    def begin(self, key: bytes, work: Callable[[], Coroutine[Any, Any, T]]) -> Task[T]:
+    def begin(self, work: Callable[[], Coroutine[Any, Any, T]], key: bytes = b"") -> Task[T]:
         """Start work unless it runs; raise `VerifierUnavailable` if too much waits."""
         loop = get_running_loop()
         if self._loop is not loop:
@@ -39,8 +39,8 @@ class SingleFlight(Generic[T]):
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
-    async def join(self, key: bytes, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        return await shield(self.begin(key, work))
+    async def join(self, work: Callable[[], Coroutine[Any, Any, T]], key: bytes = b"") -> T:
+        return await shield(self.begin(work, key))
 
     async def _run(
         self, running: dict[bytes, Task[T]], key: bytes, work: Callable[[], Coroutine[Any, Any, T]]

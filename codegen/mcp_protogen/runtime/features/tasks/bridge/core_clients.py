@@ -4,7 +4,6 @@ Tasks keep their server's ids. Kept here are tasks that the server answered at o
 the client has cancelled: in its revision they stay cancelled.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
-from ....core.json import JSONObject
+from ....core.json import JSONObject, without
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest
@@ -41,7 +40,7 @@ class CoreClients(PlainClients):
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
-        self._cancelled: OrderedDict[str, None] = OrderedDict()
+        self._cancelled: dict[str, None] = {}
         if has_tasks(client.spoken, client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
@@ -72,7 +71,7 @@ class CoreClients(PlainClients):
             why = "in the extension, the server decides how long it keeps a task"
             self.client.lose(CALL_TOOL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
-        plain = {name: value for name, value in params.to_wire().items() if name != "task"}
+        plain = without(params.to_wire(), "task")
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
@@ -120,8 +119,8 @@ class CoreClients(PlainClients):
         await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
-        while len(self._cancelled) > _MOST:
-            self._cancelled.popitem(last=False)
+        if len(self._cancelled) > _MOST:
+            del self._cancelled[next(iter(self._cancelled))]
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:

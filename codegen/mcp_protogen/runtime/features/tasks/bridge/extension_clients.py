@@ -6,21 +6,21 @@ questions come beside it.
 
 from asyncio import Future, get_running_loop
 from asyncio import Task as Running
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escape_step
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, escape_step
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared_member, validator_of
+from ....core.models.base import declared_member
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.codec import Request
-from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
+from ....messages.envelope import client_capabilities
 from ....rules import task_methods as methods
 from ....rules.task_kinds import RELATED_TASK, has_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
@@ -32,7 +32,7 @@ from ..client.calls import CORE_CALLS, as_task
 from ..lifecycle import error_object
 from ..on_wire import to_extension
 from ..remote_tasks import state_of
-from ..server.extension_wire import read_answers
+from ..server.extension_wire import follow, read_answers
 from ..task import Status
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
@@ -43,35 +43,6 @@ _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
 # The seconds that a look waits for the questions of a task: the default, and at most.
 _PATIENCE: Final = 1.0
-
-
-async def follow(
-    connection: Any,
-    stream: RequestId,
-    task: JSONObject,
-    look: Callable[[], Awaitable[JSONObject]],
-    news: Signal,
-) -> None:
-    """Send the state of a task, and each change of it, until its end.
-
-    It is polled, also when `news` is set, because servers notify as they like.
-    """
-    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
-    table = endpoint.connection.table
-    spec, told = table.spec_of(methods.CHANGED), None
-    with suppress(McpError):  # it has expired
-        while True:
-            state = state_of(task)
-            if task != told:
-                # Its class depends on its status. The request has declared the extension, not the
-                # connection.
-                params = validator_of(spec.params)(task)
-                await endpoint.sink.send(table.serialise_notification(spec, params, meta=meta))
-                told = task
-            if state.has_ended:
-                return
-            await wait_within(state.poll_interval or _INTERVAL, news.wait())
-            task = await look()
 
 
 class _Question(NamedTuple):
@@ -247,7 +218,13 @@ class ExtensionClients(PlainClients):
             raise needs_extension("Tasks need the extension")
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
-                task = await self.state(id)
-                look = partial(self.state, id)
-                found[id] = partial(follow, connection, request.id, task, look, self._news)
+                task, wait = await self.state(id), partial(self._wait_for_change, id)
+                found[id] = partial(follow, connection, request, task, dict[str, Any], wait)
         return found
+
+    async def _wait_for_change(self, id: str, task: JSONObject) -> JSONObject:
+        """Poll a task, also at news of any, because servers notify as they like."""
+        while True:
+            await wait_within(state_of(task).poll_interval or _INTERVAL, self._news.wait())
+            if (found := await self.state(id)) != task:
+                return found

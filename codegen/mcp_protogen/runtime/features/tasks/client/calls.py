@@ -3,6 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
+from time import monotonic
 from typing import Any, ClassVar, Final, Unpack
 
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
@@ -16,7 +17,7 @@ from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
-from .handle import PollTiming, TaskHandle, TaskWire
+from .handle import TaskHandle, TaskWire
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
@@ -25,7 +26,6 @@ CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 
 class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = PollTiming()
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()
@@ -38,7 +38,7 @@ class TaskCaller:
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
-        self._wire = TaskWire(self._runtime.client, connection, self.timing)
+        self._wire = TaskWire(self._runtime.client, connection)
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
@@ -58,7 +58,7 @@ class TaskCaller:
     async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
-        due = self.timing.now() + seconds
+        due = monotonic() + seconds
         # Keep the task no longer than the caller waits.
         wants = declared_member(params, "task") is not None
         if not wants and self._supports_tasks and self.support(params.name) == "required":
@@ -94,7 +94,7 @@ class TaskCaller:
             # Questions before there is a task come in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
-        return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
+        return TaskHandle(wire, name, plain=result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         is_task = declared_member(result, "result_type") == "task"

@@ -7,8 +7,7 @@ replaces the next poll; nothing relies on it.
 
 from asyncio import Lock, create_task, shield
 from asyncio import Task as Running
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from logging import getLogger
 from math import inf
 from time import monotonic, time
@@ -45,20 +44,10 @@ _LEAST: Final = 0.05
 _MOST_FAILURES: Final = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollTiming:
-    """The clocks for waiting; `wait` returns whether a signal came in time."""
-
-    now: Callable[[], float] = monotonic
-    epoch: Callable[[], float] = time
-    wait: Callable[[float, Awaitable[None]], Awaitable[bool]] = wait_within
-
-
 class TaskWire:
-    def __init__(self, client: ClientBase, connection: ClientConnection, clock: PollTiming) -> None:
+    def __init__(self, client: ClientBase, connection: ClientConnection) -> None:
         self.client: Final = client
         self.connection: Final = connection
-        self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
         self.id_member: Final = self.table.rules.task_id
@@ -101,20 +90,22 @@ class TaskHandle:
         wire: TaskWire,
         tool: str,
         *,
-        id: str | None,
+        id: str | None = None,
         began: float | None = None,
         task: JSONObject | None = None,
+        plain: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
-        now = wire.timing.epoch()
+        now = time()
         self._began = now if began is None else began
         # In monotonic time, because the wall clock may be set.
-        self._began_at = wire.timing.now() + self._began - now
+        self._began_at = monotonic() + self._began - now
         self._task = task
-        self._plain: JSONObject | None = None
+        self._plain = plain
+        """The result, if the server answered without a task."""
         self._changed = Signal()
         self.has_news = False
         """Whether a notification came after the last look."""
@@ -151,7 +142,7 @@ class TaskHandle:
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
         seconds = inf if max_timeout is None else max_timeout
-        result = await self.outcome(self._wire.timing.now() + seconds, seconds)
+        result = await self.outcome(monotonic() + seconds, seconds)
         if isinstance(self._wire.client, CheckedResults):
             known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
@@ -210,12 +201,6 @@ class TaskHandle:
         return {**value, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
-    def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None)
-        handle._plain = result
-        return handle
-
-    @classmethod
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
@@ -223,7 +208,7 @@ class TaskHandle:
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
             raise unfit
         if id is None and is_object(result):
-            return cls.from_result(wire, tool, result)
+            return cls(wire, tool, plain=result)
         if not isinstance(id, str) or not is_array(answered):
             raise unfit
         if value.get("form") != wire.kind:
@@ -262,7 +247,7 @@ class TaskHandle:
 
     async def _fetch_result(self, id: str, due: float, seconds: float) -> Any:
         while True:
-            left = min(due, self._lapses()) - self._wire.timing.now()
+            left = min(due, self._lapses()) - monotonic()
             options = CallOptions(timeout=left, max_timeout=left)
             try:
                 asking = self._wire.ask(RESULT, id, options)
@@ -290,7 +275,7 @@ class TaskHandle:
                 await self._answer(task["inputRequests"])
             # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
-            if self._wire.timing.now() >= min(due, lapses):
+            if monotonic() >= min(due, lapses):
                 raise RequestTimeout(
                     self._wire.spec.method, seconds if due <= lapses else state.ttl or 0
                 )
@@ -333,11 +318,10 @@ class TaskHandle:
         return self._task
 
     async def _pause(self, state: TaskState, due: float) -> None:
-        timing = self._wire.timing
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
         if not self.has_news:
-            least = max(min(interval, due - timing.now()), _LEAST)
-            await timing.wait(least, self._changed.wait())
+            least = max(min(interval, due - monotonic()), _LEAST)
+            await wait_within(least, self._changed.wait())
 
     def _lapses(self, ttl: float | None = None) -> float:
         """Return when the task expires, in monotonic time."""

@@ -1,6 +1,6 @@
 """The servers of an application in an event loop, as sessions use them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import count
 from logging import getLogger
@@ -53,7 +53,10 @@ class HttpServers:
         worker = f"s{token_urlsafe(6)}"
         self.worker = Worker(worker, http.session_lifetime)
         self.shared = ServerState(views, self.tasks, self.options)
-        self.shared.ids = own_ids(worker)
+        # No worker has used these ids in any session, so that an answer may come to any worker
+        # (2025-11-25, basic, "Requests"). The part before the dot names the asking worker; it
+        # begins with a letter, because some clients turn number-like ids into 32-bit integers.
+        self.shared.ids = (f"{worker}.{number}" for number in count(1))
         self.shared.network = OVER_HTTP
         self.shared.tells_apart = http.authentication is not None
         # Without a stateless revision, all requests may belong to sessions.
@@ -111,13 +114,3 @@ class HttpServers:
         else:
             revisions = tuple(revision for revision in revisions if revision.id in versions)
         return RevisionViews(servers, revisions, self.options.on_loss)
-
-
-def own_ids(worker: str) -> Iterator[str]:
-    """Return request ids that no worker, now or earlier, has used in any session.
-
-    An answer may come to any worker of a session (2025-11-25, basic, "Requests"). The part before
-    the dot names the asking worker; it begins with a letter, because some clients turn
-    number-like ids into 32-bit integers.
-    """
-    return (f"{worker}.{number}" for number in count(1))
