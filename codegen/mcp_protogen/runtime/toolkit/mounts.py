@@ -142,7 +142,7 @@ class Mount(ABC):
     def owns(self, uri: str) -> bool:
         return is_private(uri)
 
-    def shown_uri(self, uri: str) -> str:
+    def client_uri(self, uri: str) -> str:
         """Return the URI by which clients read a resource of its server."""
         return self.full_uri(uri) if self.owns(uri) else uri
 
@@ -164,7 +164,7 @@ class Mount(ABC):
         above, table = self.above.TABLE, self._tables.get(own.revision, own)
         if own.revision != above.revision and table is own:
             table = self._translated_links(own).translating_table(own, self.above, options)
-            vars(table)["shown_uri"] = self.shown_uri
+            vars(table)["client_uri"] = self.client_uri
             self._tables[own.revision] = table
         return table
 
@@ -289,8 +289,8 @@ class Mount(ABC):
             if copy is not part:
                 changed[member] = copy
         uri: str | None = declared_member(value, "uri")
-        if uri is not None and self.shown_uri(uri) != uri:
-            changed["uri"] = self.shown_uri(uri)
+        if uri is not None and self.client_uri(uri) != uri:
+            changed["uri"] = self.client_uri(uri)
         return value.model_copy(update=changed) if changed else value
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:

@@ -77,7 +77,7 @@ def link_as_text(block: JSONObject, site: Site) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
-    return _as_text(block, f"{name} <{site.report.shown_uri(block['uri'])}>{description}", site)
+    return _as_text(block, f"{name} <{site.report.client_uri(block['uri'])}>{description}", site)
 
 
 def _as_text(block: JSONObject, text: str, site: Site) -> JSONObject:

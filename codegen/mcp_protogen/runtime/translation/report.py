@@ -15,7 +15,7 @@ class Report(NamedTuple):
 
     losses: list[Loss]
     thorough: bool = True
-    shown_uri: Callable[[str], str] = str
+    client_uri: Callable[[str], str] = str
     """Returns the URI of a resource as the reader knows it, for texts."""
 
     def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:

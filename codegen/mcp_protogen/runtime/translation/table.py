@@ -45,7 +45,7 @@ class TranslatingTable(MethodTable):
     no translations between the two.
     """
 
-    shown_uri: Callable[[str], str] = str
+    client_uri: Callable[[str], str] = str
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class TranslatingTable(MethodTable):
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
             return value
-        report = Report([], False, self.shown_uri)
+        report = Report([], False, self.client_uri)
         out: T = translate(value, (None, part), report)
         if report.losses:
             unlost = self._untranslated.unlost.get(name)
