@@ -83,13 +83,15 @@ def registry_of(
 
 def count_watched(registry: TaskRegistry) -> tuple[int, int]:
     """Return how many tasks are awaited, and how many are watched."""
-    watch = vars(vars(registry)["_watch"])
+    inside: dict[str, Any] = vars(registry)
+    watch: dict[str, Any] = vars(inside["_watch"])
     return len(watch["_watched"]), len(vars(watch["_timers"])["_keys"])
 
 
 def leases_held(registry: TaskRegistry) -> Mapping[str, object]:
     """Return the leases that a registry renews, by key."""
-    held: Mapping[str, object] = vars(vars(registry)["_leases"])["_held"]
+    inside: dict[str, Any] = vars(registry)
+    held: Mapping[str, object] = vars(inside["_leases"])["_held"]
     return held
 
 

@@ -54,8 +54,6 @@ class _Asking:
 class MountSettings(RemoteSettings):
     """The settings of a mounted server and of its lists."""
 
-    list_timeout: float
-    """The time for a server to list; later items are announced as a change."""
     keep_lists: float = 300.0
     """The time for which the items of a server that cannot be reached stay listed."""
 
