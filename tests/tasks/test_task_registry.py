@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidParams
@@ -84,15 +84,13 @@ def registry_of(
 
 def count_watched(registry: TaskRegistry) -> tuple[int, int]:
     """Return how many tasks are awaited, and how many are watched."""
-    inside: dict[str, Any] = vars(registry)
-    watch: dict[str, Any] = vars(inside["_watch"])
-    return len(watch["_watched"]), len(vars(watch["_timers"])["_keys"])
+    watched, keys = attrgetter("_watch._watched", "_watch._timers._keys")(registry)
+    return len(watched), len(keys)
 
 
 def leases_held(registry: TaskRegistry) -> Mapping[str, object]:
     """Return the leases that a registry renews, by key."""
-    inside: dict[str, Any] = vars(registry)
-    held: Mapping[str, object] = vars(inside["_leases"])["_held"]
+    held: Mapping[str, object] = attrgetter("_leases._held")(registry)
     return held
 
 
