@@ -178,32 +178,33 @@ class _BridgeState(HttpState):
             yield alike
         finally:
             alike.used -= 1
-            if not alike.used and self.alike.get(key) is alike:
+            if not alike.used:
                 lifetime = self.http.session_lifetime
-                alike.idle = get_running_loop().call_later(lifetime, self._drop, key)
+                alike.idle = get_running_loop().call_later(lifetime, self._drop, key, alike)
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
         for key, alike in self.alike.items():
             if not alike.used and owner in (None, key[1]):
-                self._drop(key)
+                self._drop(key, alike)
                 return True
         return False
 
     def leave(self, key: _Key, alike: "_Upstream") -> None:
         """End a connection that is not open yet, unless others wait for it."""
-        if alike.used == 1 and self.alike.get(key) is alike:
-            self._drop(key)
+        if alike.used == 1:
+            self._drop(key, alike)
 
-    def _drop(self, key: _Key) -> None:
-        alike = self.alike.pop(key)
+    def _drop(self, key: _Key, alike: "_Upstream") -> None:
+        if self.alike.get(key) is not alike:
+            return
+        del self.alike[key]
         self._of_alike.give_back(key[1])
         if alike.idle is not None:
             alike.idle.cancel()
         self.tasks.start(alike.close())
 
     def _forget(self, key: _Key, alike: "_Upstream") -> None:
-        if self.alike.get(key) is alike:
-            self._drop(key)
+        self._drop(key, alike)
         if alike.http is not None:
             alike.http.abort(Disconnected("the server is gone"))
 
