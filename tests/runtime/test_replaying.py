@@ -44,7 +44,14 @@ def playing(*said: tuple[str, Json], **about: object) -> Playback:
 
 
 def takes(server: Playback, message: Json) -> list[Json]:
-    return [json.loads(line) for line in server.take(json.dumps(message).encode())]
+    async def exchange() -> list[Json]:
+        # The answer to the ping shows the end of those before.
+        await server.send([json.dumps(sent).encode() for sent in (message, request("end", "ping"))])
+        return [json.loads(line) for line in await server.receive() if isinstance(line, bytes)]
+
+    *answers, end = asyncio.run(exchange())
+    assert end == result("end")
+    return answers
 
 
 def test_connection_specific_members_are_ignored_in_match() -> None:

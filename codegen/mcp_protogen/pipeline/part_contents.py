@@ -264,7 +264,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"features.bridge": ("bridge_app",), "server": ("upstream",), "transports": ("memory",)},
+        {"features.bridge": ("bridge_app",), "server": ("upstream",)},
         (("features.bridge.bridge_app", ("bridge_app",)),),
     ),
     Contents(

@@ -92,9 +92,7 @@ class Redaction:
     def __init__(self, places: Iterable[str] = ()) -> None:
         self.places: Final = tuple(dict.fromkeys(places))
         if "" in self.places:
-            raise ValueError(
-                "a place to redact must be a name or a JSON pointer, got an empty text"
-            )
+            raise ValueError("a place to redact is a name or a JSON pointer, got an empty text")
         self._names = frozenset(place for place in self.places if not place.startswith("/"))
         pointers = [place for place in self.places if place.startswith("/")]
         patterns = [re.escape(pointer).replace(r"/\*", "/[^/]*") for pointer in pointers]

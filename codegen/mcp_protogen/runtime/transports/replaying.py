@@ -19,7 +19,7 @@ from ..core.json import JSONObject, is_array, is_object, json_text, read_json, w
 from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
-from .base import Inbox, Opener, Transport
+from .base import Inbox, Opener, Received, Transport
 from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
@@ -141,9 +141,7 @@ class _Reader:
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
         if method == ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
-        under_way = [
-            open_exchange for open_exchange in self._open.values() if open_exchange.method != LISTEN
-        ]
+        under_way = [exchange for exchange in self._open.values() if exchange.method != LISTEN]
         for exchange in under_way:
             if token is not None and exchange.token == token:
                 return exchange
@@ -228,22 +226,19 @@ class Playback:
         self._ids = count(1)
         self._streams: _Streams = {}
         self._said = Inbox()
-        self._said.extend([*self._play_steps(_Play(script.prelude, script.prelude))])
+        self._said.extend(self._play_steps(_Play(script.prelude, script.prelude)))
         self.receive = self._said.receive
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        for message in messages:
-            self._said.extend([*self.take(message)])
+        for data in messages:
+            for message in _objects_in(read_json(data)):
+                self._said.extend(self._take_message(message))
 
     async def close(self) -> None:
         self._said.end()
 
-    def take(self, data: bytes) -> list[bytes]:
+    def _take_message(self, message: JSONObject) -> list[Received]:
         """Return the server's messages after one of the client."""
-        taken = map(self._take_message, _objects_in(read_json(data)))
-        return [message for messages in taken for message in messages]
-
-    def _take_message(self, message: JSONObject) -> list[bytes]:
         method, id, params = message.get("method"), message.get("id"), _params_of(message)
         if not isinstance(method, str):
             play = self._waiting.pop(str(id), None)
@@ -266,9 +261,9 @@ class Playback:
             self._streams[exchange.connection, _id_key(exchange.id)] = id
         return self._play_steps(_Play(exchange, request))
 
-    def _play_steps(self, play: _Play) -> list[bytes]:
+    def _play_steps(self, play: _Play) -> list[Received]:
         """Return the server's messages until it waits for an answer."""
-        messages: list[bytes] = []
+        messages: list[Received] = []
         for step in play.steps:
             message = play.adapt_message(step, self._streams)
             if message is None:

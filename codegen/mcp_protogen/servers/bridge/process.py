@@ -129,10 +129,14 @@ def _run_http(
     settings: dict[str, Any],
     side: HttpSide,
 ) -> None:
-    tap = None if recorder is None else recorder.tap("client")
-
     def make_app(http: Any) -> Any:
-        return package.bridge_app(package.Bridge, opener, http=http, tap=tap, **settings)
+        app = package.bridge_app(package.Bridge, opener, http=http, **settings)
+        if recorder is None:
+            return app
+        # Over stdio, no HTTP server is imported.
+        from mcp_protogen.servers.bridge.tapped_app import TappedApp
+
+        return TappedApp(app, recorder.tap("client"))
 
     _log.info("serving %s", side.url)
     serve_http(package, make_app, side)

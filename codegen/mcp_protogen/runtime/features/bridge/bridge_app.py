@@ -18,14 +18,12 @@ from ...core.json import json_text
 from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
-from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
-from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
+from ...http.server.asgi import HttpExchange, HttpRefusal
 from ...http.server.http_state import HttpState
 from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
 from ...http.server.sessions.servers import Served
 from ...http.server.stateless import StatelessHttp
-from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
@@ -35,43 +33,12 @@ from ...server.serve import Router
 from ...server.upstream import Upstream
 from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
-from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
 
 _log: Final = getLogger(__name__)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and its client's info and declaration."""
-
-
-def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
-    posted, answered, events, media = bytearray(), bytearray(), Parser(LARGEST), ""
-
-    async def receiving() -> Any:
-        event = await receive()
-        if event["type"] == "http.request" and scope["method"] == "POST":
-            posted.extend(event.get("body", b""))
-            if posted and not event.get("more_body"):
-                tap("client", bytes(posted))
-                posted.clear()
-        return event
-
-    async def sending(event: Any) -> None:
-        nonlocal media
-        if event["type"] == "http.response.start":
-            media = media_type(dict(event["headers"]).get(b"content-type", b"").decode("latin-1"))
-        elif media == EVENTS:
-            for told in events.feed(event.get("body", b"")):
-                if told.data and told.event == "message":
-                    tap("server", told.data.encode())
-        elif media == JSON:
-            answered.extend(event.get("body", b""))
-            if answered and not event.get("more_body"):
-                tap("server", bytes(answered))
-                answered.clear()
-        await send(event)
-
-    return receiving, sending
 
 
 def bridge_app(
@@ -82,15 +49,13 @@ def bridge_app(
     server_revisions: Iterable[Revision] | None = None,
     options: Options = USUAL,
     http: HttpOptions = USUAL_HTTP,
-    tap: Tap | None = None,
 ) -> HttpApp:
     """Return an ASGI application that forwards all requests of clients to a server.
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are its
     parameters. `opener` is called for each session, and once for all stateless requests with the
     same principal, client info and capabilities. `http.max_sessions` limits both kinds, in all and
-    per principal; unused ones end after `http.session_lifetime`. `tap` is shown each message from
-    and to the clients.
+    per principal; unused ones end after `http.session_lifetime`.
 
     Raise `ValueError` for options with shared sessions, or without sessions.
     """
@@ -101,33 +66,28 @@ def bridge_app(
     # Before a server is known, only the revisions count.
     unknown = max(revisions, key=lambda revision: revision.id).load().Server()
     served = Served((unknown,), revisions, options, http)
-    return _BridgeApp(_BridgeSettings(bridge, opener, servers, served), tap)
+    return BridgeApp(BridgeSettings(bridge, opener, servers, served))
 
 
-class _BridgeSettings(NamedTuple):
+class BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
     servers: tuple[Revision, ...]
     served: Served
 
 
-class _BridgeApp(HttpApp):
-    def __init__(self, way: _BridgeSettings, tap: Tap | None) -> None:
-        self._way, self._tap = way, tap
+class BridgeApp(HttpApp):
+    def __init__(self, way: BridgeSettings) -> None:
+        self.way = way
         super().__init__(way.served)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._tap is not None and scope["type"] == "http":
-            receive, send = tap_exchange(scope, receive, send, self._tap)
-        await super().__call__(scope, receive, send)
-
     def _new_running(self) -> Running:
-        state = _BridgeState(self._way)
+        state = _BridgeState(self.way)
         return Running(state, _BridgedStateless(state))
 
 
 class _BridgeState(HttpState):
-    def __init__(self, way: _BridgeSettings) -> None:
+    def __init__(self, way: BridgeSettings) -> None:
         super().__init__(way.served)
         self.way = way
         self.revisions: Final = {revision.id: revision for revision in way.served.revisions or ()}
@@ -218,32 +178,33 @@ class _BridgeState(HttpState):
             yield alike
         finally:
             alike.used -= 1
-            if not alike.used and self.alike.get(key) is alike:
+            if not alike.used:
                 lifetime = self.http.session_lifetime
-                alike.idle = get_running_loop().call_later(lifetime, self._drop, key)
+                alike.idle = get_running_loop().call_later(lifetime, self._drop, key, alike)
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
         for key, alike in self.alike.items():
             if not alike.used and owner in (None, key[1]):
-                self._drop(key)
+                self._drop(key, alike)
                 return True
         return False
 
     def leave(self, key: _Key, alike: "_Upstream") -> None:
         """End a connection that is not open yet, unless others wait for it."""
-        if alike.used == 1 and self.alike.get(key) is alike:
-            self._drop(key)
+        if alike.used == 1:
+            self._drop(key, alike)
 
-    def _drop(self, key: _Key) -> None:
-        alike = self.alike.pop(key)
+    def _drop(self, key: _Key, alike: "_Upstream") -> None:
+        if self.alike.get(key) is not alike:
+            return
+        del self.alike[key]
         self._of_alike.give_back(key[1])
         if alike.idle is not None:
             alike.idle.cancel()
         self.tasks.start(alike.close())
 
     def _forget(self, key: _Key, alike: "_Upstream") -> None:
-        if self.alike.get(key) is alike:
-            self._drop(key)
+        self._drop(key, alike)
         if alike.http is not None:
             alike.http.abort(Disconnected("the server is gone"))
 
@@ -258,7 +219,7 @@ def _report(error: Exception) -> None:
 
 
 @asynccontextmanager
-async def _connect(way: _BridgeSettings, caller: Caller) -> AsyncGenerator[ServerBase[Any], None]:
+async def _connect(way: BridgeSettings, caller: Caller) -> AsyncGenerator[ServerBase[Any], None]:
     bridge, opener, servers, served = way
     try:
         async with open_proxy(bridge, caller, opener, servers, served.options) as server:

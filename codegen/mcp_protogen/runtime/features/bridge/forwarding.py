@@ -59,9 +59,6 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 
 _log: Final = getLogger(__name__)
 
-
-_FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
-
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
 
@@ -188,7 +185,7 @@ async def result_of(answer: Awaitable[T], method: str = "", asking: Role = "clie
     """Return the other side's result; raise `McpError` for an error, or without an answer."""
     try:
         return await answer
-    except _FAILURES as error:
+    except (McpError, LocalError, RemoteError, Disconnected) as error:
         raise error_for(asking, method, error) from error
 
 

@@ -323,9 +323,8 @@ class ProxyServerRuntime(ServerRuntime):
         if forwarded is None:
             if waited:
                 # A new start would repeat the server's work.
-                raise McpError(
-                    INVALID_PARAMS, "requestState has expired: repeat the request without it"
-                )
+                text = "requestState has expired: repeat the request without it"
+                raise McpError(INVALID_PARAMS, text)
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
@@ -459,7 +458,7 @@ class ProxyServerRuntime(ServerRuntime):
         # A server above declares changes itself.
         if need is not None and (self.client.carries or not is_change(spec.known_as)):
             why = f"it needs {need.capability.name}, which is not declared"
-            self.client.losses.take(spec.method, [Loss("", "dropped", why)])
+            self.client.lose(spec.method, "", why)
             return
         if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.known_as, declared_member(params, "uri"))
@@ -499,11 +498,8 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _open_contexts(self) -> list[RequestContext]:
         forwarding = self.client.forwarding
-        requests: dict[Any, Any] = self._forwarded
-        if forwarding is not None:
-            requests = forwarding.asked_server.open
-        own = requests.values()
-        return [request.context for request in own if request.context and request.is_open]
+        own = self._forwarded if forwarding is None else forwarding.asked_server.open
+        return [request.context for request in own.values() if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:

@@ -176,9 +176,9 @@ class PostedRequest:
             self._check_fields(reply)
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
-        except ParseError as error:
-            self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
+            if isinstance(error, ParseError):
+                error = in_answer(error, name)
             self._deliver(Unanswered(self.message.id, error))
 
     def _check_fields(self, reply: HttpReply) -> None:
