@@ -12,7 +12,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.connection_errors import Unsent
+from ..core.connection_errors import RevisionLost, Unsent
 from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
@@ -99,7 +99,14 @@ class RemoteMount(Mount):
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
-            yield remote.link(outer.connection)
+            try:
+                yield remote.link(outer.connection)
+            except McpError as error:
+                if isinstance(cause_of(error), RevisionLost):
+                    # The next attempt needs a new connection.
+                    runtime: Any = remote.server.__mcp_runtime__
+                    await runtime.until_gone()
+                raise
 
     @contextmanager
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
