@@ -197,6 +197,24 @@ async def test_time_of_a_call_does_not_pass_while_a_person_answers() -> None:
 
 
 @pytest.mark.skips_time
+async def test_question_that_a_client_leaves_keeps_its_turn_for_the_time_of_the_server() -> None:
+    asked = asyncio.Event()
+
+    async def on_elicit(*_: object) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    top = app(STATELESS)
+    mount_remote(top, "bad", only(weather(OLD)), concurrency=1, max_timeout=8.0)
+    async with in_memory(client(STATELESS, on_elicit=on_elicit), top) as one:
+        calling = asyncio.create_task(one.call_tool("bad_age", {}))
+        await asked.wait()
+        calling.cancel()
+        touched = await one.call_tool("bad_touch", {}, timeout=20)
+        assert touched.content[0].text == "touched"
+
+
+@pytest.mark.skips_time
 async def test_progress_extends_a_call_up_to_the_longest_time() -> None:
     async def answer(hand: Hand, asked: Any) -> None:
         token = asked.get("params", {}).get("_meta", {}).get("progressToken")
