@@ -257,7 +257,9 @@ async def use(one: Any, method: str) -> Any:
     return await one.complete(about, m.CompleteRequestParamsArgument(name="x", value="r"))
 
 
-async def test_interrupted_requests_are_repeated_once_unless_they_have_effects() -> None:
+async def test_interrupted_requests_are_repeated_once_unless_they_have_effects(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for spoken, method in ((spoken, method) for spoken in ERAS for method in EMPTY):
         for breaks in (1, 2):
             count = 0
@@ -279,9 +281,13 @@ async def test_interrupted_requests_are_repeated_once_unless_they_have_effects()
                         with pytest.raises(pkg.McpError) as raised:
                             await use(one, method)
                         assert raised.value.data == {"server": "bad", "reason": "interrupted"}
+                        had_effects = "the call may have had effects" in raised.value.message
+                        assert had_effects == (method == "tools/call")
                     else:
                         await use(one, method)
                     assert count == (1 if method == "tools/call" else 2)
+    assert "are not listed: The server of bad has gone before it answered" in caplog.text
+    assert "effects" not in caplog.text
 
 
 async def test_call_that_was_not_sent_is_sent_in_a_new_connection() -> None:

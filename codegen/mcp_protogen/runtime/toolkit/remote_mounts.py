@@ -291,7 +291,7 @@ class RemoteMount(Mount):
                     raise
                 harmless = isinstance(cause, Unsent) or (repeats and reason == "interrupted")
                 if is_last or not harmless:
-                    raise failure(self._name, reason) from error
+                    raise failure(self._name, reason, not repeats) from error
             is_last = True
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
