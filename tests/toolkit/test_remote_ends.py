@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import Accepting, Hand
 from support.sessions.wiretap import result, shake
+from support.tables import case
 from support.toolkit.kits import pkg
 from support.toolkit.mounting import (
     KINDS,
@@ -161,3 +163,51 @@ async def test_level_that_changes_while_a_connection_opens_reaches_the_server() 
         go_on.set()
         await asyncio.gather(calling, changing)
         assert levels == ["error", "debug"]
+
+
+async def test_server_that_comes_back_with_another_revision_is_used_in_that() -> None:
+    uri = "data://r/now"
+    revisions = permutations((OLD, STATELESS, "2025-06-18"), 2)
+    for over, spoken, (old, new) in product((in_memory, over_http), ERAS, revisions):
+        with case((over.__name__, spoken, old, new)):
+            hearing = Hearing(spoken)
+            async with AsyncExitStack() as stack:
+                first, second = only(weather(old)).http(), only(weather(new)).http()
+                async with run_app(first) as port:
+                    top = app_with_remote(spoken, f"http://127.0.0.1:{port}/mcp")
+                    one = await stack.enter_async_context(over(hearing.client, top))
+                    await stack.enter_async_context(hearing.hearing(uri))
+                    await text_of(one, "r_touch")
+                    await hearing.hears(uri)
+                    await first.close()
+                await stack.enter_async_context(run_app(second, port=port))
+                stack.push_async_callback(second.close)
+                calls = (text_of(one, "r_forecast", place="Oslo") for _ in range(3))
+                assert await asyncio.gather(*calls) == ["rain in Oslo"] * 3
+                await hearing.hears(uri, *KINDS)
+                await text_of(one, "r_touch")
+                await hearing.hears(uri)
+
+
+async def refuse_absent(call: Any, next: Any) -> Any:
+    """Refuse calls of one tool like a server that refuses all requests."""
+    if call.method == "tools/call" and call.params.name == "absent":
+        raise pkg.McpError(-32600, "Not so")
+    return await next(call)
+
+
+async def test_error_of_one_call_does_not_end_the_connection() -> None:
+    for spoken in ERAS:
+        with case(spoken):
+            remote = only(weather(spoken))
+            remote.middleware = (refuse_absent,)
+            async with run_app(served := remote.http()) as port:
+                opener = Breaking(f"http://127.0.0.1:{port}/mcp")
+                top = app_with_remote(spoken, opener)
+                async with in_memory(Hearing(spoken).client, top) as one:
+                    for _ in range(2):
+                        with pytest.raises(pkg.McpError, match="Not so"):
+                            await one.call_tool("r_absent", {})
+                    assert await text_of(one, "r_touch") == "touched"
+                    assert len(opener.opened) == 1
+                await served.close()

@@ -197,6 +197,24 @@ async def test_time_of_a_call_does_not_pass_while_a_person_answers() -> None:
 
 
 @pytest.mark.skips_time
+async def test_question_that_a_client_leaves_keeps_its_turn_for_the_time_of_the_server() -> None:
+    asked = asyncio.Event()
+
+    async def on_elicit(*_: object) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    top = app(STATELESS)
+    mount_remote(top, "bad", only(weather(OLD)), concurrency=1, max_timeout=8.0)
+    async with in_memory(client(STATELESS, on_elicit=on_elicit), top) as one:
+        calling = asyncio.create_task(one.call_tool("bad_age", {}))
+        await asked.wait()
+        calling.cancel()
+        touched = await one.call_tool("bad_touch", {}, timeout=20)
+        assert touched.content[0].text == "touched"
+
+
+@pytest.mark.skips_time
 async def test_progress_extends_a_call_up_to_the_longest_time() -> None:
     async def answer(hand: Hand, asked: Any) -> None:
         token = asked.get("params", {}).get("_meta", {}).get("progressToken")
@@ -239,7 +257,9 @@ async def use(one: Any, method: str) -> Any:
     return await one.complete(about, m.CompleteRequestParamsArgument(name="x", value="r"))
 
 
-async def test_interrupted_requests_are_repeated_once_unless_they_have_effects() -> None:
+async def test_interrupted_requests_are_repeated_once_unless_they_have_effects(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for spoken, method in ((spoken, method) for spoken in ERAS for method in EMPTY):
         for breaks in (1, 2):
             count = 0
@@ -261,9 +281,13 @@ async def test_interrupted_requests_are_repeated_once_unless_they_have_effects()
                         with pytest.raises(pkg.McpError) as raised:
                             await use(one, method)
                         assert raised.value.data == {"server": "bad", "reason": "interrupted"}
+                        had_effects = "the call may have had effects" in raised.value.message
+                        assert had_effects == (method == "tools/call")
                     else:
                         await use(one, method)
                     assert count == (1 if method == "tools/call" else 2)
+    assert "are not listed: The server of bad has gone before it answered" in caplog.text
+    assert "effects" not in caplog.text
 
 
 async def test_call_that_was_not_sent_is_sent_in_a_new_connection() -> None:

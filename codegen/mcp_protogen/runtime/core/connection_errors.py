@@ -86,6 +86,10 @@ class Unsent(Disconnected):
     """Nothing was sent: no connection was open, or the server refuses its session."""
 
 
+class RevisionLost(Unsent):
+    """The server no longer speaks the negotiated revision, and the connection ends."""
+
+
 def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):

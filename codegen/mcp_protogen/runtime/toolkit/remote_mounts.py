@@ -12,7 +12,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.connection_errors import Unsent
+from ..core.connection_errors import RevisionLost, Unsent
 from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
@@ -99,7 +99,14 @@ class RemoteMount(Mount):
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
         with self._use_remote(outer) as remote:
             await shield(remote.ready)
-            yield remote.link(outer.connection)
+            try:
+                yield remote.link(outer.connection)
+            except McpError as error:
+                if isinstance(cause_of(error), RevisionLost):
+                    # The next attempt needs a new connection.
+                    runtime: Any = remote.server.__mcp_runtime__
+                    await runtime.until_gone()
+                raise
 
     @contextmanager
     def _use_remote(self, outer: RequestContext) -> Generator[Remote, None, None]:
@@ -284,7 +291,7 @@ class RemoteMount(Mount):
                     raise
                 harmless = isinstance(cause, Unsent) or (repeats and reason == "interrupted")
                 if is_last or not harmless:
-                    raise failure(self._name, reason) from error
+                    raise failure(self._name, reason, not repeats) from error
             is_last = True
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:

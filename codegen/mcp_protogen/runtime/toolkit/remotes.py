@@ -23,13 +23,15 @@ _WORDS: Final[Mapping[Reason, str]] = {
     "unreachable": "cannot be reached",
     "timeout": "did not answer in time",
     "unauthorized": "refuses the credentials that it was sent",
-    "interrupted": "has gone before it answered: the request may have had effects",
+    "interrupted": "has gone before it answered",
 }
 
 
-def failure(server: str, reason: Reason) -> McpError:
+def failure(server: str, reason: Reason, has_effects: bool = False) -> McpError:
     """Return the answer to a request in place of a mounted server."""
     text = f"The server of {server} {_WORDS[reason]}"
+    if has_effects and reason == "interrupted":
+        text += ": the call may have had effects"
     return McpError(INTERNAL_ERROR, text, {"server": server, "reason": reason})
 
 

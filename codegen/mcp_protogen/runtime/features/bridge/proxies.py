@@ -338,7 +338,7 @@ class ProxyServerRuntime(ServerRuntime):
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
-                forwarded.expire(context.endpoint.options.max_timeout, forget)
+                forwarded.expire(self.client.endpoint.options.max_timeout, forget)
 
     def _with_own_state(self, context: RequestContext, params: Any) -> Any:
         """Return the params of a request with the state that its server has given, if any."""

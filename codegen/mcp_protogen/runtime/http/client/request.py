@@ -7,7 +7,14 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
-from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
+from ...core.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    InvalidAnswer,
+    McpError,
+    ParseError,
+    RemoteError,
+)
 from ...core.json import JSONObject, is_object, json_text, without
 from ...core.options import USUAL
 from ...core.pagination import Page, items
@@ -45,7 +52,7 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
-Repair: TypeAlias = Literal["session", "headers", "legacy_sse"]
+Repair: TypeAlias = Literal["session", "headers", "legacy_sse", "revision"]
 """What to change before the next attempt."""
 
 
@@ -78,6 +85,12 @@ def refusal_of(
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"
+    elif (
+        (error is not None and reply.status == 400 and not opening)
+        # The errors of the stateless era have this status, too.
+        and (message.revision is None or not (is_modern or code == INVALID_PARAMS))
+    ):
+        repair = "revision"
     return RefusedPost(received, repair)
 
 
@@ -313,6 +326,16 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     if error is None:
         return result
     raise McpError(error["code"], error["message"], error.get("data"))
+
+
+async def is_spoken(state: ClientState, message: Message) -> bool:
+    """Return whether the server still speaks the revision of a message that it has refused."""
+    meta = {"_meta": without(message.params.get("_meta", {}), PROGRESS_TOKEN)}
+    try:
+        await ask(state, *(("ping", {}) if message.revision is None else (DISCOVER, meta)))
+    except McpError:
+        return False
+    return True
 
 
 async def relearn(state: ClientState, call: Message) -> bool:

@@ -3,9 +3,9 @@
 import asyncio
 from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
-from ...core.connection_errors import Disconnected, HttpError, Unsent
+from ...core.connection_errors import Disconnected, HttpError, RevisionLost, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
@@ -15,7 +15,16 @@ from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
-from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
+from .request import (
+    PostedRequest,
+    RefusedPost,
+    ask,
+    http_error,
+    is_spoken,
+    post_unanswered,
+    posting,
+    relearn,
+)
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -50,11 +59,32 @@ class RenewableSession:
         """The open stream, which first requests wait for; None while messages may be missed."""
         # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
+        self._lost: RevisionLost | None = None
 
     async def ready(self) -> None:
-        if self._lock.locked():
-            async with self._lock:
-                pass
+        async with self._lock:
+            self._check()
+
+    def _check(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+
+    async def check_revision(self, refused: Message) -> None:
+        """Raise `RevisionLost` if the server no longer speaks the revision of a message."""
+        async with self._lock:
+            self._check()
+            if not await is_spoken(self._state, refused):
+                self._leave("the server no longer speaks the negotiated revision")
+
+    def _leave(self, text: str) -> NoReturn:
+        self._lost = RevisionLost(f"{text}: connect again")
+        self._state.tasks.start(self._end_inbox())
+        raise self._lost
+
+    async def _end_inbox(self) -> None:
+        # Requests that wait for the session hear first that they were not sent.
+        async with self._lock:
+            self._state.inbox.end(self._lost)
 
     async def renew(self, lost: int) -> None:
         """Begin a new session, unless there is one since `lost` sessions.
@@ -63,6 +93,7 @@ class RenewableSession:
         """
         protocol = self._state.protocol
         async with self._lock:
+            self._check()
             if protocol.sessions != lost or protocol.opening is None:
                 return
             version = protocol.agreed
@@ -73,14 +104,14 @@ class RenewableSession:
                     raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
                 text = f"the session has ended, and no new one could begin: {error}"
+                if isinstance(error, McpError):
+                    self._leave(text)
                 raise Unsent(text) from None
             if protocol.agreed != version:
-                broken = Disconnected(
+                self._leave(
                     f"the session ended, and the new one has revision {protocol.agreed} "
-                    f"instead of {version}: connect again"
+                    f"instead of {version}"
                 )
-                self._state.inbox.end(broken)
-                raise broken
             await post_unanswered(self._state, message_of(_INITIALIZED))
             self._open_stream()
             self._state.inbox.put(Renewed(protocol.sessions))
@@ -303,6 +334,8 @@ class HttpTransport:
             refusal = await request.attempt()
         elif refusal.repair == "legacy_sse":
             refusal = await self._try_legacy(request.message, refusal)
+        elif refusal.repair == "revision":
+            await self._session.check_revision(request.message)
         elif refusal.repair == "headers" and await relearn(self._state, request.message):
             refusal = await request.attempt()
         if refusal is not None:
