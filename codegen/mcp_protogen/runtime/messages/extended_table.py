@@ -35,9 +35,8 @@ class ExtendedTable(MethodTable):
             for members in extension.members:
                 self._members.setdefault(members.method, []).append(members)
             if extension.revision != core.revision:
-                raise ValueError(
-                    f"{extension.identifier} is for {extension.revision}, not {core.revision}"
-                )
+                wrong = f"is for {extension.revision}, not {core.revision}"
+                raise ValueError(f"{extension.identifier} {wrong}")
         super().__init__(
             core.revision,
             requests=_merge(core.requests, [added.requests for added in extensions]),

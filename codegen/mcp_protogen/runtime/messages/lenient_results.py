@@ -106,10 +106,7 @@ def _without_null_members(value: Any, losses: LossReport) -> Any:
 
 class _Unmendable(Exception):
     def __init__(self, value: Any, place: _Steps, reason: str) -> None:
-        super().__init__(reason)
-        self.value: Final = value
-        self.place: Final = place
-        self.reason: Final = reason
+        self.value, self.place, self.reason = value, place, reason
 
 
 class _TooMuch(Exception):
@@ -227,9 +224,8 @@ def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
     name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")
-    return (
-        f"{name} is left out: it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
-    )
+    wrong = f"it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
+    return f"{name} is left out: {wrong}"
 
 
 def _pointer_text(steps: _Steps) -> str:

@@ -52,9 +52,8 @@ def _shorten(suggestions: Iterable[Any]) -> dict[str, Any]:
         suggestions = [suggestions]
     # There may be very many, and a generator has no length.
     values = [_text(suggestion) for suggestion in islice(suggestions, _MOST + 1)]
-    more = len(values) > _MOST
     total: int | None = len(values)
-    if more:
+    if more := len(values) > _MOST:
         total = len(suggestions) if isinstance(suggestions, Sized) else None
     return {"values": values[:_MOST], "total": total, "has_more": more}
 

@@ -201,12 +201,8 @@ def split_dependencies(signature: Signature) -> tuple[Signature, Mapping[str, De
         for parameter in signature.parameters
         if (dependency := _dependency_of(signature, parameter))
     }
-    if not filled:
-        return signature, filled
-    parameters = tuple(
-        parameter for parameter in signature.parameters if parameter.name not in filled
-    )
-    return replace(signature, parameters=parameters), filled
+    left = tuple(parameter for parameter in signature.parameters if parameter.name not in filled)
+    return replace(signature, parameters=left), filled
 
 
 def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None:

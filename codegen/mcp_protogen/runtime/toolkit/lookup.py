@@ -112,8 +112,7 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
 
 def unknown_item(catalogue: Catalogue, kind: str, key: str, advice: str = "") -> Exception:
     if kind == "resources":
-        not_found: Exception = catalogue.models.not_found(key, advice)
-        return not_found
+        return catalogue.models.not_found(key, advice)
     return InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
 
 

@@ -55,11 +55,11 @@ class _Bytes(Media):
     def block(self, kinds: Kinds) -> JSONObject:
         if self._KIND not in kinds:
             return {"type": "resource", "resource": self.contents(self._uri())}
-        data = b64encode(self.data).decode("ascii")
+        data = b64encode(self.data).decode()
         return {"type": self._KIND, "data": data, "mimeType": self.mime_type}
 
     def contents(self, uri: str) -> JSONObject:
-        blob = b64encode(self.data).decode("ascii")
+        blob = b64encode(self.data).decode()
         return {"uri": uri, "mimeType": self.mime_type, "blob": blob}
 
     def _uri(self) -> str:

@@ -42,11 +42,8 @@ class Texts:
         }
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        unknown = (name for name in texts if name not in self.parameters)
-        faults = [
-            Problem(f"/{escape_step(name)}", "unknown argument")
-            for name in islice(unknown, _MOST + 1)
-        ]
+        unknown = islice((name for name in texts if name not in self.parameters), _MOST + 1)
+        faults = [Problem(f"/{escape_step(name)}", "unknown argument") for name in unknown]
         read: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             try:
@@ -173,10 +170,9 @@ class Resource(WithCompletions):
         label, given = self.signature.label, self.signature.parameters
         for parameter in given:
             if parameter.name not in self.template.names:
-                advice = (
-                    f"write {{{parameter.name}}} into the URI, or Depends(…) into its annotation"
-                )
-                wrong = f"the parameter {parameter.name} is not a variable of {uri}"
+                name = parameter.name
+                wrong = f"the parameter {name} is not a variable of {uri}"
+                advice = f"write {{{name}}} into the URI, or Depends(…) into its annotation"
                 raise TypeError(f"{label}: {wrong}: {advice}")
         # Variables have the Python names of the parameters, not their aliases.
         self.take([replace(parameter, wire=parameter.name) for parameter in given])
@@ -224,7 +220,7 @@ class Resource(WithCompletions):
         if isinstance(value, Media):
             return value.contents(uri)
         if isinstance(value, (bytes, bytearray)):
-            blob = b64encode(value).decode("ascii")
+            blob = b64encode(value).decode()
             return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)
         if not isinstance(value, str):
             value, mime_type = self._json(value), mime_type or "application/json"

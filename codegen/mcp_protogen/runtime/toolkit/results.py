@@ -53,12 +53,12 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
 
         return StructuredOutput(models, schema, write, check)
     annotation = _without_results(signature.returns, models)
-    structured = options.get("structured", True)
-    if structured and _is_structured(annotation, models):
+    structured, is_open = options.get("structured", True), _is_open(annotation)
+    content = models.blocks.union(models.call_results)
+    if structured and not is_open and not _has_content(annotation, content):
         return _build_typed_output(models, annotation, label)
-    structured = structured and _is_open(annotation)
-    content = _has_content(annotation, models.blocks)
-    return UnstructuredOutput(models, label, structured=structured, lists_content=content)
+    structured, has_content = structured and is_open, _has_content(annotation, models.blocks)
+    return UnstructuredOutput(models, label, structured=structured, lists_content=has_content)
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
@@ -66,11 +66,6 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
         return annotation
     left = [arg for arg in get_args(annotation) if arg not in models.call_results]
     return Union[tuple(left)] if left else models.call_results[0]  # noqa: UP007
-
-
-def _is_structured(annotation: Any, models: RevisionModels) -> bool:
-    content = models.blocks.union(models.call_results)
-    return not (_is_open(annotation) or _has_content(annotation, content))
 
 
 def _has_content(annotation: Any, models: Models) -> bool:

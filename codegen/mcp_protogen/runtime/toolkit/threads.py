@@ -3,11 +3,11 @@
 asyncio's own threads are few and shared, and a program does not end before they do.
 """
 
-from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
+from asyncio import CancelledError, Future, get_running_loop, shield
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -27,8 +27,8 @@ class _Call:
     def __init__(self, function: Function, given: Mapping[str, Any]) -> None:
         self._function = function
         self._given = given
-        self._context: Context = copy_context()
-        self._loop: AbstractEventLoop = get_running_loop()
+        self._context = copy_context()
+        self._loop = get_running_loop()
         self.outcome: Future[Any] = self._loop.create_future()
         self.has_place = False
         """Whether it runs, and its caller still waits."""
@@ -73,7 +73,7 @@ class Threads:
         self._size = size
         self._numbers = count(1)
         self._lock = Lock()
-        self._waiting: deque[_Call] = deque()
+        self._waiting = deque[_Call]()
         self._idle: list[SimpleQueue[None]] = []
         self._is_waking = False
         """Whether a woken thread has not looked for work yet."""
@@ -139,7 +139,7 @@ class Threads:
                 self._wake()
 
     def _work(self) -> None:
-        queue: SimpleQueue[None] = SimpleQueue()
+        queue = SimpleQueue[None]()
         while True:
             with self._lock:
                 self._is_waking = False

@@ -99,9 +99,7 @@ def structured_content_as_text(result: JSONObject, site: Site) -> JSONObject:
     if "structuredContent" not in result:
         return result
     site.lose("replaced", "structuredContent")
-    out = _with_text(result)
-    del out["structuredContent"]
-    return out
+    return without(_with_text(result), "structuredContent")
 
 
 def _with_text(result: JSONObject) -> JSONObject:

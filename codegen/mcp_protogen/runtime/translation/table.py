@@ -245,7 +245,7 @@ class TranslatingTable(MethodTable):
         if issubclass(cls, (*native.results, *self.claims(spec.method))):
             return None
         plain, *others = spec.results
-        kinds = (plain, *others) if cls is plain else (*others, plain)
+        kinds = spec.results if cls is plain else (*others, plain)
         kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:

@@ -97,15 +97,11 @@ def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
 
 
 def _is_file(one: Any, root: str) -> bool:
-    if not is_object(one):
-        return False
-    uri, size = one.get("uri"), one.get("size")
-    return (
-        isinstance(uri, str)
-        and _is_below(root, uri)
-        and isinstance(one.get("digest"), str)
-        and isinstance(size, int)
-    )
+    match one:
+        case {"uri": str(uri), "digest": str(), "size": int()}:
+            return _is_below(root, uri)
+        case _:
+            return False
 
 
 def _is_below(root: str, uri: str) -> bool:

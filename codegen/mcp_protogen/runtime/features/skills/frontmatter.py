@@ -42,9 +42,9 @@ def frontmatter_of(text: str) -> JSONObject:
         raise InvalidFrontmatter("it must begin with YAML between two lines of ---")
     if len(block[1]) > _LARGEST:
         raise InvalidFrontmatter(f"its frontmatter is longer than {_LARGEST} characters")
-    yaml = _yaml()
+    yaml = library("yaml", "a skill", "pyyaml")
     try:
-        found = yaml.load(block[1], Loader=_loader())
+        found = yaml.load(block[1], Loader=_loader(yaml))
     except (yaml.YAMLError, ValueError) as error:
         said = " ".join(str(error).split())
         raise InvalidFrontmatter(f"its frontmatter cannot be read: {said:.300}") from None
@@ -74,14 +74,9 @@ def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, str | int)
 
 
-def _yaml() -> Any:
-    return library("yaml", "a skill", "pyyaml")
-
-
 @cache
-def _loader() -> Any:
+def _loader(yaml: Any) -> Any:
     """Return a loader of the core schema; PyYAML's own reads YAML 1.1."""
-    yaml = _yaml()
 
     def compose(self: Any, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):

@@ -4,7 +4,6 @@ Clients that do not declare them see ordinary tools.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object, without
@@ -34,7 +33,7 @@ def is_host(session: SessionBase) -> bool:
 class UiTool(Tool):
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
-        given: str | WireModel = options[KEY]
+        given = options[KEY]
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
         self._ui_uri: str | None = ui.get("resourceUri")
         if self._ui_uri is not None:
@@ -45,7 +44,7 @@ class UiTool(Tool):
         listed: JSONObject = self.listed.to_wire()
         meta = without(listed.pop("_meta"), KEY)
         model = models.entry(self.field)
-        self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
+        self._plain = model.from_wire({**listed, "_meta": meta} if meta else listed)
 
     def listed_for(self, session: SessionBase) -> Any:
         return self.listed if is_host(session) else self._plain
@@ -85,9 +84,10 @@ class UiResource(Resource):
         return type(contents).from_wire(wire)
 
 
-MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = MappingProxyType(
-    {"tools": UiTool, "resources": UiResource}
-)
+MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = {
+    "tools": UiTool,
+    "resources": UiResource,
+}
 
 
 def _check_scheme(marked: MarkedFunction, uri: str) -> None:
