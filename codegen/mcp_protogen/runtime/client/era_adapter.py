@@ -207,12 +207,10 @@ class ToStateless(ClientConnection):
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
         native = table.wire.requests[table.wire_name(method)]
-        asks = "may_require_input" in native.traits
-        if not asks or isinstance(result, (plain, *claims)):
+        if "may_require_input" not in native.traits or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
         wire = table.carry_out(method, "params", {} if params is None else params.to_wire())
-
         timeout = endpoint.options.patience(spec, options).timeout
 
         async def again(result: Any) -> Any:

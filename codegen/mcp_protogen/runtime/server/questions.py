@@ -85,15 +85,14 @@ class _TypedForm(Form[T]):
         answer = fit_answer(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
-        at = "/result"
-        faults = faults_of(answer, self._asked, at)
+        faults = faults_of(answer, self._asked, "/result")
         if not faults:
             content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)
             except ValidationError as error:
-                faults = problems(error, content, f"{at}/content")
+                faults = problems(error, content, "/result/content")
         raise InvalidParams("Invalid answers", faults)
 
 

@@ -151,8 +151,7 @@ class FileTaskStore:
 
     def _renew(self, keys: list[str], lease: float) -> None:
         for key in keys:
-            entry = self._live(key)
-            if entry is not None and entry.leased:
+            if (entry := self._live(key)) is not None and entry.leased:
                 self._set_due(entry, lease)
 
     def _set_due(self, entry: _Record, lease: float | None) -> None:

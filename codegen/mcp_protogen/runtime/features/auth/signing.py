@@ -144,6 +144,10 @@ def read_header(token: str) -> JSONObject:
 
 def _read(key: Mapping[str, Any] | str, *, private: bool) -> Any:
     read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
+    if not _algorithms(read):
+        raise InvalidKey("the curve of the key is not supported")
+    if read.key_type == "RSA" and not _SMALLEST_RSA <= read.raw_value.key_size <= _LARGEST_RSA:
+        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
     if read.is_private != private:
         wanted, got = ("private", "public") if private else ("public", "private")
         raise InvalidKey(f"expected a {wanted} key, got a {got} one")
@@ -159,31 +163,21 @@ def _of_jwk(jwk: Mapping[str, Any]) -> Any:
         raise InvalidKey("the RSA key must have 2048 to 8192 bits")
     jwks, errors = _joserfc("jwk"), _joserfc("errors")
     try:
-        key = jwks.import_key({**jwk})
+        return jwks.import_key({**jwk})
     except (ValueError, TypeError, KeyError, errors.JoseError):
         raise InvalidKey("the JWK is malformed or not supported") from None
-    return _check_key(key)
 
 
 def _of_pem(text: str) -> Any:
     jwk, errors = _joserfc("jwk"), _joserfc("errors")
     for kind in (jwk.ECKey, jwk.OKPKey, jwk.RSAKey):
         try:
-            key = kind.import_key(text)
+            return kind.import_key(text)
         except errors.InvalidKeyTypeError:
             continue
         except (ValueError, TypeError, errors.JoseError):
             break
-        return _check_key(key)
     raise InvalidKey("the key must be PEM without a password, of type EC, OKP or RSA")
-
-
-def _check_key(key: Any) -> Any:
-    if not _algorithms(key):
-        raise InvalidKey("the curve of the key is not supported")
-    if key.key_type == "RSA" and not _SMALLEST_RSA <= key.raw_value.key_size <= _LARGEST_RSA:
-        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
-    return key
 
 
 def _algorithms(key: Any) -> tuple[str, ...]:

@@ -240,15 +240,12 @@ class TaskRegistry:
             lease.lose()
 
     async def _give_back(self, lease: TaskLease) -> None:
-        def release(task: Task) -> Task:
-            lease.check(task)
-            return assign(task, None, None)
-
         # Ignore it if the task has ended, is gone, or has another worker.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
                 task = await self.find(lease.task.id)
-                if await self._replace(task, release(task), lease=0.0) is not None:
+                lease.check(task)
+                if await self._replace(task, assign(task, None, None), lease=0.0) is not None:
                     return
 
     async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
@@ -269,8 +266,7 @@ class TaskRegistry:
     async def _read(self, id: str) -> _Read:
         while True:
             stored = await self._store.get(_key(id))
-            task = None if stored is None else _task(stored)
-            if stored is None or task is None:
+            if stored is None or (task := _task(stored)) is None:
                 raise UnknownTask
             current = fail_if_lapsed(task, stored.at)
             if current is task:
@@ -279,19 +275,19 @@ class TaskRegistry:
                 return _Read(written, stored.at)
 
     async def _replace(self, task: Task, new: Task, *, lease: float | None = None) -> Task | None:
-        record = to_record(new)
+        key, record = _key(task.id), to_record(new)
         if not await self._store.replace(
-            _key(task.id),
+            key,
             record,
             version=task.version,
             ends_at=new.kept_until,
             lease=self._lease(new) if lease is None else lease,
         ):
             return None
-        self._watch.wake(_key(task.id))
+        self._watch.wake(key)
         if new.status != task.status:
             owner = _name_principal(task.principal_id)
-            _log.info("task %.10s of %s is %s", _key(task.id), owner, new.status)
+            _log.info("task %.10s of %s is %s", key, owner, new.status)
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:

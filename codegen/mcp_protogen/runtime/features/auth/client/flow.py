@@ -173,11 +173,8 @@ def _discover(
         revision = refusal.revision if refusal is not None else ""
         server = yield from default_server(auth.url, revision, trailing_slash=slash)
     else:
-        issuers = [
-            source.issuer
-            for source in (settings, settings.client, auth.server)
-            if source is not None
-        ]
+        sources = (settings, settings.client, auth.server)
+        issuers = [source.issuer for source in sources if source is not None]
         issuer = choose_issuer(resource.authorization_servers, issuers, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
     before = auth.server

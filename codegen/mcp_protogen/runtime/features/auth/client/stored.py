@@ -94,10 +94,9 @@ def _usable(client: ClientInformation | None, settings: OAuthSettings) -> Client
     given = settings.client
     if client is None or given is None:
         return client
-    issuer = given.issuer or client.issuer
-    if client.client_id != given.client_id or issuer is None or client.issuer is None:
+    if client.client_id != given.client_id or client.issuer is None:
         return None
-    if not same_issuer(settings, issuer, client.issuer):
+    if given.issuer and not same_issuer(settings, given.issuer, client.issuer):
         # Its secret is for the issuer that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None

@@ -173,8 +173,7 @@ class LoopbackReceiver:
         waiting = _RedirectServer(self.open, self.timeout)
         ports = [self.port] if self.port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
-        (socket,) = server.sockets
-        port = socket.getsockname()[1]
+        port = server.sockets[0].getsockname()[1]
         waiting.redirect_uri = f"http://{self.host}:{port}{self.path}"
         try:
             yield waiting

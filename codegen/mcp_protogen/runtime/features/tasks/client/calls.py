@@ -74,8 +74,16 @@ class TaskCaller:
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
-        handle = None if wants else self._handle_of(params.name, result)
-        return result if handle is None else await _wait_for_result(handle, wire, due, seconds)
+        if wants or (handle := self._handle_of(params.name, result)) is None:
+            return result
+        try:
+            return await handle.outcome(due, seconds)
+        except (McpError, TaskCancelled):
+            raise
+        except (CancelledError, Exception):
+            # The outcome of cancelling does not matter.
+            wire.connection.endpoint.tasks.start(handle.cancel_quietly())
+            raise
 
     async def start(
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
@@ -146,17 +154,6 @@ def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
     """Return call params that request a task, kept for `ttl` seconds if finite."""
     metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
-
-
-async def _wait_for_result(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
-    try:
-        return await handle.outcome(due, seconds)
-    except (McpError, TaskCancelled):
-        raise
-    except (CancelledError, Exception):
-        # The outcome of cancelling does not matter.
-        wire.connection.endpoint.tasks.start(handle.cancel_quietly())
-        raise
 
 
 def _caller(client: ClientBase) -> TaskCaller:

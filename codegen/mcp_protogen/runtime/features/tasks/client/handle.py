@@ -179,19 +179,15 @@ class TaskHandle:
                     if self._wire.kind == "extension":
                         await self._answer(task["inputRequests"])
                     elif fetching is None or fetching.done():
-                        fetching = self._fetching()
+                        # So that questions come (2025-11-25). The state is polled, so the
+                        # outcome does not matter.
+                        fetching = create_task(self._wire.ask(RESULT, self.id, NO_END))
+                        fetching.add_done_callback(lambda end: end.cancelled() or end.exception())
                 last = state
                 await self._pause(state, inf)
         finally:
             if fetching is not None:
                 fetching.cancel()
-
-    def _fetching(self) -> "Running[Any]":
-        """Request the result, so that questions come (2025-11-25)."""
-        fetching: Running[Any] = create_task(self._wire.ask(RESULT, self.id, NO_END))
-        # The state is polled, so the outcome does not matter.
-        fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        return fetching
 
     def to_json(self) -> JSONObject:
         """Return a JSON object for `task` of a client; its only secret is the id."""
@@ -312,8 +308,7 @@ class TaskHandle:
 
     async def _look(self) -> JSONObject:
         # Tasks are not cancelled by notification, so let the request finish.
-        asked = create_task(self._wire.ask(GET, self.id))
-        result: WireModel = await shield(asked)
+        result: WireModel = await shield(self._wire.ask(GET, self.id))
         self._task, self.has_news = result.to_wire(), False
         return self._task
 

@@ -146,15 +146,15 @@ class _ConnectionTasks:
             await self._report(task)
 
     async def _outcome(self, job: Job) -> Outcome:
-        method, spec = job.request.spec.method, job.request.spec
+        spec = job.request.spec
         try:
             result: Any = await self._connection.handle(job)
             plain: type[WireModel] = spec.results[0]
             if not isinstance(result, plain):
-                raise LocalError(f"{type(result).__name__} is not a result of {method}")
+                raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
             return Outcome(result=result.to_wire())
         except Exception as raised:
-            error = self._connection.endpoint.jobs.error_of_handler(raised, method)
+            error = self._connection.endpoint.jobs.error_of_handler(raised, spec.method)
             return Outcome(error=error_object(error))
 
     async def _report(self, task: Task) -> None:

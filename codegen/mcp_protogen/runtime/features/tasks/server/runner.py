@@ -139,9 +139,8 @@ class TaskRunner:
     async def close(self, within: float) -> None:
         if self._sweeping is not None:
             self._sweeping.cancel()
-        running = list(self._running)
-        if running:
-            _, left = await wait(running, timeout=within)
+        if self._running:
+            _, left = await wait(self._running, timeout=within)
             for task in left:
                 task.cancel()
             if left:

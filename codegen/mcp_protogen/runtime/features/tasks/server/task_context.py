@@ -175,17 +175,13 @@ class TaskContext(RequestContext):
             return alive
 
         async def send(changed: Any) -> R:
-            return await self._ask(spec, changed)
+            check(spec, "server", changed, {"client": self.peer_capabilities(), "server": {}})
+            answer = await self._answer_to(spoken.write_question(spec, changed))
+            return spoken.read_response(spec, answer)
 
         middleware = self.connection.middleware if spoken.rules.server_requests else ()
         answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
-
-    async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
-        declared = self.peer_capabilities()
-        check(spec, "server", params, {"client": declared, "server": {}})
-        answer = await self._answer_to(self.spoken.write_question(spec, params))
-        return self.spoken.read_response(spec, answer)
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
         assert self.id is not None
