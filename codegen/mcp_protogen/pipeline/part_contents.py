@@ -244,13 +244,7 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {
             "client": ("listen_stream",),
-            "features.bridge": (
-                "bridge",
-                "forwarded_request",
-                "forwarding",
-                "proxies",
-                "unknown_values",
-            ),
+            "features.bridge": ("bridge", "forwarded_request", "forwarding", "proxies"),
             **_ADDED,
             "rules": ("task_kinds", "task_methods"),
             "transports": ("related",),

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from mcp_protogen.runtime.core.json import JSONObject, without
 from mcp_protogen.runtime.toolkit.remote_mounts import Proxy
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
+from mcp_protogen.servers.gateway.unknown_values import pass_unknown_values
 
 
 def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:
@@ -22,8 +23,12 @@ def proxy_for(package: ModuleType, server: ServerSettings) -> Proxy:
     ) -> AsyncGenerator[Any, None]:
         shown = without(declared, *hidden)
         async with package.Bridge.proxy(revision, shown, *given, revisions) as proxy:
+            runtime: Any = proxy.__mcp_runtime__
             if server.concurrency is not None:
-                proxy.__mcp_runtime__.turn = Semaphore(server.concurrency)
+                runtime.turn = Semaphore(server.concurrency)
+            if runtime.client.same_revision:
+                connection = runtime.client.connection
+                pass_unknown_values(connection.view.table, connection.endpoint.log)
             yield proxy
 
     return connect

@@ -50,7 +50,6 @@ from ...server.layers import Layer
 from ...transports.related import RELATED_REQUEST, with_related
 from .forwarded_request import ForwardedRequest, note_sent
 from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, result_of
-from .unknown_values import pass_unknown_values
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -196,8 +195,6 @@ class ProxyClientRuntime(ClientRuntime):
             attributes["TABLE"] = connection.view.table
             attributes["introduction"] = connection.introduction
             return
-        if self.same_revision and not self.carries:
-            pass_unknown_values(connection.view.table, connection.endpoint.log)
         adapter = None if self.tasks is None else self.tasks.between(self, self.server)
         self.server.adapter = adapter
         if not self.same_revision:

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from ...core.json_pointers import steps_of, value_at
-from ...core.models.base import WireModel, shape_of
-from ...core.models.validation_errors import problems
-from ...core.spec import AnyRequest
-from ...core.throttle import Throttle
-from ...messages.codec import Error, Result
-from ...messages.jsonrpc import Response
-from ...messages.method_table import MethodTable
+from mcp_protogen.runtime.core.json_pointers import steps_of, value_at
+from mcp_protogen.runtime.core.models.base import WireModel, shape_of
+from mcp_protogen.runtime.core.models.validation_errors import problems
+from mcp_protogen.runtime.core.spec import AnyRequest
+from mcp_protogen.runtime.core.throttle import Throttle
+from mcp_protogen.runtime.messages.codec import Error, Result
+from mcp_protogen.runtime.messages.jsonrpc import Response
+from mcp_protogen.runtime.messages.method_table import MethodTable
 
 _KNOWN: Final = re.compile("Input should be '([^']*)'")
 _MOST: Final = 100

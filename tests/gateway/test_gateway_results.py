@@ -1,4 +1,4 @@
-"""Results of remote servers that pass through a mount within one revision."""
+"""Results of servers that pass through a gateway within one revision."""
 
 import json
 from typing import Any
@@ -93,9 +93,9 @@ def with_prefix(value: JsonObject) -> JsonObject:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-async def test_mount_passes_unknown_members_and_values_in_both_directions(revision: str) -> None:
+async def test_gateway_passes_unknown_members_and_values_in_both_directions(revision: str) -> None:
     remote = Answering(revision)
-    top = app_with_remote(revision, Accepting(remote.play))
+    top = app_with_remote(revision, Accepting(remote.play), concurrency=None)
     own: JsonObject = {} if revision == OLD else META
     async with shaken(top) if revision == OLD else serve_by_hand(top) as hand:
         for method, params in ASKED.items():
