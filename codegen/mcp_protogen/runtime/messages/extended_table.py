@@ -114,5 +114,5 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     parts = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
+    extensions = tuple(part.EXTENSION for part in parts if part is not None)
     return extended_table(core, extensions) if extensions else core

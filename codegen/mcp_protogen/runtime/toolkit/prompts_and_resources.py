@@ -161,7 +161,7 @@ class Prompt(WithCompletions):
 class Resource(WithCompletions):
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
-        uri: str = options["uri"]
+        uri = options["uri"]
         self.template = UriTemplate.parse(uri)
         field, member = "resources", "uri"
         if self.template.variables:

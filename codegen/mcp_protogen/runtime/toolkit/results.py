@@ -204,7 +204,7 @@ class StructuredOutput:
     def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
         """A result as text, and the getter of its shown text and its value, in their order."""
         value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
-        text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
+        text = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
         marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]
         order = sorted((text.find(mark), slot) for slot, mark in enumerate(marks) if mark in text)
         for mark in marks:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import declared_member
 from .decorators import TaskChoice
 
 _FURTHER_CHOICES: Final = ("required", "deferred")
@@ -28,6 +28,6 @@ def task_mode(options: Mapping[str, Any], label: str) -> TaskMode | None:
         return None
     again = options.get("idempotent")
     if again is None:
-        annotations: WireModel | None = options.get("annotations")
+        annotations = options.get("annotations")
         again = annotations is not None and declared_member(annotations, "idempotent_hint") is True
     return TaskMode(choice, bool(again), options.get("immediate_response"))

@@ -58,7 +58,7 @@ class Translator:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            step: Step | None = getattr(self._direction.methods[method], part)
+            step = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
             rest = None if then is None else then.message(self._method(method), part)
             self._messages[key] = chain(run, rest)

@@ -70,10 +70,10 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         ui: Any = self.ui_of(tool)
         if ui is None or ui.resource_uri is None:
             return None
-        uri: str = ui.resource_uri
+        uri = ui.resource_uri
         client = cast(Any, self)
         contents = _page(await client.read_resource(uri))
-        meta: object = _meta(contents).get(KEY)
+        meta = _meta(contents).get(KEY)
         if meta is None:
             async for resource in client.iter_resources():
                 if resource.uri == uri:
@@ -110,7 +110,7 @@ def _html(contents: JSONObject) -> str:
 
 
 def _meta(wire: JSONObject) -> JSONObject:
-    meta: object = wire.get("_meta")
+    meta = wire.get("_meta")
     return meta if is_object(meta) else {}
 
 
