@@ -23,7 +23,7 @@ from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
-from .revision_models import Media, Models, RevisionModels, as_list, text_block
+from .revision_models import Media, Models, RevisionModels, as_list, kinds_of, text_block
 
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
@@ -132,7 +132,7 @@ class UnstructuredOutput:
 
     def _block(self, value: Any) -> Any:
         if isinstance(value, Media):
-            return value.block(self._models.kinds)
+            return value.block(kinds_of(self._models.blocks))
         if isinstance(value, self._content):
             return value
         return text_block(

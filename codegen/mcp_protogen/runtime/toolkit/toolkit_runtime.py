@@ -174,7 +174,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         tasks = self.wire_feature()
-        return None if tasks is None else cast(Layer, tasks.layer(table, tells_apart))
+        return None if tasks is None else tasks.layer(table, tells_apart)
 
     def begin(self, state: Any) -> None:
         for part in self.parts():

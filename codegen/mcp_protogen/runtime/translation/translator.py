@@ -320,8 +320,7 @@ def _run_each(translate: Run) -> Run:
             old = values[place]
             new = translate(old, (at, place), report)
             if new is not old:
-                if out is values:
-                    out = values.copy()
+                out = values.copy() if out is values else out
                 out[place] = new
         return out
 
