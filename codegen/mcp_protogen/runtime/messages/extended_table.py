@@ -21,8 +21,6 @@ from .jsonrpc import write_result
 from .method_table import MethodTable
 from .writing import body_text
 
-_RESULT_TYPE: Final = "resultType"
-
 
 class ExtendedTable(MethodTable):
     """A method table with `extensions`; raise `ValueError` for one of another revision."""
@@ -100,7 +98,7 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
     claimed = {claim.result_type: claim.load for claim in claims}
 
     def reading(value: Any) -> Any:
-        kind = value.get(_RESULT_TYPE) if is_object(value) else None
+        kind = value.get("resultType") if is_object(value) else None
         if isinstance(kind, str) and kind in claimed:
             cls: Any = claimed[kind]()
             return validator_of(cls)(value)
@@ -114,5 +112,5 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     parts = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
+    extensions = tuple(part.EXTENSION for part in parts if part is not None)
     return extended_table(core, extensions) if extensions else core

@@ -248,7 +248,7 @@ def check_mark(marked: MarkedFunction) -> None:
         elif mark.kind == "resources":
             from .uri_templates import UriTemplate
 
-            uri: str = mark.options["uri"]
+            uri = mark.options["uri"]
             for variable in UriTemplate.parse(uri).names:
                 # Further parameters are allowed: one may take the session.
                 if variable not in names:

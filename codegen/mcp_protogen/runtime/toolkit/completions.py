@@ -63,8 +63,7 @@ def completers(
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, parameter in parameters.items():
-        texts = [text for arm in union_types(parameter.annotation) for text in _texts(arm)]
-        if texts:
+        if texts := [text for arm in union_types(parameter.annotation) for text in _texts(arm)]:
             found[wire] = Completer(texts)
     by_name = {parameter.name: wire for wire, parameter in parameters.items()}
     for name, source in (given or {}).items():

@@ -160,8 +160,7 @@ def check_uri(uri: object, decorator: str) -> None:
 
 def check_function(function: object, decorator: str) -> None:
     if not callable(function):
-        advice = "takes one function; pass everything else by name: name=…"
-        raise TypeError(f"@{decorator} {advice}")
+        raise TypeError(f"@{decorator} takes one function; pass everything else by name: name=…")
 
 
 def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:

@@ -90,7 +90,7 @@ async def find(
 async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | MountedItem | None":
-    known: Item | None = catalogue.lists[kind].get(key)
+    known = catalogue.lists[kind].get(key)
     return known or await find(catalogue, method, kind, key, session)
 
 
@@ -124,7 +124,7 @@ async def subscribe(
     params: Any,
 ) -> Any:
     """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
-    uri: str = params.uri
+    uri = params.uri
     is_own = any(catalogue.own_items("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
         inner = mount.prefix.strip("resources", uri)
@@ -153,7 +153,7 @@ def _empty_result(method: str, session: SessionBase) -> Any:
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
     owner, spec = catalogue.owner, catalogue.models.list("tools")
     tools = catalogue.lists["tools"].values()
-    schemas: list[JSONObject] = [tool.listed.to_wire() for tool in tools]
+    schemas = [tool.listed.to_wire() for tool in tools]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
@@ -164,7 +164,7 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
         table = RevisionViews({native: owner}, package.REVISIONS)[revision].table
-        page: Any = spec.results[0]
+        page = spec.results[0]
         result = page(**{spec.items: schemas}).to_wire()
         listed = table.wire.spec_of(spec.known_as).items
         schemas = table.carry_out(spec.method, "result", result)[listed]

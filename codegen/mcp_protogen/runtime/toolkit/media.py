@@ -37,9 +37,9 @@ class _Bytes(Media):
         """
         if (path is None) == (data is None):
             raise TypeError(f"{type(self).__name__} takes either a path or data")
-        self.data: bytes = Path(path).read_bytes() if path is not None else bytes(data or b"")
-        self.name: str = name or (Path(path).name if path is not None else "")
-        self.mime_type: str = mime_type or self._type_of(format)
+        self.data = Path(path).read_bytes() if path is not None else bytes(data or b"")
+        self.name = name or (Path(path).name if path is not None else "")
+        self.mime_type = mime_type or self._type_of(format)
 
     def _type_of(self, format: str | None) -> str:
         known = (format or Path(self.name).suffix).removeprefix(".").lower()

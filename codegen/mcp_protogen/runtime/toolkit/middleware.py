@@ -144,7 +144,7 @@ class ResultCache:
         wire.pop("_meta", None)
         asked = json_text([wire, *map(call.meta.get, call.session.TABLE.rules.varying)])
         key = call.method, call.revision, call.principal_id, asked
-        version: int = call.session.__mcp_runtime__.changes
+        version = call.session.__mcp_runtime__.changes
         entry = self._kept.get(key)
         if entry is None or entry.until <= monotonic() or entry.version != version:
             result = await next(call)

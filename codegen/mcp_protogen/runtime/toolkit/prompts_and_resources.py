@@ -24,7 +24,7 @@ from .decorators import MarkedFunction
 from .failures import BadArguments, ResourceNotFound, ToolError, closest
 from .functions import Parameter, parameter_adapter
 from .items import COMPLETE, Item, filter_members
-from .revision_models import Media, RevisionModels, as_list, models_in, text_block
+from .revision_models import Media, RevisionModels, as_list, kinds_of, models_in, text_block
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -151,7 +151,7 @@ class Prompt(WithCompletions):
         if isinstance(value, str):
             value = text_block(value)
         elif isinstance(value, Media):
-            value = value.block(models.message_kinds)
+            value = value.block(kinds_of(models.message_blocks))
         elif not isinstance(value, tuple(models.message_blocks)):
             must = "a prompt must return messages, content or text"
             raise TypeError(f"{self.key} returned {type(value).__name__}; {must}")
@@ -161,7 +161,7 @@ class Prompt(WithCompletions):
 class Resource(WithCompletions):
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
-        uri: str = options["uri"]
+        uri = options["uri"]
         self.template = UriTemplate.parse(uri)
         field, member = "resources", "uri"
         if self.template.variables:

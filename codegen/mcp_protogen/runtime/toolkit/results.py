@@ -23,7 +23,7 @@ from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
-from .revision_models import Media, Models, RevisionModels, as_list, text_block
+from .revision_models import Media, Models, RevisionModels, as_list, kinds_of, text_block
 
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
@@ -132,7 +132,7 @@ class UnstructuredOutput:
 
     def _block(self, value: Any) -> Any:
         if isinstance(value, Media):
-            return value.block(self._models.kinds)
+            return value.block(kinds_of(self._models.blocks))
         if isinstance(value, self._content):
             return value
         return text_block(
@@ -204,7 +204,7 @@ class StructuredOutput:
     def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
         """A result as text, and the getter of its shown text and its value, in their order."""
         value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
-        text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
+        text = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
         marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]
         order = sorted((text.find(mark), slot) for slot, mark in enumerate(marks) if mark in text)
         for mark in marks:

@@ -83,10 +83,6 @@ class RevisionModels:
         return _models_of(annotation_at(self.call_result, content))
 
     @cached_property
-    def kinds(self) -> Kinds:
-        return _kinds(self.blocks)
-
-    @cached_property
     def call_result(self) -> type[Any]:
         return self.call_results[0]
 
@@ -108,10 +104,6 @@ class RevisionModels:
     @cached_property
     def message_blocks(self) -> Models:
         return models_in(self.message, "content")
-
-    @cached_property
-    def message_kinds(self) -> Kinds:
-        return _kinds(self.message_blocks)
 
     @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
@@ -147,7 +139,8 @@ class RevisionModels:
 revision_models: Final = cache(RevisionModels)
 
 
-def _kinds(blocks: Models) -> Kinds:
+@cache
+def kinds_of(blocks: Models) -> Kinds:
     types = (fields_of(block)["type"].annotation for block in blocks)
     return frozenset(name for type in types for name in get_args(type))
 

@@ -22,8 +22,6 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class _Call:
-    __slots__ = ("_context", "_function", "_given", "_loop", "has_place", "outcome")
-
     def __init__(self, function: Function, given: Mapping[str, Any]) -> None:
         self._function = function
         self._given = given

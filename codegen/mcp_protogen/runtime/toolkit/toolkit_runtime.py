@@ -88,7 +88,7 @@ class ToolkitRuntime(ServerRuntime):
         from ..core.pagination import page
 
         spec, rules = self.catalogue.models.list(field), self.catalogue.models.rules
-        result: Any = spec.results[0]
+        result = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
             return result(**{spec.items: entries})
         cursor = member_at(params, (rules.cursor,))
@@ -174,7 +174,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         tasks = self.wire_feature()
-        return None if tasks is None else cast(Layer, tasks.layer(table, tells_apart))
+        return None if tasks is None else tasks.layer(table, tells_apart)
 
     def begin(self, state: Any) -> None:
         for part in self.parts():
@@ -211,7 +211,7 @@ class ToolkitRuntime(ServerRuntime):
         self.catalogue.is_served = True
         self._declared |= self.sends()
         handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
-        call: str = owner.TABLE.name_of(CALL_TOOL)
+        call = owner.TABLE.name_of(CALL_TOOL)
         own = handlers.get(call) == owner.on_call_tool and call in self.catalogue.toolkit_methods()
         if not own or revision != owner.TABLE.revision or self.middleware():
             return handlers

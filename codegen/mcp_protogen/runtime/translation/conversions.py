@@ -60,7 +60,7 @@ def _register(conversion: ConversionT) -> ConversionT:
 def audio_as_resource(block: JSONObject, site: Site) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
     site.lose("replaced")
-    data: str = block["data"]
+    data = block["data"]
     uri = f"audio:{hashlib.sha256(data.encode()).hexdigest()[:16]}"
     resource = {"uri": uri, "mimeType": block["mimeType"], "blob": data}
     return {"type": "resource", "resource": resource, **_common(block)}
@@ -107,7 +107,7 @@ def _with_text(result: JSONObject) -> JSONObject:
     values = [structured]
     if is_object(structured) and structured.keys() == {_RESULT}:
         values.append(structured[_RESULT])
-    content: list[JSONObject] = result["content"]
+    content = result["content"]
     if not any(_has(block, value) for block in content for value in values):
         content = [*content, {"type": "text", "text": to_json(structured).decode()}]
     return {**result, "content": content}
@@ -191,7 +191,7 @@ _TESTS: Final[Mapping[str, Callable[[object], bool]]] = {
 @_register
 def one_block_per_message(params: JSONObject, site: Site) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
-    messages: list[JSONObject] = params["messages"]
+    messages = params["messages"]
     if not any(is_array(message["content"]) for message in messages):
         return params
     split: list[JSONObject] = []
@@ -294,7 +294,7 @@ def choices_as_text(result: JSONObject, site: Site) -> JSONObject:
 @_register
 def at_most_100_values(completion: JSONObject, site: Site) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
-    values: list[str] = completion["values"]
+    values = completion["values"]
     if len(values) <= 100:
         return completion
     for index in range(100, len(values)):

@@ -286,7 +286,7 @@ class TranslatingTable(MethodTable):
         if name not in _CAPABILITIES or not self.extensions:
             return self._run(run, value, name, name)
         # The wire's extensions are used here, so their declarations must be kept.
-        declared: object = value.get(EXTENSIONS)
+        declared = value.get(EXTENSIONS)
         known = {extension.identifier for extension in self.extensions}
         others, kept = _split(declared if is_object(declared) else {}, known)
         plain, _ = _split(value, {EXTENSIONS})

@@ -58,7 +58,7 @@ class Translator:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            step: Step | None = getattr(self._direction.methods[method], part)
+            step = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
             rest = None if then is None else then.message(self._method(method), part)
             self._messages[key] = chain(run, rest)
@@ -320,8 +320,7 @@ def _run_each(translate: Run) -> Run:
             old = values[place]
             new = translate(old, (at, place), report)
             if new is not old:
-                if out is values:
-                    out = values.copy()
+                out = values.copy() if out is values else out
                 out[place] = new
         return out
 

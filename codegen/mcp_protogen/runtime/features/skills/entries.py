@@ -89,7 +89,7 @@ def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
     if listed == DYNAMIC:
         return None
     given = listed if is_array(listed) else []
-    files: dict[str, JSONObject] = {file["uri"]: file for file in given if _is_file(file, root)}
+    files = {file["uri"]: file for file in given if _is_file(file, root)}
     if len(files) < len(given) or uri not in files:
         message = "its entry must list its own files, each once, with digest and size"
         raise UnverifiedSkill("entry", uri, message)

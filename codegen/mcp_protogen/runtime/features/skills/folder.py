@@ -83,7 +83,7 @@ class SkillFolder:
         if uri in self._found.children:
             return {"uri": uri, "name": _name(uri), "mimeType": DIRECTORY}
         front = self._found.frontmatter.get(uri, {})
-        listed: JSONObject = {"uri": uri, "name": front.get("name") or _name(uri)}
+        listed = {"uri": uri, "name": front.get("name") or _name(uri)}
         if front:
             listed["description"] = front["description"]
         data = self._found.files[uri]

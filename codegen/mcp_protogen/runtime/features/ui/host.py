@@ -42,7 +42,7 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
 
     def ui_of(self, tool: WireModel) -> ToolMetaT | None:
         """Return the metadata of a tool's user interface; None if it has none."""
-        meta = _meta_of(tool)
+        meta = _meta(tool.to_wire())
         ui, flat = meta.get(KEY), meta.get(_FLAT)
         if flat is not None and (ui is None or (is_object(ui) and "resourceUri" not in ui)):
             ui = {**(ui or {}), "resourceUri": flat}
@@ -70,14 +70,14 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         ui: Any = self.ui_of(tool)
         if ui is None or ui.resource_uri is None:
             return None
-        uri: str = ui.resource_uri
+        uri = ui.resource_uri
         client = cast(Any, self)
         contents = _page(await client.read_resource(uri))
-        meta: object = _meta(contents).get(KEY)
+        meta = _meta(contents).get(KEY)
         if meta is None:
             async for resource in client.iter_resources():
                 if resource.uri == uri:
-                    meta = _meta_of(resource).get(KEY)
+                    meta = _meta(resource.to_wire()).get(KEY)
         return UserInterface(
             uri=uri,
             html=_html(contents),
@@ -110,9 +110,5 @@ def _html(contents: JSONObject) -> str:
 
 
 def _meta(wire: JSONObject) -> JSONObject:
-    meta: object = wire.get("_meta")
+    meta = wire.get("_meta")
     return meta if is_object(meta) else {}
-
-
-def _meta_of(entry: WireModel) -> JSONObject:
-    return _meta(entry.to_wire())

@@ -24,9 +24,9 @@ def concerns(marked: MarkedFunction) -> bool:
 
 
 def is_host(session: SessionBase) -> bool:
-    extensions: object = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
-    settings: object = extensions.get(APPS) if is_object(extensions) else None
-    shown: object = settings.get("mimeTypes") if is_object(settings) else None
+    extensions = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
+    settings = extensions.get(APPS) if is_object(extensions) else None
+    shown = settings.get("mimeTypes") if is_object(settings) else None
     return is_array(shown) and MIME_TYPE in shown
 
 
@@ -72,7 +72,7 @@ class UiResource(Resource):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         result = await super().read(server, session, uri, given)
-        contents: list[WireModel] | None = declared_member(result, "contents")
+        contents = declared_member(result, "contents")
         if contents is None:  # a question to the client
             return result
         return result.model_copy(update={"contents": [*map(self._complete_contents, contents)]})
