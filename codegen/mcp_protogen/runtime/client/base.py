@@ -194,8 +194,7 @@ class ClientConnection:
         return None if handler is None else handler(params)
 
     def report_end(self, seconds: float) -> None:
-        hooks = session_hooks(self._middleware)
-        if hooks and self.view.table.era.has_handshake:
+        if (hooks := session_hooks(self._middleware)) and self.view.table.era.has_handshake:
             details = {"revision": self.negotiated.revision, "seconds": seconds}
             details |= {"network": self.network, "error": self.endpoint.broken}
             report_session_end(hooks, role="client", **details)

@@ -85,8 +85,7 @@ class KnownTools:
             self.checks.learn(tool.name, check, schema if check else None)
 
     def _check(self, name: str, result: Any) -> None:
-        check = self.checks.get(name)
-        if check is None or has_failed(result):
+        if (check := self.checks.get(name)) is None or has_failed(result):
             return
         if has_data(result):
             faults, what = check(result.data), "does not fit its output schema"

@@ -362,8 +362,7 @@ class ConfigSource:
 
     def fill(self, value: Any, at: str, owner: str) -> Any:
         def replace(placeholder: re.Match[str]) -> str:
-            text = self._values.get(placeholder[0][2:-1])
-            if text is None:
+            if (text := self._values.get(placeholder[0][2:-1])) is None:
                 text, problem = self._look_up(placeholder)
                 if text is None:
                     self.refuse(at, f"{placeholder[0]} of {owner}: {problem}")
@@ -433,8 +432,7 @@ def read_variables(text: str) -> dict[str, str]:
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
-        match = _VARIABLE.fullmatch(stripped)
-        if match is None:
+        if (match := _VARIABLE.fullmatch(stripped)) is None:
             raise ValueError(f"line {number} is not NAME=value")
         value = match["plain"] if match["bare"] is None else match["bare"]
         if match["quoted"] is not None:

@@ -282,8 +282,7 @@ class Negotiator:
     async def _answer(self, id: int) -> Outcome:
         while True:
             while self.left:
-                outcome = await self._read(self.left.popleft(), id)
-                if outcome is not None:
+                if (outcome := await self._read(self.left.popleft(), id)) is not None:
                     return outcome
             received = await self.transport.receive()
             if not received:

@@ -89,8 +89,7 @@ class ToHandshake(ClientConnection):
 
     async def _set_level(self) -> None:
         async with self._setting:
-            level = self._lowest_level()
-            if level is not None and level != self._level_set:
+            if (level := self._lowest_level()) is not None and level != self._level_set:
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
@@ -139,8 +138,7 @@ class ToHandshake(ClientConnection):
             await self._update_subscriptions()
 
     async def _acknowledge(self, id: int, filter: Filter) -> None:
-        handler = self.handlers.get(ACKNOWLEDGED)
-        if handler is not None:
+        if (handler := self.handlers.get(ACKNOWLEDGED)) is not None:
             params = {"notifications": filter.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
             spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
             await handler(spec.params.from_wire(params))

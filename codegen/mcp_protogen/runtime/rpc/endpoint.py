@@ -99,8 +99,7 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            data = self._handle_event(event)
-            if data is not None or reply is not self._single:
+            if (data := self._handle_event(event)) is not None or reply is not self._single:
                 self._answer_soon(data, reply)
         elif self.jobs.ended:
             reply.skip()

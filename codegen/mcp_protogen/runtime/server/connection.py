@@ -349,8 +349,7 @@ class ServerConnection:
         method = notification.spec.method
         if method == INITIALIZED:
             self._enter_open()
-        handler = self.handlers.get(method)
-        if handler is None:
+        if (handler := self.handlers.get(method)) is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
@@ -361,8 +360,7 @@ class ServerConnection:
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
-        spec = connection.table.spec_of(method)
-        if spec is None:
+        if (spec := connection.table.spec_of(method)) is None:
             return
         if unmet(self.bound_server.needs[spec], "server", None, connection.declared):
             self.server.__mcp_runtime__.warn_undeclared(spec.method)

@@ -396,8 +396,7 @@ class RequestContext:
         wire: JSONObject = cast(Any, params).to_wire()
         sent = self.params_for_client(spec.method, wire)
         fitted = forms.fit_answer(answer.to_wire(), wire, sent)
-        faults = forms.faults_of(fitted, wire, "/result")
-        if faults:
+        if faults := forms.faults_of(fitted, wire, "/result"):
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(fitted))
 

@@ -214,8 +214,7 @@ def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | 
     branches: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
     for branch in branches:
         choice = _resolve_reference(branch, definitions)
-        inner = _options(choice, definitions)
-        if inner is None:
+        if (inner := _options(choice, definitions)) is None:
             return None
         label = {"title": choice["title"]} if {"const", "title"} <= choice.keys() else {}
         options += ({**option, **label} for option in inner)

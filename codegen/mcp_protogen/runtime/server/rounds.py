@@ -71,8 +71,7 @@ class Inputs:
 
         Raise `LocalError` if no such question was asked, or its answers are not of `kind`.
         """
-        asked = self._types.get(key)
-        if asked is None:
+        if (asked := self._types.get(key)) is None:
             raise LocalError(f"no question was asked under {key!r}")
         if not issubclass(asked, kind):
             raise LocalError(f"the answer to {key!r} is a {asked.__name__}, not a {kind.__name__}")
@@ -105,8 +104,7 @@ def ask(
 
 def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
     method = question["method"]
-    spec = asking.specs.get(method)
-    if spec is None:
+    if (spec := asking.specs.get(method)) is None:
         raise LocalError(f"{method} cannot be asked inside a result")
     declared: Mapping[Any, Any] = {"client": asking.declared}
     need = capabilities.unmet(spec.requires, "server", question.get("params"), declared)
@@ -125,8 +123,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     Raise `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
     Handling").
     """
-    state = raw.get("requestState")
-    if state is None:
+    if (state := raw.get("requestState")) is None:
         return None, None
     sealed: JSONObject = asking.seal.open(state, asking.binding)
     values: JSONObject = raw.get("inputResponses", {})

@@ -103,8 +103,7 @@ class MemorySessions:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        session = self._find(key)
-        if session is None:
+        if (session := self._find(key)) is None:
             return None
         session.copies.add(worker)
         return session.stored
@@ -153,8 +152,7 @@ class MemorySessions:
         return frozenset(session.copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
-        session = self._find(key)
-        if session is None:
+        if (session := self._find(key)) is None:
             return None
         before = session.stored
         session.owner, session.epoch = worker, session.epoch + 1

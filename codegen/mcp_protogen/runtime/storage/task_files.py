@@ -143,8 +143,7 @@ class FileTaskStore:
         return {key: entry.version for key in keys if (entry := self._live(key)) is not None}
 
     def _replace(self, new: _Record, lease: float | None) -> bool:
-        entry = self._live(new.key)
-        if entry is None or entry.version != new.version:
+        if (entry := self._live(new.key)) is None or entry.version != new.version:
             return False
         self._write(new._replace(owner=entry.owner, version=entry.version + 1), lease)
         return True
@@ -184,8 +183,7 @@ class FileTaskStore:
     def _take_overdue(self, lease: float, most: int) -> list[StoredTask]:
         tasks = list[StoredTask]()
         for key in self._due():
-            entry = self._live(key)
-            if entry is None:
+            if (entry := self._live(key)) is None:
                 self._delete(key)
             elif not entry.leased:
                 # Its time was changed from outside.

@@ -82,8 +82,7 @@ class PublicKey:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
-        claims = object_in(signed.payload)
-        if claims is None:
+        if (claims := object_in(signed.payload)) is None:
             raise InvalidJwt("the content of the token is not a JSON object")
         return Jwt(header, claims)
 
@@ -133,8 +132,7 @@ def unverified_part(token: str, number: int) -> JSONObject | None:
 
 def read_header(token: str) -> JSONObject:
     """Return the unverified header of a JWT; raise `InvalidJwt`."""
-    header = unverified_part(token, 0)
-    if header is None:
+    if (header := unverified_part(token, 0)) is None:
         raise InvalidJwt("the token is not a signed JWT")
     # No critical extensions are supported (RFC 7515, section 4.1.11; RFC 7797).
     if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):

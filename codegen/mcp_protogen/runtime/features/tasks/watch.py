@@ -110,8 +110,7 @@ class Watch:
 
     @contextmanager
     def add_waiter(self, key: str) -> Generator[Waiter, None, None]:
-        watched = self._watched.get(key)
-        if watched is None:
+        if (watched := self._watched.get(key)) is None:
             watched = self._watched[key] = _Watched()
             self._timers.schedule(key, min(watched.interval, self._longest))
         waiter = Waiter()

@@ -30,8 +30,7 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
     if place is not None:
         _split(place, "resource_metadata in WWW-Authenticate")
         places.insert(0, place)
-    reading = _read_first(places, resource_metadata, "server's", optional=place is None)
-    found = yield from reading
+    found = yield from _read_first(places, resource_metadata, "server's", optional=place is None)
     if found is not None and not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
         other = redact_url(found.resource)
@@ -123,8 +122,7 @@ def _read_first(
 
 
 def _split(url: str, label: str) -> tuple[str, str]:
-    parts = split_url(url)
-    if parts is None:
+    if (parts := split_url(url)) is None:
         raise InvalidMetadata(f"The {label} is not an http(s) URL: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

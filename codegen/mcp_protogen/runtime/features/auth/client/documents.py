@@ -90,8 +90,7 @@ def redact_url(url: str) -> str:
 class _Document:
     def __init__(self, body: bytes, of: str) -> None:
         self._of = of
-        members = object_in(body)
-        if members is None:
+        if (members := object_in(body)) is None:
             raise InvalidMetadata(f"The {of} is not a JSON object")
         self._members = members
 
@@ -121,16 +120,14 @@ class _Document:
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        value = self._members.get(name)
-        if value is None:
+        if (value := self._members.get(name)) is None:
             return None
         if not is_array(value) or any(type(item) is not str or not item for item in value):
             raise self.invalid(name, "must be a list of non-empty strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:
-        value = self._members.get(name)
-        if value is not None and type(value) is not bool:
+        if (value := self._members.get(name)) is not None and type(value) is not bool:
             raise self.invalid(name, "must be true or false")
         return bool(value)
 

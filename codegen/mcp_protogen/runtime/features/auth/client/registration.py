@@ -186,8 +186,7 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
 
 
 def _failure(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
-    error = error_in(answer.body)
-    if error is None:
+    if (error := error_in(answer.body)) is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")
     asked = f"the request had the redirect URIs {', '.join(request['redirect_uris'])}"
     asked += f" and the application type {request['application_type']}"

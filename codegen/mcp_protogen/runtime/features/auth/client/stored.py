@@ -40,8 +40,7 @@ class _StoredTokens:
 
 async def load(settings: OAuthSettings, url: str) -> Authorization:
     nothing, storage = Authorization(url=url), settings.storage
-    place = await _get(storage, _key("server", url), _Place)
-    if place is None:
+    if (place := await _get(storage, _key("server", url), _Place)) is None:
         return nothing
     issuer = place.server.issuer
     auth = replace(
@@ -52,8 +51,7 @@ async def load(settings: OAuthSettings, url: str) -> Authorization:
     )
     if place.client_id is not None:
         registered = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
-        client = _usable(registered, settings)
-        if client is None:
+        if (client := _usable(registered, settings)) is None:
             return nothing
         auth = replace(auth, client=client)
     found = await _get(storage, _tokens_key(auth), _StoredTokens)
@@ -119,8 +117,7 @@ def _tokens_key(auth: Authorization) -> str:
 
 
 async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
-    text = await storage.get(key)
-    if text is None:
+    if (text := await storage.get(key)) is None:
         return None
     try:
         value: T = TypeAdapter(type).validate_json(text)

@@ -71,8 +71,7 @@ def check_redirect_uri(uri: str) -> None:
 
 
 def _is_safe(url: str) -> bool:
-    parts = split_url(url)
-    if parts is None:
+    if (parts := split_url(url)) is None:
         return False
     return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
 
@@ -117,8 +116,7 @@ class WebRedirect:
 
     def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect; return whether a login waits for it."""
-        future = self._waiting.get(_state_in(url))
-        if future is None or future.done():
+        if (future := self._waiting.get(_state_in(url))) is None or future.done():
             return False
         future.set_result(AuthorizationResponse(url=url))
         return True

@@ -31,8 +31,7 @@ class ExpiringCache(Generic[V]):
         return len(self._entries)
 
     def get(self, key: Hashable, now: float) -> V | None:
-        entry = self._entries.get(key)
-        if entry is None:
+        if (entry := self._entries.get(key)) is None:
             return None
         value, until = entry
         if now >= until:
@@ -91,14 +90,12 @@ class TokenCache:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
         key, now = (verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        found = self._verified.get(key, now)
-        if found is not None:
+        if (found := self._verified.get(key, now)) is not None:
             return found
         if (refused := self._refused.get(key, now)) is not None:
             raise TokenRefused(*refused)
         try:
-            principal = await verify(token)
-            if principal is None:
+            if (principal := await verify(token)) is None:
                 refuse("The token is not valid")
         except TokenRefused as refusal:
             now, kept = self._clock(), (refusal.error, refusal.description)

@@ -78,15 +78,13 @@ def numeric_date(value: object) -> float | None:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    time = numeric_date(claims.get(name))
-    if time is None and claims.get(name) is not None:
+    if (time := numeric_date(claims.get(name))) is None and claims.get(name) is not None:
         refuse(_MALFORMED)
     return time
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
-    value = claims.get(name)
-    if value is not None and not isinstance(value, str):
+    if (value := claims.get(name)) is not None and not isinstance(value, str):
         refuse(_MALFORMED)
     return value
 

@@ -74,8 +74,7 @@ class JwtVerifier(ClaimChecks):
         if claims.get("iss") != self.issuer:
             refuse("The token is of another issuer")
         self._check_audience(claims)
-        until = self._check_times(claims)
-        if until is None:
+        if (until := self._check_times(claims)) is None:
             refuse("The token has no exp")
         return self._principal(claims, until)
 

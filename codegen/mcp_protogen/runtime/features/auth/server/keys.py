@@ -56,8 +56,7 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 def read_object(answer: Fetched) -> dict[str, Any]:
     if answer.status != 200:
         raise InvalidMetadata(f"expected status 200, got {answer.status}")
-    value = object_in(answer.body)
-    if value is None:
+    if (value := object_in(answer.body)) is None:
         raise InvalidMetadata("the answer is not a JSON object")
     return value
 

@@ -30,8 +30,7 @@ class SingleFlight(Generic[T]):
         if self._loop is not loop:
             # Tasks of a closed loop would never finish.
             self._loop, self._room, self._running = loop, Semaphore(self._most), {}
-        task = self._running.get(key)
-        if task is None:
+        if (task := self._running.get(key)) is None:
             if len(self._running) >= self._most + self._waiting:
                 raise VerifierUnavailable("too many tokens are being verified")
             task = self._running[key] = loop.create_task(self._run(self._running, key, work))

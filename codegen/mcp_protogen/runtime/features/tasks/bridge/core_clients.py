@@ -64,8 +64,7 @@ class CoreClients(PlainClients):
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        metadata = declared_member(params, "task")
-        if metadata is None or not self.handlers:
+        if (metadata := declared_member(params, "task")) is None or not self.handlers:
             return await super().call(context, spec, params, options)
         if declared_member(metadata, "ttl") is not None:
             why = "in the extension, the server decides how long it keeps a task"
@@ -125,11 +124,9 @@ class CoreClients(PlainClients):
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
         id = self.id_in(session)
-        kept = await self._find(id)
-        if kept is not None:
+        if (kept := await self._find(id)) is not None:
             return self.answer(methods.RESULT, core_wire.outcome(kept))
-        handle = self.wire.handles.get(id)
-        if handle is None:
+        if (handle := self.wire.handles.get(id)) is None:
             handle = _BridgedTask(self.wire, "", id=id)
             handle.relating = self.server.relating
         result = None

@@ -90,8 +90,7 @@ class ExtensionClients(PlainClients):
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
-        task = declared_member(result, "task")
-        if task is None:
+        if (task := declared_member(result, "task")) is None:
             return result
         if core_wire.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escape_step(core_wire.IMMEDIATE_RESPONSE)}"

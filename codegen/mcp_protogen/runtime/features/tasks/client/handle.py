@@ -57,8 +57,7 @@ class TaskWire:
     async def ask(
         self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        spec = self.table.wire.spec_of(method)
-        if spec is None:
+        if (spec := self.table.wire.spec_of(method)) is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         params = spec.params(**{self.id_member: id}, **members)
         return await self.client.request_once(spec, params, **(options or {}))
@@ -73,8 +72,7 @@ class TaskWire:
         return found
 
     def on_notification(self, task: JSONObject) -> None:
-        handle = self.handles.get(task[self.id_member])
-        if handle is not None:
+        if (handle := self.handles.get(task[self.id_member])) is not None:
             handle.note_change(task)
 
 
@@ -348,8 +346,7 @@ class TaskHandle:
 
     def _prepare_question(self, key: str, asked: JSONObject) -> Work:
         method = asked["method"]
-        spec = self._wire.table.wire.input_requests.get(method)
-        if spec is None:
+        if (spec := self._wire.table.wire.input_requests.get(method)) is None:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)

@@ -91,8 +91,7 @@ class TaskReceiverRuntime(ClientRuntime):
         }
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        id = _current.get()
-        if id is not None:
+        if (id := _current.get()) is not None:
             given: Any = params
             wire: JSONObject = {} if given is None else given.to_wire()
             params = validator_of(spec.params)(core_wire.with_related(wire, id))
@@ -172,7 +171,6 @@ class _ConnectionTasks:
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)
-        running = self._running.get(job.request.raw[self._id_member])
-        if running is not None:
+        if (running := self._running.get(job.request.raw[self._id_member])) is not None:
             running.cancel()
         return result

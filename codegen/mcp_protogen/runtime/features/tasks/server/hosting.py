@@ -2,6 +2,7 @@
 
 from asyncio import CancelledError, current_task
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from ....core.errors import LocalError
@@ -76,10 +77,7 @@ def begin(state: ServerState) -> TaskRunner:
     if store is None and state.host.engine is not None:
         store = state.host.engine().tasks
     registry = TaskRegistry(MemoryTaskStore() if store is None else store, options)
-
-    async def again(task: Task) -> Outcome:
-        return await run_again(state, registry, task)
-
+    again = partial(run_again, state, registry)
     runner = state.host.runner = TaskRunner(registry, state.tasks, again)
     if store is not None:
         # Tasks in memory end with this process.
