@@ -88,15 +88,8 @@ class PassThroughTable(MethodTable):
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
-        super().__init__(
-            known.revision,
-            requests=known.requests,
-            notifications=known.notifications,
-            errors=known.errors,
-            input_requests=known.input_requests,
-            rules=known.rules,
-        )
-        self.core, self.extensions = known.core, known.extensions
+        vars(self).update(vars(known))
+        self.core = known.core
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         id, method, params, meta, message = call

@@ -97,7 +97,7 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
 
 def http_error(label: str, reply: HttpReply) -> HttpError:
     readable = reply.media in (fields.JSON, "text/plain")
-    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
+    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace") if readable else ""
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
