@@ -213,10 +213,7 @@ class PostedRequest:
         def take(event: Event) -> None:
             nonlocal answered
             data = cursor.take_event(event)
-            if data is None:
-                return
-            is_answer = self._take_event(data, reply.session_id)
-            if is_answer and not answered:
+            if data is not None and self._take_event(data, reply.session_id) and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
