@@ -178,7 +178,7 @@ class _BridgeState(HttpState):
             yield alike
         finally:
             alike.used -= 1
-            if not alike.used:
+            if not alike.used and self.alike.get(key) is alike:
                 lifetime = self.http.session_lifetime
                 alike.idle = get_running_loop().call_later(lifetime, self._drop, key, alike)
 

@@ -88,15 +88,8 @@ class PassThroughTable(MethodTable):
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
-        super().__init__(
-            known.revision,
-            requests=known.requests,
-            notifications=known.notifications,
-            errors=known.errors,
-            input_requests=known.input_requests,
-            rules=known.rules,
-        )
-        self.core, self.extensions = known.core, known.extensions
+        vars(self).update(vars(known))
+        self.core = known.core
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         id, method, params, meta, message = call
@@ -292,8 +285,7 @@ class Forwarding:
         token = context.meta.get(PROGRESS_TOKEN)
         request = ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
-        lasts = method in (LISTEN, RESULT)
-        options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
+        options = _options(context.endpoint, token, lasts=method in (LISTEN, RESULT))
         begin = partial(self.asked_server.begin, request)
         sent = endpoint.request(request_of(method), params, options, on_begin=begin)
         try:
@@ -326,8 +318,7 @@ class Forwarding:
         endpoint, token = context.endpoint, call.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
         request = ForwardedCall(call.id, token, endpoint, sink)
-        lasts = RELATED_TASK in call.meta
-        options = _options(endpoint.options.max_timeout, token, lasts=lasts)
+        options = _options(endpoint, token, lasts=RELATED_TASK in call.meta)
         begin = partial(self._asked_client.begin, request)
         sent = endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         try:
@@ -392,8 +383,8 @@ def _stream_in(params: object) -> object:
     return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
 
 
-def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
-    options: CallOptions = {**NO_END} if lasts else {"timeout": most}
+def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
+    options: CallOptions = {**NO_END} if lasts else {"timeout": client.options.max_timeout}
     if token is not None:
         # It is forwarded like any notification.
         options["on_progress"] = lambda progress: None

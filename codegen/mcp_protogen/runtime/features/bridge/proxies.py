@@ -198,18 +198,17 @@ class ProxyClientRuntime(ClientRuntime):
         adapter = None if self.tasks is None else self.tasks.between(self, self.server)
         self.server.adapter = adapter
         if not self.same_revision:
-            carried = frozenset[str]() if adapter is None else frozenset({TASKS_EXTENSION})
-            self._note_extensions("ClientCapabilities", self.capabilities, carried)
-            self._note_extensions("ServerCapabilities", self.peer_capabilities(), carried)
+            carried = set[str]() if adapter is None else {TASKS_EXTENSION}
+            ours, theirs = self.capabilities, self.peer_capabilities()
+            for name, declared in {
+                "ClientCapabilities": ours,
+                "ServerCapabilities": theirs,
+            }.items():
+                if set(declared.get(EXTENSIONS, ())) - carried:
+                    self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
-
-    def _note_extensions(
-        self, name: str, declared: Mapping[str, Any], carried: frozenset[str]
-    ) -> None:
-        if set(declared.get(EXTENSIONS, ())) - carried:
-            self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
 
     def lose(self, method: str, pointer: str, why: str) -> None:
         self.losses.take(method, [Loss(pointer, "dropped", why)])

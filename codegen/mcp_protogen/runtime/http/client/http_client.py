@@ -150,10 +150,9 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            location, new_url = response.headers.get("location"), None
             follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
-            if follows and location is not None:
-                new_url = self.resolve(location, response.request.url)
+            location = response.headers.get("location") if follows else None
+            new_url = None if location is None else self.resolve(location, response.request.url)
             if new_url is None:
                 # The caller decides about an unfollowed redirect.
                 return response

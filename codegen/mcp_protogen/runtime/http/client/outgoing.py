@@ -116,8 +116,8 @@ class ProtocolState:
             # The handshake has no revision and no session yet.
             return {**POSTED, **({} if message.method == INITIALIZE else self.session_headers())}
         facts = self.facts_of(message)
-        whole = {"method": message.method, "params": message.params}
         headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
+        whole = {"method": message.method, "params": message.params}
         headers |= facts.request_fields(message.method, whole)
         name = message.params.get("name")
         if message.method == facts.call_tool and isinstance(name, str):
@@ -158,8 +158,7 @@ class ProtocolState:
         return len(sound) < len(tools)
 
     def _is_sound(self, tool: object) -> bool:
-        name = tool.get("name") if is_object(tool) else None
-        if not is_object(tool) or not isinstance(name, str):
+        if not is_object(tool) or not isinstance(name := tool.get("name"), str):
             # Validation reports this.
             return True
         self._header_params.forget(name)

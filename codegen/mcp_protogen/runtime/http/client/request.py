@@ -110,7 +110,7 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
 
 def http_error(label: str, reply: HttpReply) -> HttpError:
     readable = reply.media in (fields.JSON, "text/plain")
-    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
+    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace") if readable else ""
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
@@ -226,10 +226,7 @@ class PostedRequest:
         def take(event: Event) -> None:
             nonlocal answered
             data = cursor.take_event(event)
-            if data is None:
-                return
-            is_answer = self._take_event(data, reply.session_id)
-            if is_answer and not answered:
+            if data is not None and self._take_event(data, reply.session_id) and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
