@@ -4,10 +4,12 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
+import pytest
 from support.http.serving import run_app
-from support.revisions import OLD, STATELESS
+from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, pkg
 from support.sessions.wiretap import result, shake
+from support.tables import case
 from support.toolkit.mounting import Hearing, app, in_memory, mount_remote, text_of, until, weather
 
 URI = "data://weather/x"
@@ -73,3 +75,22 @@ async def test_connection_of_a_stream_is_not_idle_after_it_was_opened_again() ->
         remote.add_tool(lambda: "new", name="new")
         await hearing.hears("tool")
         assert len(transports) == 3
+
+
+@pytest.mark.skips_time
+async def test_stream_waits_once_for_all_resources_of_a_server_that_hangs() -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, resources={"subscribe": True})
+        while await hand.take() is not None:
+            pass
+
+    for own in ERAS:
+        top: Any = app(own)
+        mount_remote(top, "weather", Accepting(play), list_timeout=4.0)
+        hearing, clock = Hearing(STATELESS), asyncio.get_running_loop().time
+        with case(own):
+            async with in_memory(hearing.client, top):
+                begin = clock()
+                uris = [f"data://weather/{number}" for number in range(5)]
+                async with hearing.hearing(*uris):
+                    assert 4 <= clock() - begin < 8

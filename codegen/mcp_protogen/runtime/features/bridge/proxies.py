@@ -334,7 +334,9 @@ class ProxyServerRuntime(ServerRuntime):
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
-                forwarded.expire(self.client.endpoint.options.max_timeout, forget)
+                # If it keeps a turn from others, the limit is that of the server.
+                keeper = context if isinstance(self.turn, nullcontext) else self.client
+                forwarded.expire(keeper.endpoint.options.max_timeout, forget)
 
     def _with_own_state(self, context: RequestContext, params: Any) -> Any:
         """Return the params of a request with the state that its server has given, if any."""

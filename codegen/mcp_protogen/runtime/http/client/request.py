@@ -325,16 +325,6 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     raise McpError(error["code"], error["message"], error.get("data"))
 
 
-async def is_spoken(state: ClientState, message: Message) -> bool:
-    """Return whether the server still speaks the revision of a message that it has refused."""
-    meta = {"_meta": without(message.params.get("_meta", {}), PROGRESS_TOKEN)}
-    try:
-        await ask(state, *(("ping", {}) if message.revision is None else (DISCOVER, meta)))
-    except McpError:
-        return False
-    return True
-
-
 async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether a call's header fields have changed."""
     old = state.protocol.post_headers(call)

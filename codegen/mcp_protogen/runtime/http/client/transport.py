@@ -14,17 +14,8 @@ from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
-from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
-from .request import (
-    PostedRequest,
-    RefusedPost,
-    ask,
-    http_error,
-    is_spoken,
-    post_unanswered,
-    posting,
-    relearn,
-)
+from .outgoing import CANCELLED, DISCOVER, INITIALIZE, INITIALIZED, POSTED, Message, message_of
+from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -73,8 +64,13 @@ class RenewableSession:
         """Raise `RevisionLost` if the server no longer speaks the revision of a message."""
         async with self._lock:
             self._check()
-            if not await is_spoken(self._state, refused):
-                self._leave("the server no longer speaks the negotiated revision")
+            try:
+                if refused.revision is None:
+                    await ask(self._state, "ping", {})
+                else:
+                    await ask(self._state, DISCOVER, {"_meta": refused.params["_meta"]})
+            except McpError as error:
+                self._leave(f"the server speaks the negotiated revision no longer: {error}")
 
     def _leave(self, text: str) -> NoReturn:
         self._lost = RevisionLost(f"{text}: connect again")
