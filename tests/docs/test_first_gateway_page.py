@@ -31,7 +31,9 @@ EVERYWHERE: Final = "0.0.0.0:8000"
 @pytest.fixture(scope="module")
 def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the servers of the page, their file, and the package."""
-    files = {"greeter.py": GREETER, "tables.py": TABLES, "mcp.json": FILE}
+    # On a busy machine, Python starts too slowly for the usual list_timeout.
+    file = json.dumps({**json.loads(FILE), "x-gateway": {"list_timeout": PATIENCE}})
+    files = {"greeter.py": GREETER, "tables.py": TABLES, "mcp.json": file}
     return beside_package(tmp_path_factory.mktemp("gateway"), files)
 
 
