@@ -245,7 +245,10 @@ class Jobs:
 
     async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            await deliver(job.reply, data, error)
+            if data is None:
+                job.reply.skip()
+            else:
+                await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("the peer has gone: the answer to %.100r was not sent", method)
