@@ -18,6 +18,7 @@ from typing import Any
 from . import (
     auth_topic,
     bridge_topic,
+    gateway_topic,
     generating,
     growing,
     http_topic,
@@ -53,6 +54,7 @@ _TOPICS = {
         task_topic,
         translating,
         bridge_topic,
+        gateway_topic,
         walk,
         soaking,
     )

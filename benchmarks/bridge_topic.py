@@ -7,19 +7,18 @@ server over HTTP, and over HTTP to a server that is a program. All speak 2025-11
 import shlex
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from http.client import HTTPResponse
 from pathlib import Path
 from statistics import median
-from subprocess import DEVNULL, Popen
-from time import perf_counter, sleep
-from typing import Final, TypeAlias
+from time import perf_counter
+from typing import Final
 
 from .http_requests import FIRST_ID, Requests
-from .http_servers import Servers
-from .places import REVISION, ROOT, environment, node_tools, package, sdk_python, tool
+from .http_servers import Command, Servers, free_port
+from .places import REVISION, environment, node_tools, package, sdk_python, tool
 from .rows import Row, Unit
 from .serve_load import Server, start_server
 from .timing import interleave, interleave_loads
@@ -27,14 +26,12 @@ from .timing import interleave, interleave_loads
 TOPIC: Final = "bridge"
 ROUNDS: Final = 5
 
-Command: TypeAlias = Sequence[str | Path]
-
 _OURS: Final = "ours"
 _DEPTHS: Final = {1: 150, 16: 400}
 _WARM_UP: Final = 300
 _CALLS: Final = 100
 _STARTS: Final = 3
-# Seconds until a bridge must listen.
+# Seconds until a bridge must answer.
 _PATIENCE: Final = 30.0
 
 
@@ -96,7 +93,7 @@ def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
     # Our bridge has a package of the same name, and must not find this one.
     path = f"PYTHONPATH={package()}"
     program = shlex.join(["env", path, str(sdk_python()), "-m", "benchmarks.http_stdio"])
-    ports = {name: _free_port() for name in (_OURS, "supergateway")}
+    ports = {name: free_port() for name in (_OURS, "supergateway")}
     commands: dict[str, Command] = {
         _OURS: [
             *(tool("mcp-gen"), "bridge", "--to", program, "--inherit"),
@@ -108,11 +105,10 @@ def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
         ],
     }
     with ExitStack() as stack:
+        servers = Servers(stack)
         loads: dict[str, Callable[[], float]] = {}
         for name, command in commands.items():
-            process = Popen(command, cwd=ROOT, env=environment(), stdout=DEVNULL, stderr=DEVNULL)
-            stack.enter_context(process)
-            stack.callback(process.terminate)
+            servers.listening(command, ports[name])
             client = stack.enter_context(closing(_Client(ports[name])))
             client.call(_WARM_UP)
             loads[name] = partial(client.call, _CALLS)
@@ -124,7 +120,6 @@ class _Client:
     """A session over HTTP, whose answers may be plain or streams of events."""
 
     def __init__(self, port: int) -> None:
-        _wait_for(port)
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)
         requests = Requests(port)
         session = self._ask(requests.initialize(), 200).getheader("mcp-session-id")
@@ -151,25 +146,6 @@ class _Client:
 
     def close(self) -> None:
         self._socket.close()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
-def _wait_for(port: int) -> None:
-    """Wait until a process listens; raise `RuntimeError` if none does."""
-    late = perf_counter() + _PATIENCE
-    while perf_counter() < late:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except ConnectionRefusedError:
-            sleep(0.05)
-        else:
-            return
-    raise RuntimeError(f"a bridge does not listen after {_PATIENCE:.0f} seconds")
 
 
 def _rows(what: str, found: Mapping[str, float], unit: Unit) -> Iterator[Row]:

@@ -23,7 +23,7 @@ _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HEAD_END: Final = b"\r\n\r\n"
 
 # Seconds to wait for a server.
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 180.0
 
 
 class Load(NamedTuple):
@@ -52,12 +52,14 @@ class Caller:
 
     __slots__ = ("_call", "_ids", "_requests", "_rest", "_socket", "sent")
 
-    def __init__(self, port: int) -> None:
+    def __init__(
+        self, port: int, requests: Requests | None = None, first_id: int = FIRST_ID
+    ) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._requests = Requests(port)
+        self._requests = requests or Requests(port)
         self._rest = b""
-        self._ids = count(FIRST_ID)
+        self._ids = count(first_id)
         self._call = b""
         self.sent = 0.0
 
@@ -180,6 +182,9 @@ def load(connections: Sequence[Caller], number: int) -> Load:
                     if unsent:
                         unsent -= 1
                         caller.send()
+                    else:
+                        # A server may end it while others still wait.
+                        poll.unregister(descriptor)
     whole = perf_counter() - begun
     return Load(whole / number, quantiles(taken, n=100)[98], (whole - idle) / number)
 

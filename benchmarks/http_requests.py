@@ -41,6 +41,8 @@ class Requests:
     """Requests to the server at `port`; in calls, `%d` stands for the id."""
 
     port: int
+    path: str = "/mcp"
+    tool: str = _CALL["name"]
 
     def initialize(self) -> bytes:
         """Return the request that opens a session."""
@@ -52,7 +54,7 @@ class Requests:
 
     def call_in_session(self, session: str) -> bytes:
         """Return a call of the tool in a session."""
-        return self._call(_in_session(session), _CALL)
+        return self._call(_in_session(session), {**_CALL, "name": self.tool})
 
     def streamed_call(self, session: str) -> bytes:
         """Return a call, in a session, of a tool that reports progress before its answer."""
@@ -112,7 +114,7 @@ class Requests:
             **headers,
         }
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        return f"{method} /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+        return f"{method} {self.path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 def _in_session(session: str) -> dict[str, str]:

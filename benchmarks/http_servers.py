@@ -2,14 +2,22 @@
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any, Final, TypeAlias
 
 from .http_load import Caller
 from .places import REVISION, ROOT, environment, package, sdk_python
+
+Command: TypeAlias = Sequence[str | Path]
+
+# Seconds until a server must listen.
+_PATIENCE: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class Servers:
     def _start(self, *module: str) -> Server:
         return self.of([sdk_python(), "-m", *module])
 
-    def of(self, line: Sequence[str | Path]) -> Server:
+    def of(self, line: Command) -> Server:
         """Start a command that prints its port."""
         process = subprocess.Popen(
             line,
@@ -71,10 +79,37 @@ class Servers:
             raise RuntimeError(f"{line[2]} ended with {process.wait()} before it listened")
         return Server(process.pid, int(port))
 
+    def listening(self, line: Command, port: int) -> Server:
+        """Start a command, and wait until it listens."""
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=quiet, stderr=quiet)
+        self._stack.callback(_end(process))
+        _wait_for(port)
+        return Server(process.pid, port)
 
-def _end(process: "subprocess.Popen[str]") -> Callable[[], None]:
+
+def _end(process: "subprocess.Popen[Any]") -> Callable[[], None]:
     def end() -> None:
         process.kill()
         process.communicate()
 
     return end
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int) -> None:
+    """Wait until a process listens; raise `RuntimeError` if none does."""
+    late = perf_counter() + _PATIENCE
+    while perf_counter() < late:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            sleep(0.05)
+        else:
+            return
+    raise RuntimeError(f"nothing listens at {port} after {_PATIENCE:.0f} seconds")

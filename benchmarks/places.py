@@ -19,6 +19,7 @@ REQUIREMENTS: Final = _FOLDER / "requirements.txt"
 FASTMCP: Final = _FOLDER / "requirements-fastmcp.txt"
 FASTMCP_TASKS: Final = _FOLDER / "requirements-fastmcp-tasks.txt"
 _NPM: Final = _FOLDER / "package.json"
+MCP_PROXY: Final = _FOLDER / "requirements-mcp-proxy.txt"
 FASTMCP_3: Final = _FOLDER / "requirements-fastmcp3.txt"
 
 REVISION: Final = "2025-11-25"
@@ -44,7 +45,7 @@ def published_schema(revision: str) -> Path:
 
 def pins() -> list[str]:
     """Return the compared packages with versions, as pip writes them, also those of npm."""
-    files = (REQUIREMENTS, FASTMCP, FASTMCP_TASKS, FASTMCP_3)
+    files = (REQUIREMENTS, FASTMCP, FASTMCP_TASKS, FASTMCP_3, MCP_PROXY)
     lines = [line for file in files for line in file.read_text().splitlines()]
     listed = [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
     npm: dict[str, str] = json.loads(_NPM.read_bytes())["dependencies"]

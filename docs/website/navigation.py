@@ -85,6 +85,7 @@ SECTIONS: Final = (
             Page("install", "Install", "ways to install it"),
             Page("first-server", "First server", "a server in five minutes, and in hosts"),
             Page("first-client", "First client", "a client, step by step"),
+            Page("first-gateway", "First gateway", "many servers behind one endpoint"),
             Page("which-revision", "Which revision", "which revision to write for, and to serve"),
             Page("debug", "Debug a server", "why it does not start, and what it does wrong"),
             Page("why", "Why not …", "beside fastmcp, the mcp SDK, datamodel-code-generator"),
@@ -139,6 +140,8 @@ SECTIONS: Final = (
         (
             Page("translation", "Between revisions", "one server class for all revisions; bridges"),
             Page("bridge", "The bridge", "between transports and revisions; recording, replaying"),
+            Page("gateway", "The gateway", "many servers behind one endpoint, and their file"),
+            Page("gateways", "Other gateways", "which clients reach which servers through them"),
             Page("negotiation", "Negotiation", "how two sides agree on a revision"),
             Page("protocol", "States and tables", "drawings and matrices", made=True),
             Page("models", "Models", "null and absent, unions, differences from the schema"),

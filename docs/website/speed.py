@@ -36,6 +36,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "auth": "Authorization",
     "translate": "Between revisions",
     "bridge": "The bridge",
+    "gateway": "The gateway",
     "targets": "Other targets",
     "walk": "What a request goes through",
     "grow": "Large schemas",
@@ -61,6 +62,10 @@ _GAINS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "stdio to HTTP, a call, one at a time": [""],
         "stdio to HTTP, memory": [""],
     },
+    "gateway": {
+        "3 URLs, processor time for it, 1 at once": ["fastmcp"],
+        "3 programs, processor time for it, 64 at once": ["mcp-proxy"],
+    },
     "wire": {"read list of 50 tools": ["mcp"], "read 1 KB result, msgspec": [""]},
 }
 """What a user gets: rows by topic, each with the programs beside it; "" is all of them."""
@@ -82,6 +87,10 @@ _COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "bridge": {
         "stdio to HTTP, a call, 16 in flight": ["supergateway"],
         "stdio to HTTP, start to the first result": ["mcp-remote"],
+    },
+    "gateway": {
+        "3 URLs, a call, 1 at once": ["a direct call", "mcp-gen bridge"],
+        "3 programs, memory": ["mcp-proxy"],
     },
     "targets": {"write list of 50 tools": [""]},
 }

@@ -1,17 +1,16 @@
 """The authorization code grant: the opened page, and the accepted responses."""
 
-from dataclasses import replace
 from hashlib import sha256
 from random import Random
 from urllib.parse import quote
 
 import pytest
 from mcp_protogen.runtime.features.auth.client.grants import (
+    AuthorizationCode,
     SentRequest,
     authorization_request,
     challenge,
     check_response,
-    code_tokens,
 )
 from mcp_protogen.runtime.features.auth.dpop import DPoP
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
@@ -139,7 +138,7 @@ def test_missing_requirements_of_login_are_errors() -> None:
 @pytest.mark.shows("PK-02", "RI-01")
 def test_the_code_becomes_tokens_with_the_verifier_of_its_challenge() -> None:
     asked: list[Step] = []
-    tokens = play(code_tokens(token_request(), {}), answer, asked)
+    tokens = play(AuthorizationCode().tokens(token_request()), answer, asked)
     assert tokens.access_token == "a-token"
     [page] = pages(asked)
     form = form_sent(asked[1])
@@ -176,7 +175,7 @@ ISS = (
 @pytest.mark.shows("IS-01", "IS-02", "IS-03", "IS-04")
 def test_the_issuer_of_a_response_is_compared_as_text() -> None:
     for advertised, iss, believed in ISS:
-        request = replace(send_request(), iss_is_sent=advertised)
+        request = send_request(server=ADVERTISED if advertised else metadata())
         told = {} if iss is None else {"iss": iss}
         with case((advertised, iss)):
             if believed:
@@ -215,8 +214,8 @@ def test_only_a_slash_at_the_end_of_the_issuer_of_a_response_is_accepted_on_requ
 
 @pytest.mark.shows("IS-01")
 def test_issuer_support_is_stored_with_request() -> None:
-    assert send_request(server=ADVERTISED).iss_is_sent
-    assert (send_request().iss_is_sent, send_request().issuer) == (False, ISSUER)
+    for server in (ADVERTISED, metadata()):
+        assert send_request(server=server).tokens.server == server
 
 
 @pytest.mark.shows("IS-06")
@@ -241,7 +240,7 @@ def test_the_code_does_not_go_anywhere_before_the_response_was_checked() -> None
         return redirect_back(step, code="c", iss="https://evil.example")
 
     with pytest.raises(AuthorizationError):
-        play(code_tokens(token_request(), {}), mixed_up)
+        play(AuthorizationCode().tokens(token_request()), mixed_up)
 
 
 def test_an_error_is_told_with_what_the_server_says() -> None:

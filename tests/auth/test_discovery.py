@@ -179,11 +179,11 @@ def test_after_metadata_of_another_resource_nothing_else_is_asked() -> None:
 
 def test_malformed_metadata_of_a_resource_is_refused_with_its_place() -> None:
     for body, why in [
-        (b"", "not JSON"),
-        (b"{", "not JSON"),
-        (b'\xff"', "not JSON"),
-        (b'{"resource": NaN}', "not JSON"),
-        (b"[" * 5000, "not JSON"),
+        (b"", "not a JSON object"),
+        (b"{", "not a JSON object"),
+        (b'\xff"', "not a JSON object"),
+        (b'{"resource": NaN}', "not a JSON object"),
+        (b"[" * 5000, "not a JSON object"),
         (b"[]", "not a JSON object"),
         (b"null", "not a JSON object"),
         (b'{"resource": "r"}', "authorization_servers is missing"),

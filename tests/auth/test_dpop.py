@@ -15,6 +15,7 @@ from mcp_protogen.runtime.features.auth.signing import (
     public_key,
     read_header,
 )
+from support.auth.pem import pem_of
 from support.tables import case
 
 SERVER = "https://mcp.example/mcp"
@@ -93,7 +94,7 @@ def test_a_key_can_be_given_and_keeps_its_thumbprint() -> None:
     for algorithm in ("ES256", "EdDSA", "PS256"):
         with case(algorithm):
             key = PrivateKey.generate(algorithm)
-            dpop = DPoP(key.to_pem(), algorithm=algorithm)
+            dpop = DPoP(pem_of(key), algorithm=algorithm)
             assert (dpop.algorithm, dpop.thumbprint) == (algorithm, key.public.thumbprint)
             assert read(dpop.proof("GET", SERVER)).header["alg"] == algorithm
     assert DPoP(algorithm="ES384").algorithm == "ES384"
@@ -102,7 +103,7 @@ def test_a_key_can_be_given_and_keeps_its_thumbprint() -> None:
 
 
 def test_a_signer_shows_neither_key_nor_nonces() -> None:
-    pem = PrivateKey.generate().to_pem()
+    pem = pem_of(PrivateKey.generate())
     dpop = DPoP(pem)
     dpop.take_nonce(SERVER, {"dpop-nonce": "secret-nonce"})
     assert repr(dpop) == "DPoP(algorithm='ES256')"

@@ -23,6 +23,7 @@ from mcp_protogen.runtime.features.auth.steps import (
     AuthorizationRequest,
     Step,
 )
+from support.auth.pem import pem_of
 from support.auth.playing import document, fetches, form_sent, play, urls
 from support.auth.token_requests import (
     ISSUER,
@@ -91,7 +92,7 @@ def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
         "scope": "a b",
         "client_id": "c",
     }
-    signing = ClientInformation(client_id="c", private_key=PrivateKey.generate().to_pem())
+    signing = ClientInformation(client_id="c", private_key=pem_of(PrivateKey.generate()))
     [request] = steps_of(ClientCredentials(), [token_answer()], client=signing)
     assert form_sent(request).keys() == {
         "grant_type",

@@ -15,6 +15,7 @@ from mcp_protogen.runtime.features.auth.server.introspection import Introspectio
 from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer
+from support.auth.pem import pem_of
 from support.auth.playing import document
 from support.tables import case
 
@@ -81,7 +82,7 @@ async def test_the_server_shows_who_it_is_as_the_authorization_server_wants_it()
     form = parse_qs((issuer.asked[-1].body or b"").decode())
     assert (form["client_id"], form["client_secret"]) == (["mcp:server"], [SECRET])
     assert "authorization" not in issuer.asked[-1].headers
-    signing = ClientInformation(client_id="mcp", private_key=KEY.to_pem())
+    signing = ClientInformation(client_id="mcp", private_key=pem_of(KEY))
     await introspection(issuer, client=signing)(TOKEN)
     form = parse_qs((issuer.asked[-1].body or b"").decode())
     claims = KEY.public.verify(form["client_assertion"][0], ["ES256"]).claims
@@ -272,3 +273,8 @@ def test_limits_are_more_than_nothing() -> None:
     for wrong in ({"max_requests": 0}, {"timeout": 0}):
         with case(wrong), pytest.raises(ValueError, match="more than 0"):
             introspection(Issuer(), **wrong)
+
+
+def test_a_single_text_is_not_a_list_of_claims() -> None:
+    with pytest.raises(TypeError, match="scope_claims must be a collection"):
+        introspection(Issuer(), scope_claims="scope")

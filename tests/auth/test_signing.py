@@ -19,6 +19,7 @@ from mcp_protogen.runtime.features.auth.signing import (
     public_key,
     read_header,
 )
+from support.auth.pem import pem_of
 from support.tables import case
 
 # RSA keys are slow to make.
@@ -62,7 +63,7 @@ def test_every_kind_of_key_signs_what_its_public_part_verifies() -> None:
     for algorithm in ONE_OF_EACH:
         with case(algorithm):
             key = PrivateKey.generate(algorithm)
-            token = PrivateKey(key.to_pem(), algorithm).sign(CLAIMS, typ="JWT", kid="a")
+            token = PrivateKey(pem_of(key), algorithm).sign(CLAIMS, typ="JWT", kid="a")
             assert public_key(key.public.jwk).verify(token, {algorithm}) == (
                 {"typ": "JWT", "kid": "a", "alg": algorithm},
                 CLAIMS,
@@ -72,11 +73,11 @@ def test_every_kind_of_key_signs_what_its_public_part_verifies() -> None:
 def test_the_first_algorithm_of_a_key_is_its_default() -> None:
     for algorithm in ("ES384", "EdDSA", "RS256"):
         with case(algorithm):
-            assert PrivateKey(PrivateKey.generate(algorithm).to_pem()).algorithm == algorithm
+            assert PrivateKey(pem_of(PrivateKey.generate(algorithm))).algorithm == algorithm
 
 
 def test_a_jwk_is_read_as_a_private_key_with_its_name_and_algorithm() -> None:
-    own = jwk.ECKey.import_key(KEY.to_pem()).as_dict(private=True, kid="k1", use="sig")
+    own = jwk.ECKey.import_key(pem_of(KEY)).as_dict(private=True, kid="k1", use="sig")
     key = PrivateKey(json.dumps(own))
     assert (key.algorithm, key.public.kid, key.public.jwk) == ("ES256", "k1", KEY.public.jwk)
     assert key.public.verify(KEY.sign(CLAIMS), ALGORITHMS).claims == CLAIMS
@@ -102,7 +103,7 @@ def test_keys_that_cannot_be_used_are_refused() -> None:
     unusable: dict[str, Mapping[str, Any] | str] = {
         "secret": {"kty": "oct", "k": "c2VjcmV0"},
         "private": json.loads(jwk_of(KEY)),
-        "private PEM": KEY.to_pem(),
+        "private PEM": pem_of(KEY),
         "small": small,
         "huge": {**small, "n": "A" * 2000},
         "number for a modulus": {**small, "n": 5},
@@ -146,7 +147,7 @@ def test_a_key_on_a_curve_without_a_name_is_refused() -> None:
 
 
 def jwk_of(key: PrivateKey) -> str:
-    return json.dumps(jwk.ECKey.import_key(key.to_pem()).as_dict(private=True))
+    return json.dumps(jwk.ECKey.import_key(pem_of(key)).as_dict(private=True))
 
 
 def test_private_keys_that_cannot_be_used_are_refused_without_being_shown() -> None:
@@ -166,7 +167,7 @@ def test_private_keys_that_cannot_be_used_are_refused_without_being_shown() -> N
         assert secret not in str(refused.value)
     for algorithm in ("RS256", "HS256", "none", "ES384"):
         with case(algorithm), pytest.raises(InvalidKey):
-            PrivateKey(KEY.to_pem(), algorithm)
+            PrivateKey(pem_of(KEY), algorithm)
     for algorithm in ("HS256", "none", ""):
         with case(algorithm), pytest.raises(InvalidKey):
             PrivateKey.generate(algorithm)
@@ -213,7 +214,7 @@ def test_tokens_that_are_not_signed_with_the_key_are_refused() -> None:
 
 
 def test_claims_that_are_no_json_object_are_refused() -> None:
-    key = jwk.ECKey.import_key(KEY.to_pem())
+    key = jwk.ECKey.import_key(pem_of(KEY))
     for payload in (b"[]", b'"a"', b"", b'{"exp": NaN}', b'{"exp": Infinity}', b"[" * 5000):
         token = jws.serialize_compact({"alg": "ES256"}, payload, key)
         with case(payload[:20]), pytest.raises(InvalidJwt):

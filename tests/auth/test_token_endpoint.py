@@ -13,6 +13,7 @@ from mcp_protogen.runtime.features.auth.signing import PrivateKey, public_key, r
 from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched, Step
 from support import tables
 from support.auth.fuzzing import bent_documents
+from support.auth.pem import pem_of
 from support.auth.playing import document, fetches, form_sent, play
 from support.auth.token_requests import (
     ISSUER,
@@ -30,7 +31,7 @@ from support.tables import case
 GRANT = {"grant_type": "example", "code": "a-long-and-secret-code"}
 SECRET = ClientInformation(client_id="the client", client_secret="the secret: 1/2")
 KEY = PrivateKey.generate()
-SIGNING = ClientInformation(client_id="the client", private_key=KEY.to_pem())
+SIGNING = ClientInformation(client_id="the client", private_key=pem_of(KEY))
 
 
 def send_request(answer: Fetched | None = None, **members: Any) -> Fetch:
@@ -135,7 +136,7 @@ def test_an_assertion_is_for_another_audience_where_the_client_says_so() -> None
 
 def test_an_assertion_is_signed_by_an_algorithm_that_the_server_accepts() -> None:
     key = PrivateKey.generate("RS256")
-    client = ClientInformation(client_id="a", private_key=key.to_pem())
+    client = ClientInformation(client_id="a", private_key=pem_of(key))
     name = "token_endpoint_auth_signing_alg_values_supported"
     for chosen, supported, used in (
         (None, ("HS256", "PS256"), "PS256"),
@@ -144,8 +145,8 @@ def test_an_assertion_is_signed_by_an_algorithm_that_the_server_accepts() -> Non
     ):
         with case((chosen, supported)):
             signing = replace(client, signing_algorithm=chosen)
-            shown = credentials(signing, metadata(**{name: supported}), NOW)
-            assert read_header(shown.form["client_assertion"])["alg"] == used
+            _, form = credentials(signing, metadata(**{name: supported}), NOW)
+            assert read_header(form["client_assertion"])["alg"] == used
     with pytest.raises(AuthorizationError):
         credentials(client, metadata(**{name: ("ES256", "none")}), NOW)
 

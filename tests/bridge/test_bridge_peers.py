@@ -73,13 +73,16 @@ def test_a_client_of_a_program_reaches_a_server_over_http_and_again_without_it(
     assert "authorization" not in file.read_text().lower()
 
 
-def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Peers) -> None:
+def test_a_client_over_http_reaches_the_reference_server_as_a_program(
+    peers: Peers, tmp_path: Path
+) -> None:
+    file = tmp_path / "traffic.jsonl"
     everything = node_modules() / "@modelcontextprotocol" / "server-everything"
     command = line("node", everything / "dist" / "index.js")
     arguments = "--to", command, "--http", "PORT", "--log-format", "json", "--log-level", "info"
 
     async def script() -> None:
-        server = await peers.server(*BRIDGE, *arguments)
+        server = await peers.server(*BRIDGE, *arguments, "--record", str(file))
         await server.wrote("serving http")
         url = f"http://127.0.0.1:{server.port}/mcp"
         for revision in ("2025-11-25", "2026-07-28"):
@@ -100,6 +103,12 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Pee
         visits.check("TypeScript 2", seen, [(step, "Echo: hi")])
 
     peers.run(script())
+    said = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    passed = [entry for entry in said if entry["side"] == "client"]
+    calls = [entry for entry in passed if entry["message"].get("method") == "tools/call"]
+    answers = [entry for entry in passed if "Echo: hi" in str(entry["message"].get("result"))]
+    assert [entry["sender"] for entry in calls] == ["client"] * 3
+    assert [entry["sender"] for entry in answers] == ["server"] * 3
 
 
 def test_the_user_logs_in_once_for_a_client_that_cannot(peers: Peers, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.features.bridge.bridge_app import tap_exchange
 from mcp_protogen.runtime.transports.recordings import read_recording
-from mcp_protogen.servers.bridge.process import Address, address
+from mcp_protogen.servers.bridge.http_side import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
+from mcp_protogen.servers.bridge.tapped_app import tap_exchange
 from mcp_protogen.servers.connect.traffic import read_lines
 from support.folders import ROOT, environment
 from support.json_types import Json

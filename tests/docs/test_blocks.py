@@ -43,6 +43,8 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
     ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",
     ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_blocks.py",
+    ("first-gateway.md", "$ mcp-gen call"): "tests/docs/test_first_gateway_page.py",
+    ("first-gateway.md", "tables: tables 0"): "tests/docs/test_first_gateway_page.py",
     ("new.md", "pyproject.toml "): "tests/scaffold/test_new_page.py",
     ("skills.md", "---\nname: refunds"): "tests/docs/test_skills_page.py",
     ("targets.md", '{\n  "modules"'): "tests/docs/test_blocks.py",

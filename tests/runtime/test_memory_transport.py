@@ -3,8 +3,10 @@
 import asyncio
 from contextvars import ContextVar
 
+import pytest
+from mcp_protogen.runtime.transports import memory
 from mcp_protogen.runtime.transports.base import Received
-from mcp_protogen.runtime.transports.memory import MemoryTransport, Pipe, memory_pair
+from mcp_protogen.runtime.transports.memory import memory_pair
 
 NAME = ContextVar("NAME", default="nobody")
 
@@ -43,7 +45,10 @@ def test_message_refused_by_receiver_waits_for_receive() -> None:
     asyncio.run(main())
 
 
-def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in() -> None:
+def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "_MOST", 1)
     seen: list[Received] = []
 
     def take(received: Received) -> bool:
@@ -51,8 +56,7 @@ def test_who_sends_more_than_fits_goes_on_once_some_of_it_is_taken_in() -> None:
         return True
 
     async def main() -> None:
-        to_server, to_client = Pipe("client", None, most=1), Pipe("server", None)
-        ours, theirs = MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)
+        ours, theirs = memory_pair()
         theirs.hand_over(take)
         async with asyncio.timeout(10):
             for number in range(5):

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.headers import agrees, headers_for, text_of, value_at
+from mcp_protogen.runtime.core.json_pointers import ABSENT, value_at
+from mcp_protogen.runtime.http.headers import agrees, headers_for, text_of
 from mcp_protogen.runtime.rules.param_headers import BadAnnotation, HeaderParam, header_params
 from support.json_types import Json, JsonObject
 from support.tables import case
@@ -153,7 +154,7 @@ def test_an_argument_is_found_at_its_exact_path() -> None:
     assert value_at({"a": {"b": 1}}, ("a", "b")) == 1
     others: list[Any] = [{"a": 1}, {"a": [{"b": 1}]}, {"a.b": 1}, {}, None, []]
     for arguments in others:
-        assert value_at(arguments, ("a", "b")) is None
+        assert value_at(arguments, ("a", "b")) is ABSENT
 
 
 TEXT = HeaderParam(("a",), "mcp-param-a", "string")

@@ -44,7 +44,14 @@ def playing(*said: tuple[str, Json], **about: object) -> Playback:
 
 
 def takes(server: Playback, message: Json) -> list[Json]:
-    return [json.loads(line) for line in server.take(json.dumps(message).encode())]
+    async def exchange() -> list[Json]:
+        # The answer to the ping shows the end of those before.
+        await server.send([json.dumps(sent).encode() for sent in (message, request("end", "ping"))])
+        return [json.loads(line) for line in await server.receive() if isinstance(line, bytes)]
+
+    *answers, end = asyncio.run(exchange())
+    assert end == result("end")
+    return answers
 
 
 def test_connection_specific_members_are_ignored_in_match() -> None:
@@ -98,7 +105,9 @@ def test_notifications_before_answer_are_replayed_in_place() -> None:
         ("<", result(1)),
         ("<", notification_of("tools/list_changed")),
     )
-    assert [json.loads(line)["params"] for line in server.begin()] == [{"data": "first"}]
+    begun = asyncio.run(server.receive())
+    first = [json.loads(line)["params"] for line in begun if isinstance(line, bytes)]
+    assert first == [{"data": "first"}]
     said = takes(server, call(5, _meta={TOKEN: 7}))
     assert said == [notification_of("progress", progressToken=7, progress=1), result(5)]
     assert takes(server, call(6, _meta={})) == [result(6)], "nobody wants to know of progress"

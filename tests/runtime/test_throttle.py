@@ -3,15 +3,19 @@
 import logging
 
 import pytest
+from mcp_protogen.runtime.core import throttle
 from mcp_protogen.runtime.core.throttle import Throttle
 
-LOGGER = logging.getLogger("throttled")
+
+@pytest.fixture(autouse=True)
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttle, "monotonic", lambda: 0)
 
 
 def test_the_first_few_of_a_kind_are_logged_and_then_ever_fewer_with_their_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    log = Throttle(LOGGER, lambda: 0)
+    log = Throttle("throttled")
     with caplog.at_level(logging.INFO):
         for number in range(34_000):
             log.warning("no message: %s", number)
@@ -26,9 +30,12 @@ def test_the_first_few_of_a_kind_are_logged_and_then_ever_fewer_with_their_numbe
     assert {record.module for record in caplog.records} == {__name__}
 
 
-def test_a_minute_later_they_are_logged_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_minute_later_they_are_logged_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 0.0
-    log = Throttle(LOGGER, lambda: now)
+    monkeypatch.setattr(throttle, "monotonic", lambda: now)
+    log = Throttle("throttled")
     for _ in range(3):
         for number in range(7):
             log.warning("%s", number)
@@ -37,7 +44,7 @@ def test_a_minute_later_they_are_logged_again(caplog: pytest.LogCaptureFixture) 
 
 
 def test_messages_below_log_level_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
-    log = Throttle(LOGGER, lambda: 0)
+    log = Throttle("throttled")
     caplog.set_level(logging.WARNING)
     for _ in range(9):
         log.info("x")

@@ -1,7 +1,7 @@
 """URIs from templates, by the rules of RFC 6570."""
 
 import pytest
-from mcp_protogen.runtime.core.uri_expansion import expanded_uri, uri_variables
+from mcp_protogen.runtime.core.uri_expansion import expanded_uri
 from support.tables import case
 
 VALUES = {
@@ -39,15 +39,3 @@ def test_every_operator_writes_its_values() -> None:
             assert expanded_uri(template, VALUES) == wanted
     with pytest.raises(KeyError, match="missing"):
         expanded_uri("x:{/missing}", VALUES)
-
-
-def test_variables_are_listed_once_and_needed_unless_they_are_in_a_query() -> None:
-    found = uri_variables("x:{a}{?b,a,tags*}{&c:3}")
-    assert [
-        (variable.name, variable.required, variable.exploded) for variable in found.values()
-    ] == [
-        ("a", True, False),
-        ("b", False, False),
-        ("tags", False, True),
-        ("c", False, False),
-    ]

@@ -77,7 +77,7 @@ def test_a_new_project_can_be_tested_and_run_at_once(
     options = {"PYTEST_ADDOPTS": f"-W error -k '{chosen}'"}
     tested = run("make", "setup", "test", cwd=project.folder, env=options)
     assert re.search(r"^\d+ passed", tested, re.MULTILINE), tested
-    if (wanted.kind, wanted.transport) == (ProjectKind.SERVER, ProjectTransport.HTTP):
+    if wanted.kind is not ProjectKind.CLIENT and wanted.transport is ProjectTransport.HTTP:
         serves_until_interrupted(project)
     else:
         # Without input, each of them ends successfully.
@@ -246,15 +246,17 @@ def test_the_log_level_is_followed(clock: Project) -> None:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A new gateway to servers of either transport."""
+    """A new gateway for clients of either transport."""
     wanted = projects.choices(ProjectKind.GATEWAY, ProjectTransport.BOTH, ["2025-11-25"])
     return start_project(tmp_path_factory.mktemp("gateway"), wanted)
 
 
-def start_gateway(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
-    """Start the gateway as a process whose client knows the server's name."""
+def start_gateway(gateway: Project, **server: Any) -> "subprocess.Popen[str]":
+    """Start the gateway to a server of its file, and have its client list the tools."""
+    file = gateway.folder / "own.json"
+    file.write_text(json.dumps({"mcpServers": {"one": server}}))
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    program: list[str | Path] = [gateway.python, "-m", gateway.package, *server]
+    program: list[str | Path] = [gateway.python, "-m", gateway.package, "--servers", file]
     process = subprocess.Popen(program, text=True, **pipes)
     assert process.stdin is not None and process.stdout is not None
     hello = {
@@ -262,10 +264,16 @@ def start_gateway(gateway: Project, *server: str | Path) -> "subprocess.Popen[st
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }
-    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    process.stdin.write(json.dumps(message) + "\n")
+    for message in (
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     process.stdin.flush()
-    assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "shouter"
+    process.stdout.readline()
+    tools = json.loads(process.stdout.readline())["result"]["tools"]
+    assert [tool["name"] for tool in tools] == ["servers", "one_shout"]
     return process
 
 
@@ -278,7 +286,8 @@ def test_a_gateway_ends_with_the_server_it_has_started(
     note = tmp_path / "pid"
     wrapper = f"import os, runpy; open({str(note)!r}, 'w').write(str(os.getpid()));"
     wrapper += f" runpy.run_path({str(server)!r}, run_name='__main__')"
-    with start_gateway(gateway, "--", gateway.python, "-P", "-c", wrapper) as process:
+    arguments = ["-P", "-c", wrapper]
+    with start_gateway(gateway, command=str(gateway.python), args=arguments) as process:
         process.send_signal(ending)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
@@ -288,22 +297,38 @@ def test_a_gateway_ends_with_the_server_it_has_started(
 
 
 @pytest.mark.xdist_group("gate")
-def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) -> None:
-    server = gateway.folder / "tests" / "example_server.py"
+def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(
+    gateway: Project, client: Project
+) -> None:
+    server = client.folder / "tests" / "example_server.py"
     with (
-        logged_url([gateway.python, "-P", server, "--http"]) as (_, url),
-        start_gateway(gateway, f"{url}?key=SECRET") as process,
+        logged_url([client.python, "-P", server, "--http"]) as (_, url),
+        start_gateway(gateway, url=f"{url}?key=SECRET") as process,
     ):
         _, said = process.communicate(timeout=30)
-    assert "client: initialize" in said
+    assert "INFO" in said
     assert "SECRET" not in said
 
 
 @pytest.mark.xdist_group("gate")
-def test_arguments_after_url_are_refused(gateway: Project) -> None:
-    program = (gateway.python, "-m", gateway.package, "http://127.0.0.1:1/mcp", "more")
-    said = run(*program, cwd=gateway.folder, wanted=2)
-    assert said.splitlines()[-1].endswith("error: unexpected argument after the URL: more")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "No such file or directory"),
+        ("{", "Expecting property name"),
+        ("{}", "'mcpServers'"),
+        ('{"mcpServers": {"a": {}}}', "the server a needs either `command` or `url`"),
+    ],
+)
+def test_a_gateway_without_servers_says_why_in_one_line(
+    content: str | None, reason: str, gateway: Project, tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    if content is not None:
+        file.write_text(content)
+    program = (gateway.python, "-m", gateway.package, "--servers", file)
+    said = run(*program, cwd=gateway.folder, wanted=2).splitlines()[-1]
+    assert f"error: {file} cannot be used: " in said and reason in said
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """Limits of a bridge: it stops no running work, asks no wrong client, and keeps no ended work."""
 
 import asyncio
-from functools import partial
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import json_text
+from mcp_protogen.runtime.features.bridge import forwarded_request
 from mcp_protogen.runtime.features.bridge.proxies import ProxyServerRuntime
 from mcp_protogen.runtime.http.client.outgoing import message_of
 from mcp_protogen.runtime.transports import memory
@@ -286,8 +286,9 @@ async def test_of_progress_only_the_newest_reports_are_kept_for_a_client_that_do
         told.set()
         await hand.take()
 
-    monkeypatch.setattr(memory, "Pipe", partial(memory.Pipe, most=1))
-    async with serve_bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
+    monkeypatch.setattr(memory, "_MOST", 1)
+    monkeypatch.setattr(forwarded_request, "_MOST_REPORTS", 16)
+    async with serve_bridged(Accepting(play), max_outgoing=1) as hand:
         await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
         await told.wait()
         steps: list[int] = []

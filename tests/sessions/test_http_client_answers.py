@@ -112,7 +112,10 @@ class TestAnswers:
         self, status: int, id: Any
     ) -> None:
         async def call(request: Request, reply: Reply) -> None:
-            await reply.send(status, error(id if status != 200 else None, -32000, "busy"))
+            if request.method == "ping":
+                await reply.send(200, answer(request, {}))
+            else:
+                await reply.send(status, error(id if status != 200 else None, -32000, "busy"))
 
         raised, _ = failing(Handshaking(call), pytest.raises(pkg.McpError))
         assert (raised.code, raised.message) == (-32000, "busy")

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.http.client import client_state
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client import transport as http_transport
 from mcp_protogen.runtime.http.client.client_state import Cursor
@@ -166,9 +167,12 @@ class TestResumption:
         logged = [entry for entry in caplog.records if entry.module == "request"]
         assert len(logged) == (5 if how in ("503", "hang up") else 0)
 
-    def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
+    def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         times = iter(range(0, 1000, 10))
-        cursor = Cursor(pkg.Reconnection(), lambda: next(times))
+        monkeypatch.setattr(client_state, "monotonic", lambda: next(times))
+        cursor = Cursor(pkg.Reconnection())
         for _ in range(20):
             cursor.opens()
             cursor.broke()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import RemoteError
-from mcp_protogen.runtime.http.client import client_state, http_client
+from mcp_protogen.runtime.http.client import http_client
 from mcp_protogen.runtime.http.client import request as http_request
 from mcp_protogen.runtime.http.client import transport as http_transport
 from mcp_protogen.runtime.http.client.connect import open_http
-from mcp_protogen.runtime.transports.base import Received
+from mcp_protogen.runtime.transports.base import Inbox, Received
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -308,7 +308,7 @@ class TestTransport:
             taken.append(received)
             return len(taken) < 2
 
-        inbox = client_state.Inbox()
+        inbox = Inbox()
         inbox.put(b"1")
         inbox.hand_over(take)
         inbox.put(b"2")
@@ -352,7 +352,7 @@ class TestTransport:
             ("messages", [b"x"] * 1000),
             ("bytes", [*[whole] * 63, whole[1:], b"x"]),
         ):
-            inbox = client_state.Inbox()
+            inbox = Inbox()
             for message in messages[:-1]:
                 inbox.put(message)
             with case(name):

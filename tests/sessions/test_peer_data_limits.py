@@ -32,6 +32,7 @@ from support.sessions.talking import (
     tools,
     welcome,
 )
+from support.sessions.wiretap import result, shake
 from support.tables import case
 
 UPDATED = "notifications/resources/updated"
@@ -237,3 +238,31 @@ def test_latest_listed_names_are_remembered_within_bounds(
     assert ("0" in newest, "199" in newest) == (False, True)
     newest.learn("huge", "all", large * 5)
     assert [name in newest for name in ("huge", "199")] == [False, False]
+
+
+@pytest.mark.skips_time
+async def test_flood_before_an_answer_is_read_in_bounded_room() -> None:
+    heard, sent, go_on = list[Any](), list[int](), asyncio.Event()
+
+    async def on_logging_message(_: object, params: Any) -> None:
+        await go_on.wait()
+        heard.append(params.data)
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, logging={})
+        asked = await hand.take()
+        for number in range(5000):
+            await hand.send(notification("notifications/message", level="error", data=number))
+            sent.append(number)
+        await hand.send(result(asked["id"], content=[]))
+        await hand.take()
+
+    ours = client(OLD, on_logging_message=on_logging_message)
+    async with pkg.connect(Accepting(play), ours, options=pkg.Options(max_waiting=10)) as one:
+        calling = asyncio.create_task(one.call_tool("x", {}))
+        await asyncio.sleep(5)
+        # Besides those that wait for their handlers, the transport has up to 2000.
+        assert len(sent) < 2500
+        go_on.set()
+        await calling
+        assert heard == sent == [*range(5000)]

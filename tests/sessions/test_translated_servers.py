@@ -1,5 +1,6 @@
 """One server class, clients of all revisions: everything bridged except questions."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from itertools import product
@@ -210,6 +211,37 @@ async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
         await hand.send(notification("notifications/cancelled", requestId=2))
         assert await hand.is_silent()
         assert heard[2:] == [("unsubscribe", "a:2")]
+
+
+async def test_a_stream_that_begins_while_another_ends_keeps_its_subscriptions() -> None:
+    heard: list[str] = []
+    ending, ends = asyncio.Event(), asyncio.Event()
+
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> object:
+        heard.append(f"subscribe {params.uri}")
+        return m.EmptyResult()
+
+    async def on_unsubscribe(
+        self: object, session: Session, params: UnsubscribeRequestParams
+    ) -> object:
+        heard.append(f"unsubscribe {params.uri}")
+        ending.set()
+        await ends.wait()
+        return m.EmptyResult()
+
+    ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
+    async with serve_by_hand(ours, **ALL) as hand:
+        for id, uris in ((1, ["a:1", "a:2"]), (2, ["a:2"])):
+            wanted = {"resourceSubscriptions": uris}
+            await hand.ask("subscriptions/listen", id, _meta=META, notifications=wanted)
+            if id == 1:
+                await hand.send(notification("notifications/cancelled", requestId=1))
+                await ending.wait()
+        ends.set()
+        assert await hand.is_silent()
+        assert heard == ["subscribe a:1", "subscribe a:2", "unsubscribe a:1"]
 
 
 async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told() -> None:

@@ -153,7 +153,7 @@ async def test_changes_of_mounted_server_are_heard_under_its_prefix() -> None:
 
     (above, inner), (other, _) = mounting(), mounting()
     async with workers(Engine(), above, other) as (one, two):
-        uri = "note://in//a"
+        uri = "note:///in/a"
         async with listening(one, uri) as first, listening(two, uri) as second:
             await inner.resource_updated("note:///a")
             for stream, _ in (first, second):

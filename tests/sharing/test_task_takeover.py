@@ -40,7 +40,7 @@ async def create(folder: Path) -> None:
 
 
 def registry_in(folder: Path) -> TaskRegistry:
-    return TaskRegistry(FileTaskStore(folder), TaskOptions(lease=60.0), poll=0.1)
+    return TaskRegistry(FileTaskStore(folder), TaskOptions(lease=60.0))
 
 
 async def test_a_task_of_a_killed_process_is_taken_over_by_one_other(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Clock:
 
 
 def registry(clock: Clock, **limits: Any) -> TaskRegistry:
-    return TaskRegistry(MemoryTaskStore(clock), TaskOptions(**limits), clock=clock)
+    return TaskRegistry(MemoryTaskStore(clock), TaskOptions(**limits))
 
 
 async def answer(

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import cast
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidParams
@@ -36,7 +36,7 @@ from mcp_protogen.runtime.features.tasks.registry import (
     new_task_id,
 )
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
-from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
+from mcp_protogen.runtime.features.tasks.watch import Timers
 from mcp_protogen.runtime.storage import memory_tasks
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore, steady_time
@@ -77,13 +77,21 @@ class Store(MemoryTaskStore):
 def registry_of(
     store: TaskStore, clock: Callable[[], float] = now, *, max_tasks: int = 1000
 ) -> TaskRegistry:
-    return TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
+    registry = TaskRegistry(store, TaskOptions(lease=LEASE, max_tasks=max_tasks))
+    registry.clock = clock
+    return registry
 
 
 def count_watched(registry: TaskRegistry) -> tuple[int, int]:
     """Return how many tasks are awaited, and how many are watched."""
-    watch = cast(Watch, vars(registry)["_watch"])
-    return len(watch), len(cast(Timers, vars(watch)["_timers"]))
+    watched, keys = attrgetter("_watch._watched", "_watch._timers._keys")(registry)
+    return len(watched), len(keys)
+
+
+def leases_held(registry: TaskRegistry) -> Mapping[str, object]:
+    """Return the leases that a registry renews, by key."""
+    held: Mapping[str, object] = attrgetter("_leases._held")(registry)
+    return held
 
 
 def play(script: Callable[[], Awaitable[None]]) -> None:
@@ -237,7 +245,7 @@ def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
             assert not waiter.done() and not lease.over.is_set()
             await lease.change(complete_task)
             assert (await waiter).status is Status.COMPLETED
-        assert len(vars(registry)["_leases"]) == 0
+        assert not leases_held(registry)
         assert [task async for task in other.orphans()] == []
 
     play(script)
@@ -477,7 +485,7 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
                 await registry.get(id, "core" if kind == "core" else "extension", who)
             refused.append(one.value)
         assert len({str(error) for error in refused}) == 1
-        found = (await registry.page("a", None, 10)).tasks
+        found, _ = await registry.page("a", None, 10)
         assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
 
     play(script)
@@ -549,7 +557,7 @@ def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
         assert (most, times) == (1, 6)
         assert await registries[0].find("task") == task
         for registry in registries:
-            assert count_watched(registry) == (0, 0) and len(vars(registry)["_leases"]) == 0
+            assert count_watched(registry) == (0, 0) and not leases_held(registry)
         assert len(vars(store)["_kept"]) == 1
 
     play(script)

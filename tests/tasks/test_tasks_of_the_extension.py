@@ -1,7 +1,6 @@
 """Calls of tools that a server makes tasks of the extension."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -214,9 +213,8 @@ async def test_a_server_that_cannot_tell_now_is_asked_again_for_a_while() -> Non
 
 async def test_a_clock_of_the_day_that_is_set_ends_no_wait() -> None:
     server, clock = play_server(got(ttlMs=20_000), got(ttlMs=20_000), DONE), Clock()
-    client, set_by = set_clock(Since(), clock), 0.0
-    timing = replace(clock.timing, epoch=lambda: clock() + set_by)
-    client.__mcp_runtime__.caller.timing = timing
+    set_by = 0.0
+    client = set_clock(Since(), clock, day=lambda: clock() + set_by)
     async with calling(client, server):
         handle = await client.start_task("slow")
         set_by = 1e6

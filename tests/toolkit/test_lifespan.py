@@ -309,7 +309,7 @@ async def test_without_a_lifespan_there_is_no_state() -> None:
     async with pkg.connect_in_memory(mcp.Client(), app) as client:
         await read_state(client)
         assert app.__mcp_runtime__.lifespan is None
-    assert found == ["session.state: me has no lifespan; define one that yields the state"]
+    assert found == ["session.state: me has no lifespan; define one that yields it"]
 
 
 async def test_a_start_that_is_given_up_leaves_nothing_behind() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from mcp_protogen.runtime.toolkit.mounts import Prefix
 from mcp_revisions import v2026_07_28 as new
+from pydantic import AnyUrl
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import META, client, modern, serve_by_hand
 from support.tables import case, some
@@ -69,6 +71,18 @@ async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
     with pytest.raises(pkg.McpError) as refused:
         await one.read_resource("other://weather/now")
     assert refused.value.data == {"uri": "other://weather/now"}
+
+
+def test_uri_with_a_prefix_is_unique_and_survives_the_types_of_the_official_sdk() -> None:
+    prefix, found = Prefix("weather", "_"), set[str]()
+    for uri in ("file:///a", "file:///a/{b}", "file://a", "file://a/b", "a:b", "a:/b", "a:///b"):
+        with case(uri):
+            full = prefix.key("resources", uri)
+            assert prefix.strip("resources", full) == uri
+            # Without a template it is a URL there, and slashes in a row may become one.
+            assert "{" in full or str(AnyUrl(full)) == full
+            found.add(full)
+    assert "file:///weather/a" in found and len(found) == 7
 
 
 async def test_mounted_items_work_in_every_revision() -> None:

@@ -2,27 +2,35 @@
 
 import asyncio
 import logging
+import os
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
+from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.transports.memory import memory_pair
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
+    INITIALIZED,
     META,
     Accepting,
     Hand,
+    hello,
+    modern,
     notification,
     request,
     serve_by_hand,
 )
-from support.sessions.wiretap import TOOLS_CHANGED, UPDATED, result, shake
+from support.sessions.wiretap import TOOLS_CHANGED, result, shake
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
@@ -30,6 +38,7 @@ from support.toolkit.mounting import (
     Waiting,
     app,
     in_memory,
+    mount_remote,
     names_of,
     only,
     over_http,
@@ -121,13 +130,14 @@ async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
                         assert await text_of(one, "weather_new") == "new"
 
 
-async def test_undeclared_notifications_of_remote_server_are_dropped(
+async def test_undeclared_changes_of_remote_server_pass_and_undeclared_log_entries_do_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(hand: Hand) -> None:
         await shake(hand, tools={})
         while (asked := await hand.take()) is not None:
-            await hand.send(notification(UPDATED, uri="data://now"), notification(TOOLS_CHANGED))
+            entry = notification("notifications/message", level="error", data="said")
+            await hand.send(entry, notification(TOOLS_CHANGED))
             listed = {"tools": [{"name": "touch", "inputSchema": {"type": "object"}}]}
             text = {"content": [{"type": "text", "text": "touched"}]}
             done = listed if asked["method"] == "tools/list" else text
@@ -137,7 +147,9 @@ async def test_undeclared_notifications_of_remote_server_are_dropped(
     async with in_memory(hearing.client, above(OLD, Accepting(play))) as one:
         assert await text_of(one, "weather_touch") == "touched"
         assert await text_of(one, "weather_touch") == "touched"
-    assert hearing.heard == []
+        # The app above has declared them.
+        await hearing.hears("tool", "tool")
+    assert hearing.logged == []
     assert {record.name.rpartition(".")[2] for record in caplog.records} == {"losses"}
 
 
@@ -249,6 +261,93 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
         assert remote.sessions == ()
 
 
+async def test_requests_without_a_session_share_one_for_each_client() -> None:
+    """A listen stream and calls of a client reach one process, whose changes it hears of."""
+    remote = alone(OLD)
+    served = above(OLD, remote).http()
+    uri = "data://weather/now"
+    async with run_app(served) as port, AsyncExitStack() as stack:
+        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
+        hearings: list[Hearing] = []
+        for name, version in (("a", "1"), ("a", "2"), ("b", "1"), ("a", "1")):
+            hearing = Hearing(STATELESS)
+            info = pkg.load(STATELESS).models.Implementation(name=name, version=version)
+            hearing.client.info = info
+            opening = pkg.connect(url, hearing.client, revisions=newest)
+            one = await stack.enter_async_context(opening)
+            await text_of(one, "weather_touch")
+            hearings.append(hearing)
+        assert len(remote.sessions) == 3
+        first, *others, like_first = hearings
+        async with first.hearing(uri), like_first.hearing(uri):
+            assert len(remote.sessions) == 3
+            await text_of(first.client, "weather_touch")
+            for hearing in (first, like_first):
+                await hearing.hears(uri)
+        async with first.hearing(uri):
+            await text_of(like_first.client, "weather_touch")
+            await first.hears(uri)
+        assert all(hearing.heard == [] for hearing in others)
+        await served.close()
+
+
+async def test_longest_idle_connection_makes_room_for_another() -> None:
+    remote, top = alone(OLD), app(OLD)
+    opener, opened = pkg.connect.opener(remote), 0
+
+    async def open() -> Any:
+        nonlocal opened
+        opened += 1
+        return await opener()
+
+    mount_remote(top, "weather", open, max_connections=2)
+    async with AsyncExitStack() as stack:
+        clients = [Hearing(spoken).client for spoken in (OLD, STATELESS, OLD)]
+        first, second, third = [
+            await stack.enter_async_context(in_memory(ours, top)) for ours in clients
+        ]
+        for caller in (first, second, first, third):
+            await text_of(caller, "weather_touch")
+        await wait_for_connections(remote, 2)
+        for caller, number in ((first, 3), (third, 3), (second, 4)):
+            await text_of(caller, "weather_touch")
+            assert opened == number
+        await wait_for_connections(remote, 2)
+
+
+async def test_clients_that_vanish_leave_no_process(tmp_path: Path) -> None:
+    path, pids = tmp_path / "weather.py", tmp_path / "pids"
+    note = f"import os\nopen({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
+    path.write_text(note + program(f"weather({OLD!r})"))
+    in_process = alone(OLD)
+    top = app(OLD)
+    mount_remote(top, "near", in_process)
+    mount_remote(top, "far", str(path))
+    for number in range(200):
+        ours, theirs = memory_pair()
+        serving = asyncio.create_task(pkg.serve([top], theirs))
+        hand = Hand(ours)
+        if number % 2:
+            await hand.send(hello())
+            assert "result" in await hand.take()
+            await hand.send(INITIALIZED)
+            asking = partial(request, "tools/call")
+        else:
+            asking = partial(modern, "tools/call")
+        far = number % 40 < 2
+        await hand.send(asking(1, name=f"{'far' if far else 'near'}_touch"))
+        if number % 3:
+            # Others do not even wait for the opening.
+            assert (await hand.take())["id"] == 1
+        await ours.close()
+        await serving
+    await wait_for_connections(in_process, 0)
+    await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+    for pid in map(int, pids.read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 def by(capability: str, id: int, method: str, **params: object) -> JsonObject:
     """A request of a client that has one capability."""
     return request(method, id, _meta={**META, CAPABILITIES: {capability: {}}}, **params)
@@ -257,7 +356,8 @@ def by(capability: str, id: int, method: str, **params: object) -> JsonObject:
 async def test_a_connection_makes_no_room_for_another_while_it_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(remote_mounts, "_MOST", 1)
+    few = partial(RemoteMount, settings=RemoteSettings(max_connections=1))
+    monkeypatch.setattr(remote_mounts, "RemoteMount", few)
     remote, begun, go = alone(OLD), asyncio.Event(), asyncio.Event()
 
     async def slowly(call: Any, next: Any) -> Any:
@@ -370,7 +470,7 @@ async def test_a_remote_server_that_goes_away_is_connected_to_anew(tmp_path: Pat
             async with in_memory(pkg.load(spoken).Client(), server) as one:
                 for _ in range(2):
                     assert await text_of(one, "weather_touch") == "touched"
-                    with pytest.raises(pkg.McpError, match="The server is gone"):
+                    with pytest.raises(pkg.McpError, match="has gone before it answered"):
                         await one.call_tool("weather_end", {})
 
 

@@ -399,7 +399,7 @@ def test_ambiguous_parameter_definition_is_refused() -> None:
     with pytest.raises(TypeError, match="names: the parameter x has several aliases"):
         kit(names=names)()
     with pytest.raises(
-        TypeError, match="default: the parameter x has its default inside the annotation"
+        TypeError, match="default: the parameter x has its default in the annotation"
     ):
         kit(default=default)()
 

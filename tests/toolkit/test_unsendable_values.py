@@ -1,6 +1,5 @@
 """Values of Python that JSON cannot express: lone surrogates, NaN and infinities."""
 
-import logging
 import os
 from contextlib import AbstractAsyncContextManager
 from math import inf, nan
@@ -157,7 +156,7 @@ async def test_prompts_and_resources_send_replacement_too() -> None:
 async def test_replacement_is_logged_with_its_place(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = throttle.Throttle(logging.getLogger(__name__))
+    log = throttle.Throttle(__name__)
     monkeypatch.setattr(sendable, "_log", log)
 
     async def on_call_tool(self: object, session: Any, params: Any) -> object:

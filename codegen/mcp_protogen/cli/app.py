@@ -87,6 +87,10 @@ def _load_client_command(name: str) -> _Declared | None:
             from mcp_protogen.cli.bridge import bridge
 
             return bridge
+        case "gateway":
+            from mcp_protogen.cli.gateway import gateway
+
+            return gateway
         case _:
             return None
 
@@ -124,7 +128,7 @@ _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | N
     ),
     "Your servers": (("new", "inspect"), _load_own_server_command),
     "Servers of others": (
-        ("list", "call", "read", "prompt", "client", "bridge"),
+        ("list", "call", "read", "prompt", "client", "bridge", "gateway"),
         _load_client_command,
     ),
     "The specification": (

@@ -5,7 +5,7 @@ a monotonic clock. In the stateless era its requests carry an envelope, its stat
 a client's capabilities are looked up for each request.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import count
 from logging import getLogger
 from math import inf
@@ -45,7 +45,6 @@ INITIALIZED: Final = "notifications/initialized"
 
 _log: Final = getLogger(__name__)
 
-_NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
@@ -195,12 +194,7 @@ class Connection:
     )
 
     def __init__(
-        self,
-        table: MethodTable,
-        role: Role,
-        declared: Declared,
-        *,
-        state: State = State.OPEN,
+        self, table: MethodTable, role: Role, declared: Declared, *, state: State = State.OPEN
     ) -> None:
         self.table = table
         self.role: Role = role
@@ -220,7 +214,7 @@ class Connection:
         self.ids: Iterator[RequestId] = count(1)
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
-        self.reported: frozenset[RequestId] = _NO_REQUESTS
+        self.reported: Container[RequestId] = ()
         """Answered requests of this end whose tasks still report progress."""
         self.strays = _STRAYS[role]
         # Some peers answer notifications by mistake; then the next error may be such an answer.
@@ -518,17 +512,13 @@ class Connection:
         if spec.method == CANCELLED:
             return self._take_cancellation(notification)
         if spec.method == PROGRESS:
-            pending = self._asked.get(params.progress_token)
-            if self.table.carries:
-                if pending is not None:
-                    pending.renew(now)
-                return notification
-            if params.progress_token in self.reported:
-                return Progressed(params.progress_token, notification)
-            if pending is None or not pending.progress:
+            token, carries = params.progress_token, self.table.carries
+            pending = self._asked.get(token)
+            if pending is not None and (carries or pending.progress):
+                pending.renew(now)
+            elif not carries and token not in self.reported:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
-            pending.renew(now)
-            return Progressed(params.progress_token, notification)
+            return notification if carries else Progressed(token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Ignored(_too_early(spec.method))
         return notification

@@ -3,32 +3,25 @@
 import sys
 from asyncio import create_task
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, TypeAlias, Unpack, overload
 
 from .client.base import ClientBase
 from .client.connect import C, Connecting, Connector, Newest, RevisionModule
-from .core.options import USUAL, Options
-from .core.revision import Revision
+from .core.options import USUAL
 from .server.base import ServerBase
-from .server.serve import Server, serve
+from .server.serve import ServeOptions, Server, serve
 from .transports.base import Opener, Transport
 from .transports.memory import Tap, memory_pair
 
 SomeServers: TypeAlias = Server | Iterable[Server]
 
 
-class InMemorySettings(TypedDict, total=False):
-    revisions: Iterable[Revision] | None
-    options: Options
+class InMemorySettings(ServeOptions, total=False):
     tap: Tap | None
 
 
 def in_memory(
-    servers: SomeServers,
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    tap: Tap | None = None,
+    servers: SomeServers, *, tap: Tap | None = None, **settings: Unpack[ServeOptions]
 ) -> Opener:
     """Return an opener of connections to servers in this process, for `connect`; see `serve`.
 
@@ -41,7 +34,7 @@ def in_memory(
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
-        serving = create_task(serve(given, server_end, revisions=revisions, options=options))
+        serving = create_task(serve(given, server_end, **settings))
         client_end.serving = serving
         serving.add_done_callback(lambda _: client_end.feed_eof())
         return client_end

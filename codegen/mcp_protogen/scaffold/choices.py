@@ -64,15 +64,15 @@ class ProjectChoices:
     def parts(self) -> tuple[str, ...]:
         """The parts that its program and tests need in the generated package, sorted.
 
-        Tests of a server are clients, and the reverse. A gateway is a server on standard input.
+        Tests of a server are clients, and the reverse. A gateway starts programs and calls URLs.
         """
         found = {"testing", "toolkit"}
-        if self.transport.stdio or self.kind is ProjectKind.GATEWAY:
+        if self.transport.stdio:
             found.add("stdio")
         if self.transport.http:
             found |= {"http-client", "http-server"}
         if self.kind is ProjectKind.GATEWAY:
-            found = found - {"testing"} | {"bridge"}
+            found |= {"bridge", "http-client", "stdio"}
         if self.shared is not None:
             found.add(self.shared.value)
         # An extension that needs more than types has a part of the same name.

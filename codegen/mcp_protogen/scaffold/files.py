@@ -62,21 +62,20 @@ _FILES = (
     _File("src/{package}/py.typed", "empty.jinja"),
     # Without it, tests are modules at the top, where a package may have the same name: test_server.
     _File("tests/__init__.py", "tests.py.jinja"),
-    _File("src/{package}/__main__.py", "server/main.py.jinja", _SERVER),
+    _File("src/{package}/__main__.py", "server/main.py.jinja", _SERVER | _GATEWAY),
     _File("src/{package}/server.py", "server/server.py.jinja", _SERVER),
     _File("tests/test_server.py", "server/test_server.py.jinja", _SERVER),
-    _File("tests/test_stdio.py", "server/test_stdio.py.jinja", _SERVER, _STDIO),
-    _File("tests/test_http.py", "server/test_http.py.jinja", _SERVER, _HTTP),
+    _File("tests/test_stdio.py", "server/test_stdio.py.jinja", _SERVER | _GATEWAY, _STDIO),
+    _File("tests/test_http.py", "server/test_http.py.jinja", _SERVER | _GATEWAY, _HTTP),
     _File("tests/test_shared.py", "server/test_shared.py.jinja", shared=True),
     _File("src/{package}/__main__.py", "client/main.py.jinja", _CLIENT),
     _File("src/{package}/client.py", "client/client.py.jinja", _CLIENT),
     _File("tests/example_server.py", "example_server.py.jinja", _CLIENT | _GATEWAY),
     _File("tests/test_client.py", "client/test_client.py.jinja", _CLIENT),
     _File("tests/test_program.py", "client/test_program.py.jinja", _CLIENT),
-    _File("src/{package}/__main__.py", "gateway/main.py.jinja", _GATEWAY),
+    _File("mcp.json", "gateway/mcp.json.jinja", _GATEWAY),
     _File("src/{package}/gateway.py", "gateway/gateway.py.jinja", _GATEWAY),
     _File("tests/test_gateway.py", "gateway/test_gateway.py.jinja", _GATEWAY),
-    _File("tests/test_program.py", "gateway/test_program.py.jinja", _GATEWAY),
 )
 
 

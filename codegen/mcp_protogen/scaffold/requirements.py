@@ -34,13 +34,15 @@ def _dependencies(choices: ProjectChoices) -> Iterator[str]:
     if choices.kind is ProjectKind.SERVER:
         yield _TZDATA
     if choices.transport.http:
-        yield UVICORN if choices.kind is ProjectKind.SERVER else HTTPX
+        yield HTTPX if choices.kind is ProjectKind.CLIENT else UVICORN
+    if choices.kind is ProjectKind.GATEWAY:
+        yield HTTPX
     if choices.shared is not None:
         yield ENGINES[choices.shared]
 
 
 def _development(choices: ProjectChoices) -> Iterator[str]:
     yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
-    if choices.transport.http:
+    if choices.transport.http and choices.kind is not ProjectKind.GATEWAY:
         # Its tests are the other side of HTTP: a client for a server, a server for a client.
         yield HTTPX if choices.kind is ProjectKind.SERVER else UVICORN

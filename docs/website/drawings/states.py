@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from mcp_protogen.runtime.features.tasks.lifecycle import TRANSITIONS
+from mcp_protogen.runtime.features.tasks.lifecycle import ENDS
 from mcp_protogen.runtime.features.tasks.task import Status
 from mcp_protogen.runtime.messages.method_table import HANDSHAKE_ERA
 from mcp_protogen.runtime.rules.lifecycle import State
@@ -27,12 +27,12 @@ def handshake() -> Graph:
 
 
 def task() -> Graph:
-    """Return the statuses of a task, by `lifecycle.TRANSITIONS`."""
+    """Return the statuses of a task: all may follow until one of `lifecycle.ENDS`."""
     follows = [
         (status, following)
         for status in Status
         for following in Status
-        if following in TRANSITIONS[status]
+        if status not in ENDS and following is not status
     ]
     return Graph(
         title="The statuses of a task",
@@ -41,7 +41,7 @@ def task() -> Graph:
             (START, "", Status.WORKING.value),
             *((status.value, _event(following), following.value) for status, following in follows),
         ],
-        ends=frozenset(status.value for status in Status if not TRANSITIONS[status]),
+        ends=frozenset(status.value for status in ENDS),
     )
 
 

@@ -1,7 +1,6 @@
 """Requests with only a head, for the insides of the HTTP server."""
 
 from collections.abc import Iterable
-from logging import getLogger
 
 from mcp_protogen.runtime.core.throttle import Throttle
 from mcp_protogen.runtime.http.server.asgi import Field, HttpExchange, Message
@@ -17,5 +16,5 @@ def exchange_of(headers: Iterable[Field] = (), path: str = "/mcp", root: str = "
         raise AssertionError(message)
 
     scope = {"type": "http", "method": "POST", "path": root + path, "root_path": root}
-    log = Throttle(getLogger(__name__))
+    log = Throttle(__name__)
     return HttpExchange({**scope, "headers": list(headers)}, receive, send, 1.0, log)

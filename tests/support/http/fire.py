@@ -272,7 +272,8 @@ def leftovers(app: Any) -> dict[str, int]:
         return {}
     state = app._running.state
     open = sum(session.under_way for session in state.sessions)
-    counts = {"streams": len(state.keep_alive), "requests": state.working, "under way": open}
+    streams = len(state.keep_alive.responses)
+    counts = {"streams": streams, "requests": state.working, "under way": open}
     counts["tasks"] = len(state.tasks.running)
     return {name: count for name, count in counts.items() if count}
 

@@ -30,6 +30,7 @@ def client_of(mcp: Any) -> Any:
         def __init__(self) -> None:
             self.logs: list[object] = []
             self.changes: list[str] = []
+            self.followed = 0
 
         async def on_create_message(self, params: CreateMessageRequestParams) -> object:
             text = m.TextContent(text="sampled")
@@ -46,6 +47,13 @@ def client_of(mcp: Any) -> Any:
 
         async def on_tool_list_changed(self, params: NotificationParams) -> None:
             self.changes.append("tools")
+
+    if hasattr(mcp.Client, "on_subscriptions_acknowledged"):
+
+        async def on_acknowledged(self: Any, params: NotificationParams) -> None:
+            self.followed += 1
+
+        setattr(Everything, "on_subscriptions_acknowledged", on_acknowledged)  # noqa: B010
 
     if hasattr(mcp.Client, "on_elicit"):
 
@@ -70,21 +78,26 @@ def _enter_field(name: str, field: JsonObject) -> object:
 class Use:
     """One client at work, by feature."""
 
-    def __init__(self, client: Any, models: Any) -> None:
+    def __init__(self, client: Any, models: Any, prefix: str = "", uri: str = URI) -> None:
+        """`prefix` is before the names of the server, and `uri` is that of its resource."""
         self.client = client
         self.m = models
+        self.prefix = prefix
+        self.uri = uri
 
     async def text(self, tool: str, /, meta: Any = None, form: str = "name", **options: Any) -> str:
         given = {} if meta is None else {"meta": meta}
         arguments = {"text": "hi", "to": 2, "form": form}
-        params = self.m.CallToolRequestParams(name=tool, arguments=arguments, **given)
+        name = self.prefix + tool
+        params = self.m.CallToolRequestParams(name=name, arguments=arguments, **given)
         result = await self.client.request(
             self.client.TABLE.requests["tools/call"], params, **options
         )
         return " ".join(getattr(block, "text", block.type) for block in result.content)
 
     async def tools(self) -> object:
-        return [tool.name async for tool in self.client.iter_tools()][:2]
+        names = [tool.name async for tool in self.client.iter_tools()][:2]
+        return [name.removeprefix(self.prefix) for name in names]
 
     async def pages(self) -> object:
         """The names of all tools, and whether they came on more than one page."""
@@ -93,7 +106,7 @@ class Use:
         return names, len(names) > len(first.tools) > 0
 
     async def structured(self) -> object:
-        return (await self.client.call_tool("media", {})).structured_content
+        return (await self.client.call_tool(f"{self.prefix}media", {})).structured_content
 
     async def poll(self) -> object:
         return await self.text("poll")
@@ -123,11 +136,15 @@ class Use:
         return None
 
     async def prompts(self) -> object:
-        return (await self.client.get_prompt("greet", {"name": "ada"})).messages[0].content.text
+        return (
+            (await self.client.get_prompt(f"{self.prefix}greet", {"name": "ada"}))
+            .messages[0]
+            .content.text
+        )
 
     async def completion(self) -> object:
         argument = self.m.CompleteRequestParamsArgument(name="name", value="a")
-        reference = self.m.PromptReference(name="greet")
+        reference = self.m.PromptReference(name=f"{self.prefix}greet")
         return (await self.client.complete(reference, argument)).completion.values
 
     async def sampling(self) -> object:
@@ -167,7 +184,7 @@ class Use:
     async def changes(self) -> object:
         self.client.changes.clear()
         if hasattr(self.client, "subscribe"):
-            await self.client.subscribe(URI)
+            await self.client.subscribe(self.uri)
             await self.text("change")
         else:
             await self._listen_to_changes()
@@ -175,9 +192,12 @@ class Use:
         return sorted(self.client.changes)
 
     async def _listen_to_changes(self) -> None:
-        wanted = self.m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=[URI])
+        wanted = self.m.SubscriptionFilter(
+            tools_list_changed=True, resource_subscriptions=[self.uri]
+        )
+        followed = self.client.followed
         stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
-        await asyncio.sleep(0.1)
+        await eventually(lambda: self.client.followed > followed)
         await self.text("change")
         await eventually(lambda: len(self.client.changes) >= 2)
         stream.cancel()

@@ -30,12 +30,13 @@ Kind: TypeAlias = Literal["server", "client", "bridge"]
 KINDS: Final[tuple[Kind, ...]] = ("server", "client", "bridge")
 Verdict: TypeAlias = Literal["works", "degraded", "refused", "absent"]
 
-_MARKS: Final[Mapping[Verdict, str]] = {
+MARKS: Final[Mapping[Verdict, str]] = {
     "works": "●",
     "degraded": "◐",
     "refused": "○",
     "absent": "–",
 }
+"""The marks of verdicts in the tables."""
 _AT_ONCE: Final = 4
 
 
@@ -114,7 +115,7 @@ def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
     """
     by_pair = {(run.server, run.client): run for run in found}
     return {
-        (server, client, feature): _verdict(
+        (server, client, feature): verdict_on(
             run.seen[feature], by_pair[server, server].seen[feature]
         )
         for (server, client), run in by_pair.items()
@@ -122,7 +123,8 @@ def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
     }
 
 
-def _verdict(seen: object, native: object) -> Verdict:
+def verdict_on(seen: object, native: object) -> Verdict:
+    """Return the verdict on a result, measured by that of a client of the server's revision."""
     if native == "not asked":
         return "absent"
     if isinstance(seen, Exception):
@@ -138,7 +140,7 @@ def cells(found: Mapping[Kind, list[Run]]) -> Cells:
     """Return the verdicts in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
-        (server, _in_words(feature), client): _cell(
+        (server, in_words(feature), client): _cell(
             {kind: found[server, client, feature] for kind, found in by_kind.items()}
         )
         for server, client, feature in next(iter(by_kind.values()))
@@ -149,7 +151,7 @@ def cells_of(page: str) -> Cells:
     """Return the cells that the table of a page shows, with those that it leaves out."""
     table = page.split(BEGIN)[1].split(LOST)[0]
     shown = {
-        (server, _in_words(feature), client): _MARKS["works"]
+        (server, in_words(feature), client): MARKS["works"]
         for server, client in PAIRS
         for feature in FEATURES
     }
@@ -175,9 +177,9 @@ def _table(shown: Cells) -> Iterator[str]:
     """Yield a row for servers and features with equal marks, without those that all work."""
     marked: dict[tuple[str, ...], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     working: list[str] = []
-    for feature in map(_in_words, FEATURES):
+    for feature in map(in_words, FEATURES):
         rows = {s: tuple(shown[s, feature, client] for client in REVISIONS) for s in REVISIONS}
-        differing = {s: marks for s, marks in rows.items() if {*marks} != {_MARKS["works"]}}
+        differing = {s: marks for s, marks in rows.items() if {*marks} != {MARKS["works"]}}
         working += [] if differing else [feature]
         for server, marks in differing.items():
             marked[marks][server].append(feature)
@@ -197,17 +199,18 @@ def _table(shown: Cells) -> Iterator[str]:
             yield f"| {', '.join(servers)} | {listed} | {' | '.join(marks)} |"
 
 
-def _in_words(feature: str) -> str:
+def in_words(feature: str) -> str:
+    """Return the name of a feature in the tables."""
     return feature.replace("_", " ")
 
 
 def _cell(found: Mapping[Kind, Verdict]) -> str:
     """Return one mark if all kinds agree, otherwise a named one for each."""
     if len(set(found.values())) == 1:
-        return _MARKS[next(iter(found.values()))]
+        return MARKS[next(iter(found.values()))]
     by_mark: dict[str, list[str]] = defaultdict(list)
     for kind, verdict in found.items():
-        by_mark[_MARKS[verdict]].append(kind)
+        by_mark[MARKS[verdict]].append(kind)
     return ", ".join(f"{mark} {'/'.join(kinds)}" for mark, kinds in sorted(by_mark.items()))
 
 

@@ -22,3 +22,5 @@ WITHOUT: Final = {("fastmcp", "2026-07-28"): ("watch",)}
 """Steps that a client has no method for in a revision."""
 CODES: Final = {("TypeScript 2", "-32002"): -32602}
 """Codes that a client shows as another one, here that of its newest revision."""
+LOSES_PROGRESS: Final = ("TypeScript 1", "TypeScript 2")
+"""Clients that lose progress, and call it an error, if it arrives together with the answer."""

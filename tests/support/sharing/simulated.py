@@ -13,7 +13,6 @@ from random import Random
 from typing import Any, Final
 
 from mcp_protogen.runtime.storage.engine import GAP
-from mcp_protogen.runtime.storage.memory import MemoryConnection
 
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
@@ -212,8 +211,7 @@ class Connection:
             given = [[message for message in given[0] if message[0] not in gone]]
         self.before(method)
         await self._reach()
-        memory = MemoryConnection(engine.memory)
-        outcome = await getattr(getattr(memory, part), method)(*given, **named)
+        outcome = await getattr(getattr(engine.memory, part), method)(*given, **named)
         self.after(method)
         return gone if method == "send" else outcome
 

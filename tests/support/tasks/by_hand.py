@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from mcp_protogen.runtime.features.tasks.client.calls import TaskCaller
-from mcp_protogen.runtime.features.tasks.client.handle import PollTiming
+import pytest
+from mcp_protogen.runtime.features.tasks.client import calls, handle
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
@@ -37,7 +37,7 @@ class Clock:
     def __call__(self) -> float:
         return self.at
 
-    async def wait(self, heard: Any, seconds: float) -> bool:
+    async def wait(self, seconds: float, heard: Any) -> bool:
         self.waits.append(round(seconds, 3))
         notify, self.notified = self.notified, None
         if notify is not None:
@@ -48,16 +48,20 @@ class Clock:
         self.at += seconds
         return False
 
-    @property
-    def timing(self) -> PollTiming:
-        return PollTiming(now=self, epoch=self, wait=self.wait)
+
+SET_CLOCKS = pytest.MonkeyPatch()
+"""Undone after each test of tasks."""
 
 
-def set_clock(client: Any, clock: Clock) -> Any:
-    """Make a client's tasks use a clock; return the client."""
-    caller = client.__mcp_runtime__.caller
-    assert isinstance(caller, TaskCaller)
-    caller.timing = clock.timing
+def set_clock(client: Any, clock: Clock, day: Callable[[], float] | None = None) -> Any:
+    """Make the tasks of clients use a clock until the end of the test; return the client.
+
+    `day` is the clock of the day, if it is another one.
+    """
+    SET_CLOCKS.setattr(calls, "monotonic", clock)
+    SET_CLOCKS.setattr(handle, "monotonic", clock)
+    SET_CLOCKS.setattr(handle, "time", day or clock)
+    SET_CLOCKS.setattr(handle, "wait_within", clock.wait)
     return client
 
 

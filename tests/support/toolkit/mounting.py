@@ -3,8 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from mcp_protogen.runtime.toolkit.mounting import add_mount
+from mcp_protogen.runtime.toolkit.mounts import Prefix
+from mcp_protogen.runtime.toolkit.remote_mounts import Proxy, RemoteMount
+from mcp_protogen.runtime.toolkit.remotes import RemoteSettings
+from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.servers.gateway.proxies import proxy_for
+from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
@@ -17,6 +24,9 @@ mcp = v2025_11_25
 
 ASKING = tuple(revision for revision in REVISIONS if hasattr(pkg.load(revision).Session, "elicit"))
 """The revisions in which a server can ask the user."""
+
+LIMITS = ("revision", "questions", "concurrency")
+"""Settings of a server that limit what its proxy does."""
 
 PROGRAM = """
 import sys
@@ -89,6 +99,28 @@ def mounting(revision: str, own: str) -> Any:
     return above
 
 
+def mount_remote(above: Any, prefix: str, address: Any, **settings: Any) -> None:
+    """Mount a server to connect to in an app, with settings."""
+    opener: Opener = pkg.connect.opener(address)
+    proxy: Proxy = pkg.Bridge.proxy
+    limits = {name: settings.pop(name) for name in LIMITS if name in settings}
+    if limits:
+        about: Any = dict.fromkeys(("name", "place", "address", "prefix"), prefix)
+        questions = limits.pop("questions", frozenset(get_args(Asking)))
+        server = ServerSettings(opener=opener, questions=questions, **about, **limits)
+        proxy = proxy_for(pkg, server)
+    chosen = RemoteSettings(**settings)
+    mount = RemoteMount(above, Prefix(prefix, "_"), proxy, opener, chosen)
+    add_mount(above.__mcp_runtime__, mount)
+
+
+def app_with_remote(revision: str, opener: Any, **settings: Any) -> Any:
+    """Return an app in which a server is mounted as `r`, by a connection with these settings."""
+    above: Any = app(revision)
+    mount_remote(above, "r", opener, **settings)
+    return above
+
+
 class Hearing:
     """A client with a record of its notifications."""
 
@@ -124,6 +156,10 @@ class Hearing:
         await until(lambda: len(self.heard) >= len(expected))
         assert sorted(self.heard) == sorted(expected)
         self.heard.clear()
+
+    async def logs(self, *expected: str) -> None:
+        """Wait for these log entries."""
+        await until(lambda: self.logged == [*expected])
 
     @asynccontextmanager
     async def hearing(self, *uris: str) -> AsyncGenerator[Any, None]:

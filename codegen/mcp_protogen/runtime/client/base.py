@@ -22,7 +22,7 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
-from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec, Role
+from ..core.spec import ELICIT, AnyRequest, NotificationSpec, P, R, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages.codec import Notification, Request
 from ..messages.jsonrpc import Response
@@ -33,17 +33,13 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
-from ..rules.handlers import Handlers, HandlerSet, made_once
+from ..rules.handlers import Handler, Handlers, HandlerSet, made_once
 from ..translation.revision_view import RevisionView
-from ..transports.base import Paused, Received, Unanswered
+from ..transports.base import Paused, Received, Renewed, Unanswered
 
 if TYPE_CHECKING:
-    from ..core.losses import LossReport
     from ..rules.wire_features import WireFeature
     from .cache import Cache
-
-_ELICIT: Final = "elicitation/create"
-_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 T = TypeVar("T")
 
@@ -77,7 +73,8 @@ class ClientConnection:
         introduction: JSONObject,
     ) -> None:
         self.view = view
-        self.handlers = view.handlers.__mcp_runtime__.handlers_for(negotiated.revision)
+        self.runtime: Final = view.handlers.__mcp_runtime__
+        self.handlers = self.runtime.handlers_for(negotiated.revision)
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
@@ -87,14 +84,20 @@ class ClientConnection:
         self.introduction: Final = introduction
         """The result of `initialize` or `server/discover`."""
         self.instructions: str | None = introduction.get("instructions")
-        self.repairs: LossReport | None = None
+        self.messages_in = messages_in
         self.network: Network | None = None
+        self.on_renewal: Callable[[], object] | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
-        self._middleware = view.handlers.__mcp_runtime__.middleware()
-        self._overrides = view.handlers.__mcp_runtime__.handler_overrides(self)
+        self._middleware = self.runtime.middleware()
+        self._overrides = self.runtime.handler_overrides(self)
 
     async def open(self) -> None: ...
+
+    def renew(self) -> None:
+        """Continue in a new session."""
+        if self.on_renewal is not None:
+            self.on_renewal()
 
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
@@ -102,12 +105,9 @@ class ClientConnection:
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Paused):
             endpoint.set_paused(received.id, received.paused)
-        messages = messages_in(received, endpoint.log)
-        if self.repairs is not None and isinstance(received, bytes):
-            from ..messages.lenient_results import mend_messages
-
-            messages = mend_messages(messages, received, self.repairs)
-        for message in messages:
+        elif isinstance(received, Renewed):
+            self.renew()
+        for message in self.messages_in(received, endpoint.log):
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
             endpoint.receive(message)
@@ -154,7 +154,7 @@ class ClientConnection:
     def prepare(self, key: str, question: Any) -> Work:
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
-        return partial(client.__mcp_runtime__.answer, question.method, question.params)
+        return partial(self.runtime.answer, question.method, question.params)
 
     def check_question(self, key: str, spec: AnyRequest, params: object) -> None:
         declared = self.endpoint.connection.declared
@@ -171,7 +171,7 @@ class ClientConnection:
         if (handler := self.handlers.get(method)) is not None:
             for_middleware = (request,) if self._middleware else ()
             answer = await handler(request.params, *for_middleware)
-            return self._fit_answer(answer, job) if request.spec.known_as == _ELICIT else answer
+            return self._fit_answer(answer, job) if request.spec.known_as == ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
@@ -189,13 +189,12 @@ class ClientConnection:
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.note_notification(method, params)
+        self.runtime.note_notification(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 
     def report_end(self, seconds: float) -> None:
-        hooks = session_hooks(self._middleware)
-        if hooks and self.view.table.era.has_handshake:
+        if (hooks := session_hooks(self._middleware)) and self.view.table.era.has_handshake:
             details = {"revision": self.negotiated.revision, "seconds": seconds}
             details |= {"network": self.network, "error": self.endpoint.broken}
             report_session_end(hooks, role="client", **details)
@@ -225,7 +224,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_list_changes = 0
-        self._tools_changed = owner.TABLE.name_of(_TOOLS_CHANGED)
+        self._tools_changed = owner.TABLE.name_of("notifications/tools/list_changed")
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         make_caller = type(owner).__mcp_caller__
@@ -252,7 +251,7 @@ class ClientRuntime(HandlerSet):
     async def _through(
         self,
         middleware: Sequence[Middleware],
-        send: Callable[..., Awaitable[Any]],
+        send: SendRequest,
         spec: AnyRequest | NotificationSpec[Any],
         params: Any,
         *options: CallOptions,
@@ -271,7 +270,7 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers
@@ -359,7 +358,7 @@ class ClientRuntime(HandlerSet):
         handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
         params = spec.params() if params is None else params
         answer = await handler(params)
-        if spec.known_as != _ELICIT or not isinstance(answer, WireModel):
+        if spec.known_as != ELICIT or not isinstance(answer, WireModel):
             return answer
         from ..core.forms import fit_answer
 

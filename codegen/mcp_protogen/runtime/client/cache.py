@@ -68,8 +68,7 @@ class Cache:
         public = _Key(spec.method, result, json_text(wire), wire.get("uri"), None)
         private = public._replace(owner=mark)
         for key in (public, private):
-            entry = self._kept.get(key)
-            if entry is not None and monotonic() < entry.until:
+            if (entry := self._kept.get(key)) is not None and monotonic() < entry.until:
                 return result.from_json(entry.result)
         changes = self._changes
         try:
@@ -94,8 +93,7 @@ class Cache:
             self._drop(next(iter(self._kept)))
 
     def _drop(self, key: _Key) -> None:
-        entry = self._kept.pop(key, None)
-        if entry is not None:
+        if (entry := self._kept.pop(key, None)) is not None:
             self._size -= _size(key, entry)
 
     def remove_stale(self, table: MessageCodec, notification: str, uri: str | None) -> None:

@@ -12,9 +12,10 @@ from typing import Any, Final, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, Problem, ProtocolError
+from ..core.json import json_text
 from ..core.models.base import has_failed, member_at
 from ..core.options import CallOptions
-from ..core.recent_names import RecentNames, is_too_large
+from ..core.recent_names import RecentNames
 from ..core.schema_validation import Check, checker
 from ..core.spec import CALL_TOOL, LIST_TOOLS, P, R, RequestSpec
 from .base import ClientBase
@@ -22,6 +23,7 @@ from .tool_results import has_data, pointer_of, request_data
 
 _log: Final = getLogger(__name__)
 
+_LARGEST: Final = 1024 * 1024
 _KNOWN: Final = "_checked_tools"
 
 
@@ -83,8 +85,7 @@ class KnownTools:
             self.checks.learn(tool.name, check, schema if check else None)
 
     def _check(self, name: str, result: Any) -> None:
-        check = self.checks.get(name)
-        if check is None or has_failed(result):
+        if (check := self.checks.get(name)) is None or has_failed(result):
             return
         if has_data(result):
             faults, what = check(result.data), "does not fit its output schema"
@@ -142,13 +143,12 @@ def _time() -> float:
 
 
 def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
+    label = f"the output schema of {name[:100]}"
     try:
-        if is_too_large(schema):
-            raise ValueError(f"the output schema of {name[:100]} is too large")
-        label = f"the output schema of {name}"
-        return checker(
-            schema, label, of_objects=False, report=partial(_log.warning, "%s: %s", label)
-        )
+        if len(json_text(schema)) > _LARGEST:
+            raise ValueError(f"{label} is too large")
+        report = partial(_log.warning, "%s: %s", label)
+        return checker(schema, label, of_objects=False, report=report)
     except ValueError as error:
         _log.warning("results are not checked: %s", error)
         return None

@@ -94,7 +94,7 @@ class ConfigError(ValueError):
     """A configuration that cannot be used, or a server in it that does not start."""
 
 
-class _Entry(BaseModel):
+class ConfigEntry(BaseModel):
     model_config = ConfigDict(strict=True)
 
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
@@ -119,9 +119,10 @@ class _Entry(BaseModel):
         return self.http_url or self.server_url or self.url
 
 
-class _LocatedEntry(NamedTuple):
+class LocatedEntry(NamedTuple):
     at: str
-    entry: _Entry
+    entry: ConfigEntry
+    raw: ConfigEntry  # with its variables, which may stand for secrets
 
 
 class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
@@ -209,7 +210,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
         cannot be read.
         """
-        source = _Source(config, inputs)
+        source = ConfigSource(config, inputs)
         entries = dict(source.servers())
         _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
         make_client = client or self.newest().Client
@@ -230,7 +231,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `stderr` is that of `stdio_client`, for a server that is a program. Raise `ConfigError` and
         `OSError` like `connect_config`, also for an unknown name.
         """
-        source = _Source(config, inputs)
+        source = ConfigSource(config, inputs)
         entries = dict(source.servers(name))
         if name in source.disabled:
             raise ConfigError(
@@ -239,12 +240,12 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         if name not in entries:
             names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
             raise ConfigError(f"{source.name}: unknown server {name}; the servers are {names}")
-        return self._opener(entries[name].entry, auth, stderr)
+        return self.open_entry(entries[name].entry, auth, stderr)
 
     @asynccontextmanager
     async def _connect_servers(
         self,
-        entries: Mapping[str, _LocatedEntry],
+        entries: Mapping[str, LocatedEntry],
         make_client: Callable[[], ClientBase],
         separator: str = _SEPARATOR,
         skip_failed: bool = False,
@@ -254,9 +255,9 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         revisions = self.package.REVISIONS
         clients: dict[str, ClientBase] = {}
 
-        async def start(name: str, located: _LocatedEntry) -> None:
+        async def start(name: str, located: LocatedEntry) -> None:
             try:
-                opener = self._opener(located.entry, auth)
+                opener = self.open_entry(located.entry, auth)
                 connecting = self.connection_through(
                     opener, (make_client(),), revisions=revisions, options=options
                 )
@@ -272,7 +273,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             # In the order of the file, not of the answers.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
-    def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
+    def open_entry(self, entry: ConfigEntry, auth: Any, stderr: StandardError = None) -> Opener:
         if entry.address:
             has_own = "authorization" in map(str.lower, entry.headers)
             auth = None if has_own else auth
@@ -281,8 +282,12 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 
 
-class _Source:
-    def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
+class ConfigSource:
+    """The servers of a configuration; `file` is that of decoded JSON."""
+
+    def __init__(
+        self, config: Config, inputs: Mapping[str, str] = _NOTHING, file: Path | None = None
+    ) -> None:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
         self.others: list[str] = []
@@ -290,27 +295,33 @@ class _Source:
         self._folder = Path()
         self._values = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
         if not isinstance(config, Mapping):
-            self.name = os.fspath(config)
+            file = Path(config)
             try:
-                self._config = read_commented(Path(config).read_text("utf-8-sig"))
+                self._config = read_commented(file.read_text("utf-8-sig"))
             except ValueError as error:
-                raise ConfigError(f"{self.name} is not JSON: {error}") from None
-            folder = Path(config).absolute().parent
+                raise ConfigError(f"{file} is not JSON: {error}") from None
+        if file is not None:
+            self.name = str(file)
+            folder = file.absolute().parent
             self._folder = folder.parent if folder.name in _EDITOR_FOLDERS else folder
             self._values["workspaceFolder"] = str(self._folder)
             self._values["workspaceFolderBasename"] = self._folder.name
         self._inputs = {**_default_inputs(self._config), **inputs}
 
-    def servers(self, only: str | None = None) -> Iterator[tuple[str, _LocatedEntry]]:
+    @property
+    def member(self) -> str:
+        """The member with the servers; empty without one."""
+        tables = self._config if is_object(self._config) else {}
+        return next((name for name in _MEMBERS if is_object(tables.get(name))), "")
+
+    def servers(self, only: str | None = None) -> Iterator[tuple[str, LocatedEntry]]:
         """Yield all servers, or only one, ignoring mistakes in the others."""
-        config = self._config
-        members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
-        if not members:
-            raise ConfigError(
-                f"{self.name}: add an object {' or '.join(_MEMBERS)} with the servers"
-            )
-        for name, value in config[members[0]].items():
-            at = f"{self.name}#/{members[0]}/{escape_step(name)}"
+        member = self.member
+        if not member:
+            self.refuse(self.name, f"add an object {' or '.join(_MEMBERS)} with the servers")
+            return
+        for name, value in self._config[member].items():
+            at = f"{self.name}#/{member}/{escape_step(name)}"
             if is_object(value) and (
                 value.get("disabled") is True or value.get("enabled") is False
             ):
@@ -320,45 +331,52 @@ class _Source:
                 self.others.append(name)
                 continue
             try:
-                entry = _Entry.model_validate(_without_nulls(value))
+                entry = ConfigEntry.model_validate(_without_nulls(value))
             except ValidationError as error:
-                pointer, message = problems(error, value)[0]
-                raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
+                for pointer, message in problems(error, value):
+                    self.refuse(f"{at}{pointer}", f"the server {name}: {message}")
+                continue
             # In Zed, an entry with only settings belongs to an extension, which starts the server.
-            if members[0] == _ZED_MEMBER and not (entry.address or entry.command):
+            if member == _ZED_MEMBER and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
-                raise ConfigError(f"{at}: the server {name} needs either `command` or `url`")
-            filled = _Entry.model_construct(**self._fill(entry.model_dump(by_alias=True), at, name))
+                self.refuse(at, f"the server {name} needs either `command` or `url`")
+                continue
+            members = self.fill(entry.model_dump(by_alias=True), at, f"the server {name}")
+            filled = ConfigEntry.model_construct(**members)
             if filled.env_file is not None:
                 filled.env = {**self._read_env_file(filled.env_file, at, name), **filled.env}
-            yield name, _LocatedEntry(at, filled)
+            yield name, LocatedEntry(at, filled, entry)
+
+    def refuse(self, at: str, problem: str) -> None:
+        """Raise `ConfigError`, or return to leave it out."""
+        raise ConfigError(f"{at}: {problem}") from None
 
     def _read_env_file(self, file: str, at: str, server: str) -> dict[str, str]:
         try:
             return read_variables((self._folder / file).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
             problem = getattr(error, "strerror", None) or error
-            raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
+            self.refuse(f"{at}/envFile", f"{file} of the server {server}: {problem}")
+            return {}
 
-    def _fill(self, value: Any, at: str, server: str) -> Any:
+    def fill(self, value: Any, at: str, owner: str) -> Any:
         def replace(placeholder: re.Match[str]) -> str:
-            text = self._values.get(placeholder[0][2:-1])
-            if text is None:
+            if (text := self._values.get(placeholder[0][2:-1])) is None:
                 text, problem = self._look_up(placeholder)
                 if text is None:
-                    raise ConfigError(f"{at}: {placeholder[0]} of the server {server}: {problem}")
-            return text
+                    self.refuse(at, f"{placeholder[0]} of {owner}: {problem}")
+            return text or ""
 
         if isinstance(value, str):
             return _PLACEHOLDER.sub(replace, value)
         if is_object(value):
             return {
-                key: self._fill(member, f"{at}/{escape_step(key)}", server)
+                key: self.fill(member, f"{at}/{escape_step(key)}", owner)
                 for key, member in value.items()
             }
         if is_array(value):
-            return [self._fill(item, f"{at}/{place}", server) for place, item in enumerate(value)]
+            return [self.fill(item, f"{at}/{place}", owner) for place, item in enumerate(value)]
         return value
 
     def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
@@ -414,8 +432,7 @@ def read_variables(text: str) -> dict[str, str]:
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
-        match = _VARIABLE.fullmatch(stripped)
-        if match is None:
+        if (match := _VARIABLE.fullmatch(stripped)) is None:
             raise ValueError(f"line {number} is not NAME=value")
         value = match["plain"] if match["bare"] is None else match["bare"]
         if match["quoted"] is not None:

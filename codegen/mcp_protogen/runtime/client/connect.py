@@ -5,9 +5,8 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
+from functools import partial
 from itertools import count
-from logging import getLogger
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypedDict, TypeVar, cast
@@ -57,6 +56,7 @@ from ..transports.base import (
     WaitingTransport,
     read,
     separate_texts,
+    wait_within,
 )
 from .base import ClientBase, ClientConnection
 
@@ -71,7 +71,6 @@ Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`."""
 
-_log: Final = getLogger(__name__)
 # The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
 
@@ -144,10 +143,10 @@ async def open_client(
         if negotiator.repairs is not None:
             from ..messages.lenient_results import lenient
 
-            view = replace(view, table=lenient(view.table, negotiator.repairs))
+            view = view._replace(table=lenient(view.table, negotiator.repairs))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _build_connection(view, adopted, negotiator.ids, queue, options)
-        connection.repairs = negotiator.repairs
+        connection.messages_in = negotiator.messages_in
         connection.network = getattr(negotiator.transport, "network", None)
         if isinstance(negotiator.transport, WaitingTransport):
             negotiator.transport.wait_within(connection.endpoint.time_left)
@@ -175,8 +174,15 @@ class Negotiator:
         self._method = ""
         self._unanswered = 0
         self._strays = NO_STRAYS
-        self._log = Throttle(_log)
-        self.repairs = _loss_report(options)
+        self._log = Throttle(__name__)
+        self.repairs: LossReport | None = None
+        self.messages_in = messages_in
+        if options.lenient:
+            from ..core import losses
+            from ..messages.lenient_results import mended_messages_in
+
+            self.repairs = losses.LossReport("", "", options.on_loss)
+            self.messages_in = partial(mended_messages_in, self.repairs)
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """Input received after the last answer."""
@@ -220,7 +226,7 @@ class Negotiator:
     async def _connect(self) -> Transport:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
-            transport.wait_within(lambda id: self._time_left)
+            transport.wait_within(self._time_left)
         if isinstance(transport, InformedTransport):
             transport.know(self._table_of)
         return transport
@@ -228,8 +234,7 @@ class Negotiator:
     def _table_of(self, revision: str) -> MessageCodec:
         return self._views[revision].table.wire
 
-    @property
-    def _time_left(self) -> float:
+    def _time_left(self, id: RequestId) -> float:
         due = self._limit.when()
         return inf if due is None else due - asyncio.get_running_loop().time()
 
@@ -270,16 +275,14 @@ class Negotiator:
             return RequestTimeout(method, timeout, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
-            with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await self._answer(id)
+            with suppress(OSError):
+                await wait_within(_LAST_WORDS, self._answer(id))
             return Disconnected(self._strays.explain(str(error), id))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
             while self.left:
-                outcome = await self._read(self.left.popleft(), id)
-                if outcome is not None:
+                if (outcome := await self._read(self.left.popleft(), id)) is not None:
                     return outcome
             received = await self.transport.receive()
             if not received:
@@ -291,14 +294,10 @@ class Negotiator:
             return explain_error(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Paused):
             if received.id == id:
-                self._set_paused(received.paused)
+                now = asyncio.get_running_loop().time()
+                self._limit.reschedule(None if received.paused else now + self._within)
             return None
-        messages = messages_in(received, self._log)
-        if self.repairs is not None and isinstance(received, bytes):
-            from ..messages.lenient_results import mend_messages
-
-            messages = mend_messages(messages, received, self.repairs)
-        for message in messages:
+        for message in self.messages_in(received, self._log):
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
             if (outcome := self._outcome(message, id)) is not None:
@@ -352,18 +351,6 @@ class Negotiator:
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
 
-    def _set_paused(self, paused: bool) -> None:
-        now = asyncio.get_running_loop().time()
-        self._limit.reschedule(None if paused else now + self._within)
-
-
-def _loss_report(options: Options) -> "LossReport | None":
-    if not options.lenient:
-        return None
-    from ..core.losses import LossReport
-
-    return LossReport("", "", options.on_loss)
-
 
 def _build_connection(
     view: RevisionView[ClientBase],
@@ -392,14 +379,12 @@ def _build_connection(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    connection_class: Any = ClientConnection
+    make: Any = ClientConnection
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
-        connection_class = view.adapters.era_adapter
-    adapted: ClientConnection = connection_class(
-        view, connection, sink, options, adopted.negotiated, result
-    )
-    view.handlers.__mcp_runtime__.adopt(adapted)
+        make = view.adapters.era_adapter
+    adapted: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
+    adapted.runtime.adopt(adapted)
     return adapted
 
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, fit_answer
+from ..core.forms import fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest
+from ..core.spec import ELICIT, AnyRequest
 from ..core.subscriptions import (
     ACKNOWLEDGED,
     LEVELS,
@@ -78,26 +78,29 @@ class ToHandshake(ClientConnection):
         finally:
             self._levels[level] -= 1
 
+    def renew(self) -> None:
+        self._level_set = None
+        self._subscribed.clear()
+        self.endpoint.tasks.start(self._try_update())
+        super().renew()
+
     def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
     async def _set_level(self) -> None:
         async with self._setting:
-            level = self._lowest_level()
-            if level is not None and level != self._level_set:
+            if (level := self._lowest_level()) is not None and level != self._level_set:
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
 
     def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
-        extra: JSONObject = {"instructions": self.instructions} if self.instructions else {}
-        if info is not None:
-            extra["meta"] = {SERVER_INFO: dict(info)}
         return spec.results[0](
             supported_versions=[self.negotiated.revision],
             capabilities=dict(self._declared),
-            **extra,
+            instructions=self.instructions or None,
+            meta=None if info is None else {SERVER_INFO: dict(info)},
         )
 
     async def _listen(self, params: Any) -> Any:
@@ -135,8 +138,7 @@ class ToHandshake(ClientConnection):
             await self._update_subscriptions()
 
     async def _acknowledge(self, id: int, filter: Filter) -> None:
-        handler = self.handlers.get(ACKNOWLEDGED)
-        if handler is not None:
+        if (handler := self.handlers.get(ACKNOWLEDGED)) is not None:
             params = {"notifications": filter.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
             spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
             await handler(spec.params.from_wire(params))
@@ -150,7 +152,7 @@ class ToHandshake(ClientConnection):
         handler = self.handlers.get(spec.method)
         if handler is None or self.hears_all or not is_change(spec.known_as):
             return super().on_notification(notification)
-        self.view.handlers.__mcp_runtime__.note_notification(spec.method, params)
+        self.runtime.note_notification(spec.method, params)
         uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(spec.known_as, uri)]
         return self._notify(handler, params, streams)
@@ -173,15 +175,15 @@ class ToStateless(ClientConnection):
         self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
-        self._stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
+        self.stream = ListenStream(self.endpoint, self._table.wire.spec_of(LISTEN))
 
     async def open(self) -> None:
         if self._table.name_of(LOG) in self.handlers:
             self._set_level(_USUAL_LEVEL)
-        await self._stream.follow_lists(self.handlers)
+        await self.stream.follow_lists(self.handlers)
 
     async def change_subscription(self, method: str, uri: str) -> None:
-        await self._stream.change_subscription(method, uri)
+        await self.stream.change_subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
@@ -203,12 +205,10 @@ class ToStateless(ClientConnection):
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
         native = table.wire.requests[table.wire_name(method)]
-        asks = "may_require_input" in native.traits
-        if not asks or isinstance(result, (plain, *claims)):
+        if "may_require_input" not in native.traits or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
         wire = table.carry_out(method, "params", {} if params is None else params.to_wire())
-
         timeout = endpoint.options.patience(spec, options).timeout
 
         async def again(result: Any) -> Any:
@@ -224,7 +224,7 @@ class ToStateless(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if self._stream.take_notification(method, params, notification.meta):
+        if self.stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)
 

@@ -1,4 +1,4 @@
-"""The listen stream of a client in the stateless era; each change opens a new one."""
+"""The one listen stream of a client in the stateless era; each change opens a new one."""
 
 from asyncio import (
     CancelledError,
@@ -33,8 +33,6 @@ _LASTING: Final = 10.0
 
 
 class ListenStream:
-    """The one listen stream of a connection, for all requested changes."""
-
     def __init__(self, endpoint: Endpoint, spec: AnyRequest) -> None:
         self._endpoint = endpoint
         self._spec = spec
@@ -53,6 +51,9 @@ class ListenStream:
             await self._listen(lambda filter: filter._replace(lists=lists.lists))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
+
+    def hears(self, method: str) -> bool:
+        return method in self._filter.lists
 
     async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
@@ -123,14 +124,12 @@ class ListenStream:
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
                     reason = error
-        table, filter = self._endpoint.connection.table, self._filter
+        endpoint, filter = self._endpoint, self._filter
         changes: list[tuple[str, JSONObject]] = [(method, {}) for method in sorted(filter.lists)]
         changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(filter.uris)]
         for method, params in changes:
-            spec = table.notifications[method]
-            self._endpoint.handle_notification(
-                Notification(spec, validator_of(spec.params)(params))
-            )
+            spec = endpoint.connection.table.notifications[method]
+            endpoint.handle_notification(Notification(spec, validator_of(spec.params)(params)))
 
     def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Take a notification, and return whether it needs no handler.

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
 from threading import Thread
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpack, cast
 
+from ..core.context_task import ContextTask
 from ..core.errors import LocalError
 from ..core.options import USUAL, CallOptions, Options
 from ..core.sendable import as_python
@@ -134,7 +134,8 @@ class SyncToolClient(_Calls):
         that runs an event loop.
         """
         with _background() as background:
-            client = background.run(lambda: background.enter(cls._connection(server, options)))
+            enter = background.connection.enter
+            client = background.run(lambda: enter(cls._connection(server, options)))
             connected = cls(client)
             connected._background = background
             yield connected
@@ -156,39 +157,17 @@ class SyncToolClient(_Calls):
 class _Background:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._leaving = asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self.connection: Final = ContextTask()
 
     def run(self, work: Work[T]) -> T:
         """Run `work` on the loop and return its result; cancel it if the wait is interrupted."""
         _refuse_in_loop()
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        future = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
-
-    async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        ready: asyncio.Future[T] = self._loop.create_future()
-        self._running = asyncio.create_task(self._run(connection, ready))
-        await asyncio.wait((ready, self._running), return_when=asyncio.FIRST_COMPLETED)
-        if not ready.done():
-            running, self._running = self._running, None
-            await running  # raises the error of opening
-        return ready.result()
-
-    async def leave(self) -> None:
-        self._leaving.set()
-        if self._running is not None:
-            await self._running
-
-    async def _run(
-        self, connection: AbstractAsyncContextManager[T], ready: asyncio.Future[T]
-    ) -> None:
-        async with connection as client:
-            ready.set_result(client)
-            await self._leaving.wait()
 
 
 @contextmanager
@@ -203,7 +182,7 @@ def _background() -> Generator[_Background, None, None]:
         try:
             yield background
         finally:
-            background.run(background.leave)
+            background.run(background.connection.leave)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -213,6 +192,4 @@ def _background() -> Generator[_Background, None, None]:
 
 def _refuse_in_loop() -> None:
     if is_running():
-        raise LocalError(
-            "this thread runs an event loop: use the class whose methods are coroutines"
-        )
+        raise LocalError("this thread runs an event loop: use the class with coroutine methods")

@@ -15,6 +15,8 @@ from ..core.models.base import ToolResult, has_failed, member_at, places_of
 from ..core.spec import AnyRequest
 from ..core.value_paths import PathEntry, ValuePath
 
+_build_adapter: Final = lru_cache(TypeAdapter[Any])
+
 # Servers wrap a result whose schema does not describe an object.
 _WRAPPED: Final = "result"
 
@@ -69,11 +71,6 @@ def _adapter(as_: Any) -> TypeAdapter[Any]:
 
 def _is_adapter(as_: object) -> TypeGuard[TypeAdapter[Any]]:
     return isinstance(as_, TypeAdapter)
-
-
-@lru_cache
-def _build_adapter(as_: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(as_)
 
 
 def _read_result(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:

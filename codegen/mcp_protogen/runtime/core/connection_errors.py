@@ -49,12 +49,6 @@ class Strays(NamedTuple):
         answer = _in_words(id, text, open), frozenset(open)
         return self._replace(answers=(*self.answers[1 - _MOST :], answer))
 
-    @property
-    def latest(self) -> RequestId | None:
-        """The newest request that was open at the latest unexpected answer."""
-        ids = self.answers[-1][1] if self.answers else frozenset[RequestId]()
-        return max(ids, key=lambda id: id if isinstance(id, int) else 0, default=None)
-
     def explain(self, error: str, id: RequestId | None = None) -> str:
         """Return the text of an error, with the unexpected input received while `id` was open."""
         answers = [text for text, open in self.answers if id in open]
@@ -88,11 +82,19 @@ class Disconnected(ConnectionError):
     """The connection could not be opened, or ended before the answer."""
 
 
+class Unsent(Disconnected):
+    """Nothing was sent: no connection was open, or the server refuses its session."""
+
+
+class RevisionLost(Unsent):
+    """The server no longer speaks the negotiated revision, and the connection ends."""
+
+
 def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):
             text = strays.explain(str(error), id)
-            return error if text == str(error) else kind(text)
+            return error if text == str(error) else type(error)(text)
     return error
 
 

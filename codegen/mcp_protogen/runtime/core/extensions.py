@@ -6,7 +6,7 @@ Generated tables consist of these (2026-07-28, basic/versioning, "Extension Nego
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
 
@@ -16,8 +16,7 @@ def _empty_mapping() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClaimedResult:
+class ClaimedResult(NamedTuple):
     """An additional result of a method, known by its `resultType`.
 
     `load` returns its class; it is called at the first use.
@@ -28,8 +27,7 @@ class ClaimedResult:
     load: Callable[[], type[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AddedMembers:
+class AddedMembers(NamedTuple):
     """Additional members of a type in the messages of one method.
 
     `load` returns the subclass that has them; it is called at the first use.

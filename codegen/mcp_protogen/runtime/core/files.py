@@ -15,7 +15,8 @@ FOLDER_MODE: Final = 0o700
 
 @contextmanager
 def hold_lock(path: Path) -> Generator[None, None, None]:
-    """Hold a lock across all threads and processes; raise `OSError`."""
+    """Hold a lock across all threads and processes, in a folder for it; raise `OSError`."""
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         if sys.platform != "win32":

@@ -1,12 +1,12 @@
 """Form fields in the older shapes of revisions that lack a kind of field."""
 
-from .json import JSONObject
+from .json import JSONObject, without
 
 
 def labels_beside(field: JSONObject) -> JSONObject:
     """Return a choice with `enum` and `enumNames`, as in the first revisions with forms."""
     choices = field["oneOf"]
-    plain = {key: value for key, value in field.items() if key != "oneOf"}
+    plain = without(field, "oneOf")
     plain["enum"] = [choice["const"] for choice in choices]
     plain["enumNames"] = [choice["title"] for choice in choices]
     return plain

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from .errors import Problem, escape_step
-from .json import JSONObject, is_array, is_object
+from .json import JSONObject, is_array, is_object, without
 
 Schema: TypeAlias = Mapping[str, Any]
-
-ELICIT: Final = "elicitation/create"
 
 _CONTENT: Final = "content"
 FORM: Final = "requestedSchema"
@@ -32,7 +30,7 @@ def fit_answer(answer: JSONObject, requested: Schema, received: Schema) -> JSONO
     if not is_object(answer.get(_CONTENT)):
         return answer
     if FORM not in requested:
-        return {name: value for name, value in answer.items() if name != _CONTENT}
+        return without(answer, _CONTENT)
     members = _members(requested)
     lists = {
         name

@@ -1,5 +1,6 @@
 """Decoded JSON: plain dictionaries, lists and scalars."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -18,6 +19,10 @@ def is_object(value: object) -> TypeGuard[JSONObject]:
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
+
+
+def without(members: Mapping[str, Any], *names: str) -> JSONObject:
+    return {name: value for name, value in members.items() if name not in names}
 
 
 def is_same(one: object, other: object) -> bool:

@@ -83,9 +83,7 @@ async def items(
                 yield item
         if is_last:
             if cursor is not None:
-                _log.warning(
-                    "a list was cut short: the cursor %.100r was empty or repeated", cursor
-                )
+                _log.warning("a list was cut short: the cursor %.100r is empty or repeated", cursor)
             return
         cursors.add(mark)
         pages.add(content)

@@ -8,7 +8,6 @@ T = TypeVar("T")
 
 # Far more than any usual list; a peer with an endless list must not fill the memory.
 _MOST: Final = 8 * 1024 * 1024
-_LARGEST: Final = _MOST // 8
 
 _EACH: Final = 256
 
@@ -39,7 +38,3 @@ class RecentNames(Generic[T]):
 
     def forget(self, name: str) -> None:
         self._size -= self._known.pop(name, (None, 0))[1]
-
-
-def is_too_large(listed: object) -> bool:
-    return len(json_text(listed)) > _LARGEST

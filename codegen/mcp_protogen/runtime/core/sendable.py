@@ -7,7 +7,6 @@ warning. NaN and infinities raise an error, because null would mean something el
 import re
 from collections.abc import Callable
 from functools import partial
-from logging import getLogger
 from math import isfinite
 from typing import Any, Final, cast
 
@@ -18,7 +17,7 @@ from .errors import escape_step
 from .json import is_object
 from .throttle import Throttle
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 open_text: Final = partial(to_json, inf_nan_mode="constants")
 

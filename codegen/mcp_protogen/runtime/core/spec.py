@@ -21,6 +21,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 
 CALL_TOOL: Final = "tools/call"
+ELICIT: Final = "elicitation/create"
 LIST_TOOLS: Final = "tools/list"
 """First names of methods: see `known_as`."""
 
@@ -162,7 +163,6 @@ class ErrorSpec(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """The type of the error's data; None if the revision leaves it open."""
         return None if self.load is None else self.load()
 
 

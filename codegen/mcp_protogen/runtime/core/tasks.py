@@ -12,8 +12,6 @@ _log: Final = getLogger(__name__)
 
 
 class Tasks:
-    """The running tasks of one connection."""
-
     __slots__ = ("_loop", "running")
 
     def __init__(self) -> None:

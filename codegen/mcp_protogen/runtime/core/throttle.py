@@ -1,7 +1,6 @@
 """A throttle for log entries that a peer can cause without limit."""
 
-from collections.abc import Callable
-from logging import INFO, WARNING, Logger
+from logging import INFO, WARNING, getLogger
 from time import monotonic
 from typing import Final
 
@@ -10,16 +9,15 @@ _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first five entries with the same text in a minute.
+    """A named logger that passes on the first five entries with the same text in a minute.
 
     After these come the tenth, the hundredth and so on, with their number.
     """
 
-    __slots__ = ("_clock", "_kinds", "_logger")
+    __slots__ = ("_kinds", "_logger")
 
-    def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
-        self._logger = logger
-        self._clock = clock
+    def __init__(self, name: str) -> None:
+        self._logger = getLogger(name)
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:
@@ -31,7 +29,7 @@ class Throttle:
     def _log(self, level: int, text: str, args: tuple[object, ...]) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        now = self._clock()
+        now = monotonic()
         began, before = self._kinds.get(text, (now, 0))
         if now - began >= _PERIOD:
             began, before = now, 0

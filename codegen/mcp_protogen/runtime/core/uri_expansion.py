@@ -41,30 +41,20 @@ class UriVariable(NamedTuple):
     length: int | None
 
 
-def uri_variables(template: str) -> dict[str, UriVariable]:
-    """Return the variables of a template by name; the first occurrence counts."""
-    found: dict[str, UriVariable] = {}
-    for sign, names in parse_uri_template(template)[1]:
-        for variable in _variables(sign, names):
-            known = found.setdefault(variable.name, variable)
-            found[variable.name] = known._replace(required=known.required or variable.required)
-    return found
-
-
 def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> str:
     """Return the URI for a template; raise `KeyError` for a missing required value."""
     (uri, *literals), expressions = parse_uri_template(template)
     for (sign, names), literal in zip(expressions, literals, strict=True):
         operator = _OPERATORS[sign]
         parts: list[str] = []
-        for variable in _variables(sign, names):
+        for variable in variables_of(sign, names):
             if variable.required or variable.name in values:
                 parts += _parts(operator, variable, values[variable.name])
         uri += operator.first + operator.between.join(parts) + literal if parts else literal
     return uri
 
 
-def _variables(sign: str, names: str) -> Iterator[UriVariable]:
+def variables_of(sign: str, names: str) -> Iterator[UriVariable]:
     for text in filter(None, names.split(",")):
         name, _, length = text.rstrip("*").partition(":")
         most = int(length) if _LENGTH.fullmatch(length) else None

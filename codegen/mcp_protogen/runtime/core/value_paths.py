@@ -38,7 +38,6 @@ def find(value: Any, path: ValuePath) -> Any:
 
 
 def key_of(value: Any, step: str | PathEntry) -> Any:
-    """Return the index or the name of a step."""
     for key in keys_at(value, step):
         return key
     raise LookupError(step)

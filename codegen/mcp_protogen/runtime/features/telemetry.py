@@ -100,8 +100,8 @@ class Telemetry:
             library(f"opentelemetry.{name}", "Telemetry", "opentelemetry-api")
             for name in ("context", "metrics", "propagate", "trace")
         )
-        self._tracer: Any = self._trace.get_tracer(__name__, tracer_provider=tracer_provider)
-        meter: Any = metrics.get_meter(__name__, meter_provider=meter_provider)
+        self._tracer = self._trace.get_tracer(__name__, tracer_provider=tracer_provider)
+        meter = metrics.get_meter(__name__, meter_provider=meter_provider)
         self._durations = {
             of: meter.create_histogram(
                 name, unit="s", description=said, explicit_bucket_boundaries_advisory=_BUCKETS
@@ -135,7 +135,7 @@ class Telemetry:
                 self._durations[call.is_sent].record(monotonic() - start, few)
 
     def on_session_end(self, end: SessionEnd) -> None:
-        known: dict[str, str] = {"mcp.protocol.version": end.revision}
+        known = {"mcp.protocol.version": end.revision}
         if end.error is not None:
             known[ERROR_TYPE] = type(end.error).__qualname__
         given = {**known, **_network(end.network), **self._attributes}
@@ -144,8 +144,7 @@ class Telemetry:
     @contextmanager
     def _span(self, call: MethodCall, attributes: dict[str, Any]) -> Generator[Any, None, None]:
         if self._arguments and _first_name(call) == CALL_TOOL:
-            given: Any = call.params.arguments
-            attributes[ARGUMENTS] = json_text(given or {}).decode()
+            attributes[ARGUMENTS] = json_text(call.params.arguments or {}).decode()
         names = [name for of in _NAMES.values() if (name := of(call)) is not None]
         kind, context, links = self._trace.SpanKind.CLIENT, self._context.get_current(), []
         if not call.is_sent:

@@ -13,7 +13,7 @@ from time import time
 from typing import Any, Final
 
 from ..core.errors import HEADER_MISMATCH
-from ..core.json import is_object
+from ..core.json_pointers import value_at
 from ..core.spec import CALL_TOOL, LIST_TOOLS, HeaderField
 from ..messages.method_table import MethodTable
 from ..rules.param_headers import HeaderParam
@@ -99,14 +99,6 @@ def _moment(text: str) -> float | None:
         return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def value_at(value: object, path: Iterable[str]) -> Any:
-    for name in path:
-        if not is_object(value):
-            return None
-        value = value.get(name)
-    return value
 
 
 def text_of(value: object) -> str | None:

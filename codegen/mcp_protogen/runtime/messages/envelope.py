@@ -20,9 +20,9 @@ SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 PROGRESS_TOKEN: Final = "progressToken"
 
 
-def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def meta_in(params: object) -> Mapping[str, Any]:
     """Return the `_meta` of params; empty if absent."""
-    meta = params.get("_meta")
+    meta = params.get("_meta") if is_object(params) else None
     return meta if is_object(meta) else NOTHING
 
 

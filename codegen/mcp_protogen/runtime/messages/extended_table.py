@@ -4,7 +4,7 @@ A claimed result is known by its `resultType` (2026-07-28, basic, "resultType").
 additional members are read by subclasses, and written as undeclared members of their own classes.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -21,8 +21,6 @@ from .jsonrpc import write_result
 from .method_table import MethodTable
 from .writing import body_text
 
-_RESULT_TYPE: Final = "resultType"
-
 
 class ExtendedTable(MethodTable):
     """A method table with `extensions`; raise `ValueError` for one of another revision."""
@@ -35,9 +33,8 @@ class ExtendedTable(MethodTable):
             for members in extension.members:
                 self._members.setdefault(members.method, []).append(members)
             if extension.revision != core.revision:
-                raise ValueError(
-                    f"{extension.identifier} is for {extension.revision}, not {core.revision}"
-                )
+                wrong = f"is for {extension.revision}, not {core.revision}"
+                raise ValueError(f"{extension.identifier} {wrong}")
         super().__init__(
             core.revision,
             requests=_merge(core.requests, [added.requests for added in extensions]),
@@ -78,6 +75,8 @@ class ExtendedTable(MethodTable):
         return super().serialise_result(spec, id, result, meta=meta)
 
 
+extended_table: Final = cache(ExtendedTable)
+
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
@@ -96,12 +95,10 @@ def _extend_results(spec: AnyRequest, added: Added) -> AnyRequest:
 
 @cache
 def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
-    claimed: Mapping[str, Callable[[], type[Any]]] = {
-        claim.result_type: claim.load for claim in claims
-    }
+    claimed = {claim.result_type: claim.load for claim in claims}
 
     def reading(value: Any) -> Any:
-        kind = value.get(_RESULT_TYPE) if is_object(value) else None
+        kind = value.get("resultType") if is_object(value) else None
         if isinstance(kind, str) and kind in claimed:
             cls: Any = claimed[kind]()
             return validator_of(cls)(value)
@@ -115,5 +112,5 @@ def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     parts = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in parts if part is not None)
-    return ExtendedTable(core, extensions) if extensions else core
+    extensions = tuple(part.EXTENSION for part in parts if part is not None)
+    return extended_table(core, extensions) if extensions else core

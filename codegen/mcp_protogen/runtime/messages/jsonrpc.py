@@ -163,7 +163,7 @@ def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> byt
 def write_result(id: RequestId, result: bytes) -> bytes:
     if type(id) is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id, result)
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (to_json(id), result)
+    return b'%b"result":%b}' % (_head(id), result)
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:

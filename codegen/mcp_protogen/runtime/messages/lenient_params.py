@@ -48,11 +48,8 @@ def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
     repairs = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
     if not repairs:
         return None
-    _log.debug(
-        "read params of %.100r although they break the schema at %s",
-        call.method,
-        ", ".join(repairs)[:500],
-    )
+    places = ", ".join(repairs)[:500]
+    _log.debug("read params of %.100r although they break the schema at %s", call.method, places)
     mended = message_of(call.message)
     return mended if isinstance(mended, Call) else None
 

@@ -14,18 +14,19 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from ..core.errors import ParseError
-from ..core.json import is_array, is_object
+from ..core.json import is_array, is_object, without
 from ..core.json_pointers import steps_of, value_at
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import pointer_to, problems
 from ..core.options import count_values
 from ..core.spec import AnyRequest
+from ..core.throttle import Throttle
 from .codec import Error, Result
 from .envelope import SERVER_INFO
 from .jsonrpc import Malformed, Parsed, Response, message_of
 from .method_table import MethodTable
-from .reading import Batch, read_values
+from .reading import Batch, messages_in, read_values
 
 _Steps: TypeAlias = tuple[str | int, ...]
 _Faults: TypeAlias = Mapping[_Steps, str]
@@ -68,14 +69,16 @@ def mend(value: Any, check: Validate, at: str) -> Mended:
         return value, ()
 
 
-def mend_messages(
-    messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
+def mended_messages_in(
+    losses: LossReport, received: object, log: Throttle
 ) -> Sequence[Parsed | Batch]:
-    """Return the `messages` in `data`; members may be null instead of absent."""
-    if not any(isinstance(message, Malformed | Batch) for message in messages):
+    """Do the same as `messages_in`; members of messages may be null instead of absent."""
+    messages = messages_in(received, log)
+    wrong = any(isinstance(message, Malformed | Batch) for message in messages)
+    if not wrong or not isinstance(received, bytes):
         return messages
     try:
-        values = read_values(data).values
+        values = read_values(received).values
     except ParseError:
         return messages
     return [
@@ -103,10 +106,7 @@ def _without_null_members(value: Any, losses: LossReport) -> Any:
 
 class _Unmendable(Exception):
     def __init__(self, value: Any, place: _Steps, reason: str) -> None:
-        super().__init__(reason)
-        self.value: Final = value
-        self.place: Final = place
-        self.reason: Final = reason
+        self.value, self.place, self.reason = value, place, reason
 
 
 class _TooMuch(Exception):
@@ -205,11 +205,10 @@ class _Mending:
         for path in () if place else _DISPLAYED:
             wrong = {where: faults[where] for where in faults if where[: len(path)] == path}
             if wrong:
-                part = value_at(root, path)
-                names = {where[len(path)] for where in wrong if len(where) > len(path)}
-                items = part.items() if is_object(part) else ()
-                info = {name: value for name, value in items if name not in names}
-                info = {"name": "unknown", "version": "unknown", **info}
+                given = value_at(root, path)
+                part = given if is_object(given) else {}
+                names = {str(where[len(path)]) for where in wrong if len(where) > len(path)}
+                info = {"name": "unknown", "version": "unknown", **without(part, *names)}
                 steps, reason = next(iter(wrong.items()))
                 at = _pointer_text(steps[len(path) :])
                 why = f"it is only displayed, and breaks the schema at {at}: {reason}"
@@ -225,9 +224,8 @@ def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
     name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")
-    return (
-        f"{name} is left out: it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
-    )
+    wrong = f"it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
+    return f"{name} is left out: {wrong}"
 
 
 def _pointer_text(steps: _Steps) -> str:
@@ -258,6 +256,5 @@ def _replace(root: Any, steps: _Steps, value: Any) -> Any:
 def _remove(root: Any, places: Iterable[_Steps]) -> Any:
     for *way, name in places:
         around = tuple(way)
-        members = value_at(root, around)
-        root = _replace(root, around, {key: members[key] for key in members if key != name})
+        root = _replace(root, around, without(value_at(root, around), str(name)))
     return root

@@ -5,7 +5,6 @@ All differences that follow from the era of a revision are fields of `Era`.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..core.errors import LocalError
@@ -63,9 +62,7 @@ STATELESS_ERA: Final = Era(
     names_missing_capabilities=True,  # 2026-07-28, basic, "Error Codes"
 )
 
-ERAS: Final[Mapping[EraName, Era]] = MappingProxyType(
-    {era.name: era for era in (HANDSHAKE_ERA, STATELESS_ERA)}
-)
+ERAS: Final[Mapping[EraName, Era]] = {era.name: era for era in (HANDSHAKE_ERA, STATELESS_ERA)}
 
 
 class MethodTable(MessageCodec):
@@ -149,9 +146,6 @@ class MethodTable(MessageCodec):
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
         """Return params or a result as on the wire; raise `Untranslatable`."""
-        return value
-
-    def outward(self, name: str, value: JSONObject) -> JSONObject:
         return value
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:

@@ -72,14 +72,13 @@ class Repair(NamedTuple):
 def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
     """Return the values of a text that is not strict JSON; raise `ParseError`."""
     _check_encoding(data)
+    text, at = _without_lone_surrogates(data.removeprefix(_MARK))
+    skipped = len(data) - len(text)
     repairs: tuple[Repair, ...] = ()
-    text = data
-    if data.startswith(_MARK):
+    if skipped:
         repairs = (Repair(RepairKind.BYTE_ORDER_MARK, 0),)
-        text = data[len(_MARK) :]
-    text, at = _without_lone_surrogates(text)
     if at >= 0:
-        repairs += (Repair(RepairKind.LONE_SURROGATE, at + len(data) - len(text)),)
+        repairs += (Repair(RepairKind.LONE_SURROGATE, at + skipped),)
     if not text.strip():
         if repairs:
             return (), repairs
@@ -92,11 +91,9 @@ def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair
         values, at = _read_several(text.decode())
     except (ValueError, RecursionError):
         if (word := _NUMBER_WORD.match(text)) is not None:
-            place = word.start(1) + len(data) - len(text)
-            reason = f"{word[1].decode()} is not JSON (at byte {place})"
+            reason = f"{word[1].decode()} is not JSON (at byte {word.start(1) + skipped})"
         raise unreadable(reason, data) from None
-    further = Repair(RepairKind.SEVERAL_VALUES, at + len(data) - len(text))
-    return tuple(values), (*repairs, further)
+    return tuple(values), (*repairs, Repair(RepairKind.SEVERAL_VALUES, at + skipped))
 
 
 def _check_encoding(data: bytes) -> None:

@@ -7,8 +7,7 @@ Notifications are handled in order, before answers that came later.
 """
 
 from collections.abc import Awaitable, Callable
-from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..connection import (
     Cancellation,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
 
-_log: Final = getLogger(__name__)
-
 
 class Endpoint:
     __slots__ = (
@@ -61,7 +58,7 @@ class Endpoint:
         self.sink = sink
         self.tasks = tasks
         self.options = options
-        self.log = Throttle(_log)
+        self.log = Throttle(__name__)
         self.principal: Principal | None = None
         """The sender of the latest request, if the transport has authenticated it."""
         self._on_notification = on_notification
@@ -102,8 +99,7 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            data = self._handle_event(event)
-            if data is not None or reply is not self._single:
+            if (data := self._handle_event(event)) is not None or reply is not self._single:
                 self._answer_soon(data, reply)
         elif self.jobs.ended:
             reply.skip()
@@ -131,9 +127,8 @@ class Endpoint:
         except RemoteError as error:
             for member in batch.values:
                 if (id := answered_id(member)) is not None:
-                    self.fail(
-                        id, InvalidAnswer(f"an array is not an answer: {error.message}", id=id)
-                    )
+                    wrong = f"an array is not an answer: {error.message}"
+                    self.fail(id, InvalidAnswer(wrong, id=id))
             raise
 
     def _handle_event(self, event: Event) -> bytes | None:
@@ -160,15 +155,14 @@ class Endpoint:
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
             self.handle_notification(event)
-        elif isinstance(event, Progressed):
-            self._calls.take_progress(event)
-            self.handle_notification(event.notification)
-        elif isinstance(event, Ended):
-            self._calls.take_end(event)
-            self.handle_notification(event.notification)
-        elif isinstance(event, Cancellation):
-            self.log.info("request %r was cancelled", event.id)
-            self.jobs.cancel(self.jobs.find(event.id))
+        elif isinstance(event, (Progressed, Ended, Cancellation)):
+            if isinstance(event, Progressed):
+                self._calls.take_progress(event)
+            elif isinstance(event, Ended):
+                self._calls.take_end(event)
+            else:
+                self.log.info("request %r was cancelled", event.id)
+                self.jobs.cancel(self.jobs.find(event.id))
             self.handle_notification(event.notification)
         return None
 
@@ -245,8 +239,8 @@ class Endpoint:
         """Wait until reading may go on."""
         await self.sink.room()
         jobs, limit = self.jobs, self.options.max_waiting
-        # A handler that asks the peer something can only end if reading goes on.
-        while jobs.waiting >= limit and not self.connection.awaits:
+        # A handler that asks the peer something can only end if reading goes on for a while.
+        while jobs.waiting >= limit * (10 if self.connection.awaits else 1):
             await jobs.changed.wait()
 
     def abort(self, error: Disconnected) -> None:

@@ -11,11 +11,9 @@ from asyncio import (
     current_task,
     get_running_loop,
     sleep,
-    timeout,
     wait,
 )
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from logging import getLogger
@@ -38,6 +36,7 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Request
 from ..rules import capabilities
+from ..transports.base import wait_within
 from .send_queue import MessageSink, SendQueue
 
 if TYPE_CHECKING:
@@ -314,9 +313,7 @@ class Jobs:
             else:
                 answers.append(self._send_answer(job, data, _STOPPED))
         if answers:
-            with suppress(TimeoutError):
-                async with timeout(max(within, _GRACE)):
-                    await together(answers)
+            await wait_within(max(within, _GRACE), together(answers))
         for job in unfinished:
             self.abort(job)
 

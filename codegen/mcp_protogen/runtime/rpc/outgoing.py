@@ -4,8 +4,7 @@ One timer serves all calls of a connection, set for the earliest known deadline.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
@@ -13,7 +12,7 @@ from math import inf
 from typing import Any, Final, TypeAlias
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout, explain_error
+from ..core.connection_errors import Disconnected, RequestTimeout, Unsent, explain_error
 from ..core.errors import McpError, RequestId
 from ..core.models.base import declared_member
 from ..core.options import CallOptions, Options, Patience, Progress
@@ -32,6 +31,8 @@ _MOST_TASKS: Final = 100
 
 OnProgress: TypeAlias = Callable[[Progress], object]
 OnBegin: TypeAlias = Callable[[RequestId], object]
+
+_NO_REPORTS: Final[Mapping[RequestId, OnProgress]] = {}
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -68,7 +69,7 @@ class PendingCalls:
         self._announce = announce
         self._loop = get_running_loop()
         self._calls: dict[RequestId, _Call] = {}
-        self._reports: OrderedDict[RequestId, OnProgress] | None = None
+        self._reports: Mapping[RequestId, OnProgress] = _NO_REPORTS
         self.broken: Disconnected | None = None
         self._timer: TimerHandle | None = None
         self._timer_at = inf
@@ -84,7 +85,7 @@ class PendingCalls:
     ) -> R:
         """Send a request and await its answer; see `Peer.request_once` and `Connection.request`."""
         if self.broken is not None:
-            raise Disconnected(self._connection.strays.explain(str(self.broken)))
+            raise Unsent(self._connection.strays.explain(str(self.broken)))
         self._announce()
         on_progress = options.get("on_progress")
         patience = None if options else self._usual.get(spec)
@@ -139,14 +140,9 @@ class PendingCalls:
 
     def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
         """Report progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
-        if self._reports is None:
-            self._reports = OrderedDict()
-        reports = self._reports
-        reports[id] = on_progress
         # Nothing here learns when a task ends.
-        while len(reports) > _MOST_TASKS:
-            reports.popitem(last=False)
-        self._connection.reported = frozenset(reports)
+        latest = [*self._reports.items()][1 - _MOST_TASKS :]
+        self._reports = self._connection.reported = {**dict(latest), id: on_progress}
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)
@@ -158,10 +154,8 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
     def take_progress(self, event: Progressed) -> None:
-        call, reports = self._calls.get(event.id), self._reports
-        on_progress = None if call is None else call.on_progress
-        if call is None and reports is not None:
-            on_progress = reports.get(event.id)
+        call = self._calls.get(event.id)
+        on_progress = self._reports.get(event.id) if call is None else call.on_progress
         if on_progress is None:
             return
         params = event.notification.params

@@ -32,12 +32,12 @@ class SendQueue:
     """The queue of one connection or stream. When `limit` messages wait, senders wait too."""
 
     __slots__ = (
-        *("_closing", "_limit", "_queue", "_room", "_sending", "_work", "_writer"),
-        *("broken", "flooded"),
+        *("_closing", "_limit", "_queue", "_room", "_sending", "_work"),
+        *("broken", "flooded", "writer"),
     )
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
-        self._writer = writer
+        self.writer = writer
         self._limit = limit
         self._queue: list[bytes] = []
         self._work = Event()
@@ -72,7 +72,7 @@ class SendQueue:
     async def _transfer(self, messages: list[bytes]) -> None:
         self._sending = True
         try:
-            await self._writer.send(messages)
+            await self.writer.send(messages)
         except OSError as error:
             self._break(error if isinstance(error, Disconnected) else Disconnected(str(error)))
         except Exception as error:

@@ -114,8 +114,8 @@ class Negotiation:
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._method = ""
-        self._tried: set[Ask] = set()
-        self._corrections: set[str] = set()
+        self._tried = set[Ask]()
+        self._corrections = set[str]()
         self._restartable = restartable
         self._restarted = False
         self._probed_again = False
@@ -179,8 +179,7 @@ class Negotiation:
                 decided = not self._offer.handshake or self._known is not None
                 return decided or (status == 429 and error.retry_after is not None)
             case HttpError(status=status):
-                # A success without a message does not come from the stateless era. 401 and 403 are
-                # about the user, and would answer any request alike.
+                # A success without a message does not come from the stateless era.
                 return status // 100 not in (2, 4) or status in (401, 403)
             case _:
                 return not isinstance(error, McpError | InvalidAnswer)

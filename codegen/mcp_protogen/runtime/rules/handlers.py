@@ -5,7 +5,7 @@ capabilities.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..core.extensions import Extension
     from .wire_features import WireFeature
 
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
 RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 
 if TYPE_CHECKING:
@@ -88,12 +89,10 @@ class HandlerSet:
         """Return what the object adds on the wire of any revision."""
         return None
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         return self.handlers(revision, self.answered_methods(revision))
 
-    def handlers(
-        self, revision: str, methods: Collection[str]
-    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers(self, revision: str, methods: Collection[str]) -> Mapping[str, Handler]:
         names = _names(type(self.owner), revision).items()
         return {method: getattr(self.owner, name) for method, name in names if method in methods}
 
@@ -126,7 +125,7 @@ class Handlers:
     EXTENSION: "ClassVar[Extension | None]" = None
     """The extension of a generated base; a subclass has those of all its bases."""
     EXTENDED_TABLE: ClassVar[Callable[..., MethodTable]]
-    """The class of a table with extensions, where a package has any."""
+    """Makes a table with extensions, where a package has any."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
@@ -191,7 +190,7 @@ def _extend(cls: type[Handlers]) -> None:
     extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
     in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
     try:
-        cls.TABLE = _extended_table(cls.EXTENDED_TABLE, core.TABLE, in_order)
+        cls.TABLE = cls.EXTENDED_TABLE(core.TABLE, in_order)
     except ValueError as error:
         raise TypeError(f"{cls.__name__}: {error}") from None
     for tables in ("REQUESTS", "NOTIFICATIONS"):
@@ -199,13 +198,6 @@ def _extend(cls: type[Handlers]) -> None:
         for base in (*bases, core):
             both |= base.__dict__.get(tables, {})
         setattr(cls, tables, MappingProxyType(both))
-
-
-@cache
-def _extended_table(
-    make: Callable[..., MethodTable], core: MethodTable, extensions: "tuple[Extension, ...]"
-) -> MethodTable:
-    return make(core, extensions)
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])

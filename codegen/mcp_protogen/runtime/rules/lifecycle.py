@@ -9,7 +9,7 @@ Capabilities that both sides have declared for good are not looked up for each m
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from ..core.errors import LocalError
 from ..core.spec import CallSpec, Phase, Requirement, Role
@@ -20,8 +20,6 @@ TASK: Final = "task"
 
 
 class State(Enum):
-    """A state of an opening connection."""
-
     NEW = "new"
     """`initialize` was not answered; the stateless era stays here."""
     OPEN_PENDING = "open, pending"
@@ -34,8 +32,6 @@ _BOTH: Final = frozenset[Role]({"client", "server"})
 _CLIENT: Final = frozenset[Role]({"client"})
 _NOBODY: Final = frozenset[Role]()
 
-_PHASES: Final[tuple[Phase, ...]] = ("any", "before_ready", "ready")
-
 MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyType(
     {
         (state, phase): senders
@@ -47,7 +43,7 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
             State.OPEN_PENDING: (_BOTH, _CLIENT, _CLIENT),
             State.OPEN: (_BOTH, _NOBODY, _BOTH),
         }.items()
-        for phase, senders in zip(_PHASES, row, strict=True)
+        for phase, senders in zip(get_args(Phase), row, strict=True)
     }
 )
 """The senders allowed in each state of the handshake era, by phase."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.connection_errors import MissingClientCapability
-from ..core.json import JSONObject, is_object
+from ..core.json import JSONObject, is_object, without
 from ..core.spec import Role
 from ..messages.method_table import EXTENSIONS, MethodTable
 from .capabilities import declare
@@ -83,8 +83,6 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
     if role == "server":
         result.pop(_CORE, None)
     if is_object(extensions := result.pop(EXTENSIONS, None)):
-        others = {
-            name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
-        }
+        others = without(extensions, TASKS_EXTENSION)
         result |= {EXTENSIONS: others} if others else {}
     return result

@@ -68,9 +68,7 @@ class ServerRuntime(HandlerSet):
         """The value of the lifespan; raise `LocalError` outside of one."""
         if self.lifespan is None or not self.lifespan.users:
             name = self.identity()["name"]
-            raise LocalError(
-                f"session.state: {name} has no lifespan; define one that yields the state"
-            )
+            raise LocalError(f"session.state: {name} has no lifespan; define one that yields it")
         return self.lifespan.state
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
@@ -151,11 +149,10 @@ class ServerRuntime(HandlerSet):
 
         alive = {id(relay.engine): relay for relay in relays if not relay.loop.is_closed()}
         for relay in alive.values():
-            if (session := relays[relay]) is not None:
-                yield relay, PublishedChange(method=method, uri=uri, session=session)
-                continue
-            name, revision = self.identity()["name"], self.owner.TABLE.revision
-            yield relay, PublishedChange(method=method, uri=uri, server=name, revision=revision)
+            of = {"session": relays[relay]}
+            if relays[relay] is None:
+                of = {"server": self.identity()["name"], "revision": self.owner.TABLE.revision}
+            yield relay, PublishedChange(method=method, uri=uri, **of)
 
     def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1

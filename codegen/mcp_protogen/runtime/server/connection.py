@@ -5,13 +5,14 @@ the subscriptions of a client; a handler only decides whether to accept them.
 """
 
 from asyncio import current_task
+from collections import ChainMap
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -36,6 +37,7 @@ from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import Declared, unmet
+from ..rules.handlers import Handler
 from ..rules.lifecycle import OpenNeeds, State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     from .listen_streams import ListenStreams
     from .sealed_state import StateSeal
     from .strategies import Strategy
-
-Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class BoundServer:
@@ -64,8 +64,8 @@ class BoundServer:
         declaration = view.declaration()
         self.layer: Layer | None = runtime.layer(view.table, tells_apart)
         if self.layer is not None:
-            self.handlers = _LayerHandlers(self.handlers, self.layer, view.table)
-            self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
+            self.handlers = _with_layer(self.handlers, self.layer, view.table)
+            self.view = view._replace(declared=self.layer.extend_capabilities(view.declared))
             declaration = self.layer.extend_capabilities(declaration)
         self.middleware = runtime.middleware()
         self.session_hooks = session_hooks(self.middleware)
@@ -118,23 +118,16 @@ class BoundServer:
             )
 
 
-class _LayerHandlers(Mapping[str, Handler]):
-    """Handlers below those of a layer; not copied, because a bridge handles more than it lists."""
-
-    def __init__(self, handlers: Mapping[str, Handler], layer: Layer, table: MethodTable) -> None:
-        self._below, self._hidden = handlers, {*map(table.name_of, layer.hidden)}
-        self._above = {table.name_of(method): run for method, run in layer.handlers.items()}
-
-    def __getitem__(self, method: str) -> Handler:
-        if method in self._hidden:
-            raise KeyError(method)
-        return (self._above if method in self._above else self._below)[method]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({*self._below, *self._above} - {*self._hidden})
-
-    def __len__(self) -> int:
-        return len([*self])
+def _with_layer(
+    below: Mapping[str, Handler], layer: Layer, table: MethodTable
+) -> Mapping[str, Handler]:
+    above = {table.name_of(method): run for method, run in layer.handlers.items()}
+    if not isinstance(below, dict):
+        # A bridge handles more than it lists, and hides nothing.
+        return ChainMap(above, cast(Any, below))
+    hidden = {*map(table.name_of, layer.hidden)}
+    both: dict[str, Handler] = {**below, **above}
+    return {method: run for method, run in both.items() if method not in hidden}
 
 
 def _strategies(native: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
@@ -356,8 +349,7 @@ class ServerConnection:
         method = notification.spec.method
         if method == INITIALIZED:
             self._enter_open()
-        handler = self.handlers.get(method)
-        if handler is None:
+        if (handler := self.handlers.get(method)) is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
@@ -368,8 +360,7 @@ class ServerConnection:
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
-        spec = connection.table.spec_of(method)
-        if spec is None:
+        if (spec := connection.table.spec_of(method)) is None:
             return
         if unmet(self.bound_server.needs[spec], "server", None, connection.declared):
             self.server.__mcp_runtime__.warn_undeclared(spec.method)

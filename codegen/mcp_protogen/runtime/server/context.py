@@ -35,10 +35,10 @@ from ..core.middleware import (
 )
 from ..core.models.base import WireModel, places_of
 from ..core.options import CallOptions
-from ..core.spec import AnyRequest, NotificationSpec, P, R, RequestSpec
+from ..core.spec import ELICIT, AnyRequest, NotificationSpec, P, R, RequestSpec
 from ..messages.codec import Request
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, members
-from ..messages.jsonrpc import LONGEST
+from ..messages.jsonrpc import LONGEST, NOTHING
 from ..messages.method_table import MethodTable
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Reply
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from .thread_waits import ThreadWaits
 
 
-_NOTHING: Final[Mapping[str, Any]] = {}
 _LOCK: Final = Lock()
-_ELICIT: Final = "elicitation/create"
 
 
 class _Runtime(Protocol):
@@ -185,7 +183,7 @@ class Reports:
         self._sent_at = get_running_loop().time()
         await context.notify(context.table.notifications[PROGRESS], params)
 
-    async def log(self, level: "Level", data: Any, logger: str | None) -> None:
+    async def log(self, level: "Level", data: Any, logger: str | None, **more: Any) -> None:
         from ..core.subscriptions import LOG, passes
 
         context = self._context
@@ -196,7 +194,7 @@ class Reports:
             return
         spec = context.table.spec_of(LOG)
         try:
-            await context.notify(spec, spec.params(level=level, data=data, logger=logger))
+            await context.notify(spec, spec.params(level=level, data=data, logger=logger, **more))
         except MissingCapability:
             context.connection.server.__mcp_runtime__.warn_undeclared(spec.method)
         except Disconnected:
@@ -250,12 +248,12 @@ class RequestContext:
         connection: OpenConnection,
         request: Request[Any] | None = None,
         reply: Reply | None = None,
-        meta: Mapping[str, Any] = _NOTHING,
+        meta: Mapping[str, Any] = NOTHING,
     ) -> None:
         self.connection = connection
         self._request = request
         self._reply = reply
-        self.raw: Mapping[str, Any] = _NOTHING if request is None else request.raw
+        self.raw: Mapping[str, Any] = NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
         self.handled_by: Task[Any] | None = None
         """The task of the handler, if its questions are sent in the results of the request."""
@@ -391,20 +389,18 @@ class RequestContext:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
         answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if spec.known_as != _ELICIT or not isinstance(answer, plain):
+        if spec.known_as != ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
         wire: JSONObject = cast(Any, params).to_wire()
         sent = self.params_for_client(spec.method, wire)
         fitted = forms.fit_answer(answer.to_wire(), wire, sent)
-        faults = forms.faults_of(fitted, wire, "/result")
-        if faults:
+        if faults := forms.faults_of(fitted, wire, "/result"):
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(fitted))
 
-    async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        return await self.request(spec, params, options)
+    complete = request
 
     def wire_name(self, method: str) -> str:
         return self.spoken.wire_name(method)
@@ -461,7 +457,7 @@ class RequestContext:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions: dict[str, Any] = {key: asked.to_wire() for key, asked in requests.items()}
+        questions = {key: asked.to_wire() for key, asked in requests.items()}
         for question in questions.values():
             question["method"] = self.wire_name(question["method"])
         rounds = self.questions.rounds

@@ -20,8 +20,7 @@ _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
 def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
-    tree = _parse_function(inner)
-    if tree is None:
+    if (tree := _parse_function(inner)) is None:
         return
     sessions = [name for name in _sessions(inner) if _is_bound_once(tree, name)]
     local = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}

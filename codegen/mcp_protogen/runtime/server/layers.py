@@ -1,14 +1,14 @@
 """Additions of features to a server: a layer around its requests, and background work."""
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from ..core.json import JSONObject
 from ..messages.codec import Request
-from ..rpc.jobs import Job
+from ..rpc.jobs import Job, Work
 
-Follow: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+Follow: TypeAlias = Callable[[], Work]
 """Sends a status now and at each change, until its end."""
 Following: TypeAlias = Mapping[str, Follow]
 

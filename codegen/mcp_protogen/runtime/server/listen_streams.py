@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, Listeners
+from ..core.tasks import together
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
 from .context import OpenConnection, RequestContext
@@ -26,13 +27,13 @@ class _Connection(OpenConnection, Protocol):
 
 
 async def change_subscription(
-    handlers: Mapping[str, Handler], method: str, session: Any, uri: str
+    handlers: Mapping[str, Handler], method: str, session: Any, **params: str
 ) -> None:
     if (handler := handlers.get(method)) is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
-        # The server's revision may lack params with a URI.
-        params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
-        await handler(session, params(uri=uri))
+        # The server's revision may lack the method.
+        kind: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
+        await handler(session, kind(**params))
 
 
 class ListenStreams:
@@ -95,24 +96,30 @@ class ListenStreams:
 
     async def _watch(self, filter: Filter) -> Filter:
         handled = SUBSCRIBE in self._connection.handlers
+        new = sorted(filter.uris - self._watched) if handled else []
+        self._watched.update(new)
         refused: set[str] = set()
-        for uri in sorted(filter.uris - self._watched) if handled else ():
-            self._watched.add(uri)
+
+        async def watch(uri: str) -> None:
             try:
                 await self._call(SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
+
+        await together(map(watch, new))
         return filter._replace(uris=filter.uris - refused)
 
     async def _unwatch(self) -> None:
-        for uri in sorted(self._watched - self._connection.listeners.uris):
+        # Other streams may have come meanwhile.
+        while unused := self._watched - self._connection.listeners.uris:
+            uri = min(unused)
             self._watched.discard(uri)
             await self._call(UNSUBSCRIBE, uri)
 
     async def _call(self, method: str, uri: str) -> None:
         connection = self._connection
-        await change_subscription(connection.handlers, method, connection.session(), uri)
+        await change_subscription(connection.handlers, method, connection.session(), uri=uri)
 
     def close(self) -> None:
         endpoint = self._connection.endpoint

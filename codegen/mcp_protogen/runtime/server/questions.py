@@ -17,7 +17,7 @@ from pydantic_core import SchemaError
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.forms import FORM, faults_of, fit_answer, problems_of
-from ..core.json import JSONObject, json_text, read_json
+from ..core.json import JSONObject, json_text, read_json, without
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest
@@ -85,15 +85,14 @@ class _TypedForm(Form[T]):
         answer = fit_answer(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
-        at = "/result"
-        faults = faults_of(answer, self._asked, at)
+        faults = faults_of(answer, self._asked, "/result")
         if not faults:
             content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)
             except ValidationError as error:
-                faults = problems(error, content, f"{at}/content")
+                faults = problems(error, content, "/result/content")
         raise InvalidParams("Invalid answers", faults)
 
 
@@ -147,8 +146,7 @@ def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObjec
     while "$ref" in schema:
         linked: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
-        base = {key: value for key, value in linked.items() if key != "title"}
-        schema = {**base, **{key: value for key, value in schema.items() if key != "$ref"}}
+        schema = {**without(linked, "title"), **without(schema, "$ref")}
     return schema
 
 
@@ -161,8 +159,7 @@ def _without_null(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObje
         others = [branch for branch in branches if branch.get("type") != "null"]
         may_be_null |= len(others) < len(branches)
         if len(others) == 1:
-            rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            schema = {**others[0], **rest}
+            schema = {**others[0], **without(schema, "anyOf")}
         elif others:
             return {**schema, "anyOf": others}, may_be_null
         else:
@@ -217,8 +214,7 @@ def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | 
     branches: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
     for branch in branches:
         choice = _resolve_reference(branch, definitions)
-        inner = _options(choice, definitions)
-        if inner is None:
+        if (inner := _options(choice, definitions)) is None:
             return None
         label = {"title": choice["title"]} if {"const", "title"} <= choice.keys() else {}
         options += ({**option, **label} for option in inner)
@@ -268,7 +264,7 @@ def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) ->
         # The models keep members unknown to them: those the revision lacks.
         extra: JSONObject = model.requested_schema.properties[name].model_extra
         if not extra.keys() & _CHOICES:
-            return {key: value for key, value in candidate.items() if key not in extra}
+            return without(candidate, *extra)
     raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 

@@ -25,15 +25,13 @@ from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, P
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
-from ..core.spec import AnyRequest, Capability
+from ..core.spec import ELICIT, AnyRequest, Capability
 from ..core.tasks import Tasks
 from ..rules import capabilities
 from .sealed_state import StateSeal, digest
 
 R = TypeVar("R", bound=WireModel)
 T = TypeVar("T")
-
-_AT: Final = "/params/inputResponses"
 
 # Iterations of the event loop before a round ends, so that concurrent questions are asked together.
 _TICKS: Final = 3
@@ -73,8 +71,7 @@ class Inputs:
 
         Raise `LocalError` if no such question was asked, or its answers are not of `kind`.
         """
-        asked = self._types.get(key)
-        if asked is None:
+        if (asked := self._types.get(key)) is None:
             raise LocalError(f"no question was asked under {key!r}")
         if not issubclass(asked, kind):
             raise LocalError(f"the answer to {key!r} is a {asked.__name__}, not a {kind.__name__}")
@@ -107,8 +104,7 @@ def ask(
 
 def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
     method = question["method"]
-    spec = asking.specs.get(method)
-    if spec is None:
+    if (spec := asking.specs.get(method)) is None:
         raise LocalError(f"{method} cannot be asked inside a result")
     declared: Mapping[Any, Any] = {"client": asking.declared}
     need = capabilities.unmet(spec.requires, "server", question.get("params"), declared)
@@ -127,8 +123,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     Raise `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
     Handling").
     """
-    state = raw.get("requestState")
-    if state is None:
+    if (state := raw.get("requestState")) is None:
         return None, None
     sealed: JSONObject = asking.seal.open(state, asking.binding)
     values: JSONObject = raw.get("inputResponses", {})
@@ -136,7 +131,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
     for key, note in sealed["asked"].items():
-        spec, at = asking.specs[note["method"]], f"{_AT}/{escape_step(key)}"
+        spec, at = asking.specs[note["method"]], f"/params/inputResponses/{escape_step(key)}"
         types[key] = spec.results[0]
         if key in values:
             answers[key] = read_answer(values[key], spec, note, at, faults)
@@ -155,7 +150,7 @@ def read_answer(
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if spec.known_as != forms.ELICIT:
+    if spec.known_as != ELICIT:
         return answer
     params = note["params"]
     fitted = forms.fit_answer(value, params, params)
@@ -290,10 +285,8 @@ class Rounds:
         self._has_ended = True
         for future in self._waiting:
             future.cancel()
-        if not self.suspended:
-            return False
-        if self._task.uncancel() > self._cancelling_before:
-            # It was also cancelled for another reason.
+        # It may also be cancelled for another reason.
+        if not self.suspended or self._task.uncancel() > self._cancelling_before:
             return False
         # If the handler caught the cancellation, its result lacks the answer.
         return error is None or isinstance(error, CancelledError)

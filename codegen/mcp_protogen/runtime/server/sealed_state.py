@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from ..core.base64url import base64url, base64url_bytes
 from ..core.errors import InvalidParams, LocalError
-from ..core.json import json_text, read_json
+from ..core.json import json_text, read_json, without
 
 # The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
@@ -28,12 +28,11 @@ _LONGEST: Final = 4_000_000
 _SHORTEST_KEY: Final = 16
 
 # The members that change between the rounds of one request.
-_OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+_OF_A_ROUND: Final = ("_meta", "inputResponses", "requestState")
 
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
-    lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
-    return to_json([method, digest(lasting), principal_id, server])
+    return to_json([method, digest(without(params, *_OF_A_ROUND)), principal_id, server])
 
 
 def digest(value: Mapping[str, Any]) -> str:
@@ -80,30 +79,21 @@ class StateSeal:
 
     def open(self, text: str, bound: bytes) -> Any:
         """Return the sealed value; raise `InvalidParams` without a reason."""
-        if len(text) > _LONGEST:
-            raise _refusal()
         try:
-            sealed = base64url_bytes(text)
+            sealed = base64url_bytes(text) if len(text) <= _LONGEST else b""
         except ValueError:
-            raise _refusal() from None
-        # Only one of the texts for these bytes is valid.
-        if base64url(sealed) != text:
-            raise _refusal()
+            sealed = b""
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         valid = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
-        if len(body) <= _HEAD.size or not valid:
-            raise _refusal()
-        version, lapses = _HEAD.unpack_from(body)
-        if version != _VERSION or self._clock() > lapses:
-            raise _refusal()
-        return read_json(body[_HEAD.size :])
+        # Only one of the texts for these bytes is valid.
+        if valid and base64url(sealed) == text and len(body) > _HEAD.size:
+            version, lapses = _HEAD.unpack_from(body)
+            if version == _VERSION and self._clock() <= lapses:
+                return read_json(body[_HEAD.size :])
+        problem = ("/params/requestState", "It was not made for this request, or has expired")
+        raise InvalidParams("Invalid requestState", [problem])
 
 
 def _mac(key: bytes, body: bytes, bound: bytes) -> bytes:
     # The length separates the binding from the sealed body.
     return hmac.digest(key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
-
-
-def _refusal() -> InvalidParams:
-    problem = ("/params/requestState", "The state was not made for this request, or has expired")
-    return InvalidParams("Invalid requestState", [problem])

@@ -177,7 +177,7 @@ class Router:
         self._state = state
         self._sink = sink
         self._principal: Principal | None = None
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self.connections: list[ServerConnection] = []
         self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
@@ -226,8 +226,7 @@ class Router:
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
             case str(revision):
-                entry = self._stateless.get(revision)
-                if entry is None:
+                if (entry := self._stateless.get(revision)) is None:
                     bound = self._state.bound_server(revision)
                     entry = self._add_connection(bound, bound.connection())
                     self._stateless[revision] = entry

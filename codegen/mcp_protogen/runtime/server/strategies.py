@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..core.errors import McpError
-from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared_member
-from ..core.spec import CALL_TOOL
+from ..core.spec import CALL_TOOL, ELICIT
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job

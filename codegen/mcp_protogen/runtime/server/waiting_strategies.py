@@ -9,9 +9,8 @@ from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
-from ..core.forms import ELICIT
 from ..core.models.base import WireModel
-from ..core.spec import CALL_TOOL
+from ..core.spec import CALL_TOOL, ELICIT
 from ..core.tasks import together
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job

@@ -92,13 +92,22 @@ class Events(NamedTuple):
     ended: bool
 
 
+def events_after(after: int, last: int, ended: bool, kept: Sequence[Event]) -> Events | None:
+    """Return the kept events after a number; None if some are unknown. `last` is -1 without any."""
+    if last < 0 or after >= last:
+        return Events((), ended) if after <= max(last, 0) else None
+    if not kept or kept[0].number > max(after + 1, 1):
+        return None
+    return Events([event for event in kept if event.number > after], ended)
+
+
 class Appended(NamedTuple):
     accepted: bool
     last: int
     """The number of the last stored event."""
     ended: bool
     followers: frozenset[str]
-    """The workers that want to be notified."""
+    """The workers that want to be notified, if it was accepted."""
 
 
 class EventStore(Protocol):

@@ -18,6 +18,7 @@ from .engine import (
     Receive,
     Saved,
     StoredSession,
+    events_after,
 )
 from .memory_tasks import MemoryTaskStore
 
@@ -40,49 +41,42 @@ class MemoryEngine:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, Quota(max_bytes, max_bytes_per_principal))
         self.tasks: Final = MemoryTaskStore()
+        self.mail: Final = self
+        self.bus: Final = self
+        self.current: Final = True
         self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
 
     @asynccontextmanager
     async def connect(
         self, worker: str, lease: float, receive: Receive
-    ) -> "AsyncGenerator[MemoryConnection, None]":
+    ) -> "AsyncGenerator[MemoryEngine, None]":
+        """Connect a worker; the engine itself is the connection of all."""
         self.workers[worker] = receive, get_running_loop()
         try:
-            yield MemoryConnection(self)
+            yield self
         finally:
             del self.workers[worker]
-
-
-class MemoryConnection:
-    def __init__(self, engine: MemoryEngine) -> None:
-        self._workers = engine.workers
-        self.sessions: Final = engine.sessions
-        self.events: Final = engine.events
-        self.tasks: Final = engine.tasks
-        self.mail: Final = self
-        self.bus: Final = self
-        self.current: Final = True
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in messages:
             self._deliver(worker, DirectMessage(content))
-        return frozenset(worker for worker, _ in messages if worker not in self._workers)
+        return frozenset(worker for worker, _ in messages if worker not in self.workers)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        return frozenset(self._workers.keys() & workers)
+        return frozenset(self.workers.keys() & workers)
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         for content in changes:
-            for worker in [*self._workers]:
+            for worker in [*self.workers]:
                 self._deliver(worker, Change(content))
 
     def _deliver(self, worker: str, delivery: Delivery) -> None:
         def deliver() -> None:
             # Its connection may have ended meanwhile.
-            if (there := self._workers.get(worker)) is not None:
+            if (there := self.workers.get(worker)) is not None:
                 there[0](delivery)
 
-        if (known := self._workers.get(worker)) is not None:
+        if (known := self.workers.get(worker)) is not None:
             # The loop may be that of another thread.
             known[1].call_soon_threadsafe(deliver)
 
@@ -109,8 +103,7 @@ class MemorySessions:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        session = self._find(key)
-        if session is None:
+        if (session := self._find(key)) is None:
             return None
         session.copies.add(worker)
         return session.stored
@@ -118,9 +111,7 @@ class MemorySessions:
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        now = get_running_loop().time()
-        self._expire(now)
-        session = self._sessions.get(key)
+        now, session = self._expire(), self._sessions.get(key)
         if version == 0 and session is None:
             session = self._sessions[key] = _Session(record, now + lifetime, worker)
         elif session is not None and session.version == version and not session.ended:
@@ -132,9 +123,10 @@ class MemorySessions:
         return Saved(session.version, frozenset(session.copies - {worker}))
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        lapses = self._expire() + lifetime
         for key in keys:
             if (session := self._find(key)) is not None:
-                self._refresh(key, session, get_running_loop().time() + lifetime)
+                self._refresh(key, session, lapses)
 
     def _refresh(self, key: str, session: _Session, lapses: float) -> None:
         session.lapses = lapses
@@ -147,8 +139,7 @@ class MemorySessions:
                 session.owner = None
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        self._expire(get_running_loop().time())
-        session = self._sessions.get(key)
+        now, session = self._expire(), self._sessions.get(key)
         if session is None:
             # Its events may still be stored.
             self._engine.events.forget(key)
@@ -156,13 +147,12 @@ class MemorySessions:
         if session.ended and not again:
             return None
         session.ended = True
-        self._refresh(key, session, get_running_loop().time() + lifetime)
+        self._refresh(key, session, now + lifetime)
         self._engine.events.forget(key, ended=True)
         return frozenset(session.copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
-        session = self._find(key)
-        if session is None:
+        if (session := self._find(key)) is None:
             return None
         before = session.stored
         session.owner, session.epoch = worker, session.epoch + 1
@@ -177,15 +167,18 @@ class MemorySessions:
         return True
 
     def _find(self, key: str) -> _Session | None:
-        self._expire(get_running_loop().time())
+        self._expire()
         session = self._sessions.get(key)
         return None if session is None or session.ended else session
 
-    def _expire(self, now: float) -> None:
+    def _expire(self) -> float:
+        """Delete lapsed sessions; return the time."""
+        now = get_running_loop().time()
         # Nearly in the order in which they lapse: all sessions of an endpoint live equally long.
         while self._sessions and next(iter(self._sessions.values())).lapses <= now:
             key, _ = self._sessions.popitem(last=False)
             self._engine.events.forget(key)
+        return now
 
 
 def _size_of(events: Iterable[Event]) -> int:
@@ -269,14 +262,8 @@ class MemoryEvents:
         return size
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        entry = self._sessions.get(key, {}).get(stream)
-        last = 0 if entry is None else max(entry.last, 0)
-        if entry is None or entry.last < 0 or after >= last:
-            ended = key in self._ended or (entry is not None and entry.ended)
-            return Events((), ended) if after <= last else None
-        if not entry.events or (entry.events[0].number > max(after + 1, 1)):
-            return None
-        return Events([event for event in entry.events if event.number > after], entry.ended)
+        entry = self._sessions.get(key, {}).get(stream) or _Stream()
+        return events_after(after, entry.last, entry.ended or key in self._ended, entry.events)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         self._open_stream(key, stream).followers |= {worker}

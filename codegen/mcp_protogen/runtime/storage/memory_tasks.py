@@ -74,16 +74,14 @@ class MemoryTaskStore:
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
         self._expire()
-        entry = self._kept.get(key)
-        if entry is None or entry.version != version:
+        if (entry := self._kept.get(key)) is None or entry.version != version:
             return False
         self._write(key, _Record(record, version + 1, entry.owner, _end(ends_at), self._due(lease)))
         return True
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
         for key in keys:
-            entry = self._kept.get(key)
-            if entry is not None and entry.due < inf:
+            if (entry := self._kept.get(key)) is not None and entry.due < inf:
                 entry.due = self._due(lease)
 
     async def delete(self, key: str) -> None:
@@ -110,8 +108,7 @@ class MemoryTaskStore:
         return [task for key in keys if (task := self._find_stored(key)) is not None]
 
     def _find_stored(self, key: str) -> StoredTask | None:
-        entry = self._kept.get(key)
-        if entry is None:
+        if (entry := self._kept.get(key)) is None:
             return None
         return StoredTask(key, entry.record, entry.version, self.clock())
 
@@ -128,8 +125,7 @@ class MemoryTaskStore:
         now = self.clock()
         while self._ends and self._ends[0][0] <= now:
             _, key = heappop(self._ends)
-            entry = self._kept.get(key)
-            if entry is not None and entry.ends_at <= now:
+            if (entry := self._kept.get(key)) is not None and entry.ends_at <= now:
                 self._remove(key)
 
     def _remove(self, key: str) -> None:

@@ -51,8 +51,8 @@ class FileTaskStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time) -> None:
-        self._folder: Final = Path(folder).expanduser()
-        self._clock: Final = clock
+        self._folder = Path(folder).expanduser()
+        self._clock = clock
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._folder)!r})"
@@ -96,9 +96,9 @@ class FileTaskStore:
 
     async def _changing(self, work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
         def change() -> _T:
-            for folder in (self._folder, self._tasks, self._folder / "owners"):
-                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             with hold_lock(self._folder / "lock"):
+                for folder in (self._tasks, self._folder / "owners"):
+                    folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
                 return work(*given, **named)
 
         return await _in_thread(change)
@@ -143,16 +143,14 @@ class FileTaskStore:
         return {key: entry.version for key in keys if (entry := self._live(key)) is not None}
 
     def _replace(self, new: _Record, lease: float | None) -> bool:
-        entry = self._live(new.key)
-        if entry is None or entry.version != new.version:
+        if (entry := self._live(new.key)) is None or entry.version != new.version:
             return False
         self._write(new._replace(owner=entry.owner, version=entry.version + 1), lease)
         return True
 
     def _renew(self, keys: list[str], lease: float) -> None:
         for key in keys:
-            entry = self._live(key)
-            if entry is not None and entry.leased:
+            if (entry := self._live(key)) is not None and entry.leased:
                 self._set_due(entry, lease)
 
     def _set_due(self, entry: _Record, lease: float | None) -> None:
@@ -185,8 +183,7 @@ class FileTaskStore:
     def _take_overdue(self, lease: float, most: int) -> list[StoredTask]:
         tasks = list[StoredTask]()
         for key in self._due():
-            entry = self._live(key)
-            if entry is None:
+            if (entry := self._live(key)) is None:
                 self._delete(key)
             elif not entry.leased:
                 # Its time was changed from outside.

@@ -15,7 +15,14 @@ from typing import Any, ClassVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
 from ..server.base import package_of
-from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
+from .decorators import (
+    FunctionT,
+    PromptOptions,
+    ResourceOptions,
+    ToolOptions,
+    check_function,
+    check_uri,
+)
 from .items import filter_members
 from .server import Toolkit
 
@@ -66,9 +73,7 @@ class AppBase(Toolkit):
         self, uri: str, /, **options: Unpack[ResourceOptions]
     ) -> Callable[[FunctionT], FunctionT]:
         """Add a function as a resource or a template; see the decorator `resource`."""
-        # Without a URI, the function is the first argument.
-        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError('@app.resource needs a URI: @app.resource("scheme://…")')
+        check_uri(uri, "app.resource")
         given = {"uri": uri, **options}
         return cast(Callable[[FunctionT], FunctionT], _add_function(self, "resources", None, given))
 
@@ -83,9 +88,7 @@ class AppBase(Toolkit):
 
 def _add_function(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -> Any:
     def add(function: Any) -> Any:
-        if not callable(function):
-            advice = "takes one function; pass everything else by name: name=…"
-            raise TypeError(f"@app.{kind.removesuffix('s')} {advice}")
+        check_function(function, f"app.{kind.removesuffix('s')}")
         app.__mcp_runtime__.add(kind, function, options)
         return function
 
@@ -104,7 +107,5 @@ def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
 
 def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
     if transport not in ("stdio", "http"):
-        raise ValueError(
-            f'unknown transport {transport!r}: use app.run("stdio") or app.run("http")'
-        )
+        raise ValueError(f'unknown transport {transport!r}: use "stdio" or "http"')
     getattr(package_of(type(app)), f"run_{transport}")(app, **options)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
 
-_READS_MARKS: Final = "__mcp_reads_marks__"
-
 # One lock, because changes are rare, and one may concern several servers.
 LOCK: Final = Lock()
 
@@ -36,7 +34,6 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def kinds_with(has_items: Callable[[str], bool]) -> list[str]:
-    """Return the kinds of which some list has items."""
     return [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
 
 
@@ -45,8 +42,6 @@ Lists: TypeAlias = dict[str, dict[str, Any]]
 
 
 class Catalogue:
-    """The items of one server, its mounted servers, and the visibility of items."""
-
     def __init__(self, owner: Handlers, registered: Lists) -> None:
         self.owner: Final = owner
         self.models: Final = revision_models(owner.TABLE)
@@ -184,7 +179,9 @@ class Catalogue:
 
     def toolkit_methods(self) -> frozenset[str]:
         """Return the methods that the toolkit handles rather than the user."""
-        toolkit = next(base for base in type(self.owner).__mro__ if vars(base).get(_READS_MARKS))
+        toolkit = next(
+            base for base in type(self.owner).__mro__ if vars(base).get("__mcp_reads_marks__")
+        )
         return frozenset(
             method
             for method, (_, name) in self.owner.REQUESTS.items()
@@ -251,7 +248,7 @@ def check_mark(marked: MarkedFunction) -> None:
         elif mark.kind == "resources":
             from .uri_templates import UriTemplate
 
-            uri: str = mark.options["uri"]
+            uri = mark.options["uri"]
             for variable in UriTemplate.parse(uri).names:
                 # Further parameters are allowed: one may take the session.
                 if variable not in names:

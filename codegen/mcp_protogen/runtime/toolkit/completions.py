@@ -17,7 +17,7 @@ class Completer:
     """Suggestions for one parameter, from values or a function, which `cls` may override."""
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
-        bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
+        bases: tuple[type[Any], ...] = getattr(cls, "__mro__", ())
         names = (name for base in bases for name, value in vars(base).items() if value is given)
         self._attribute = next(names, "")
         self._given = getattr_static(cls, self._attribute) if self._attribute else given
@@ -52,9 +52,8 @@ def _shorten(suggestions: Iterable[Any]) -> dict[str, Any]:
         suggestions = [suggestions]
     # There may be very many, and a generator has no length.
     values = [_text(suggestion) for suggestion in islice(suggestions, _MOST + 1)]
-    more = len(values) > _MOST
     total: int | None = len(values)
-    if more:
+    if more := len(values) > _MOST:
         total = len(suggestions) if isinstance(suggestions, Sized) else None
     return {"values": values[:_MOST], "total": total, "has_more": more}
 
@@ -64,8 +63,7 @@ def completers(
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, parameter in parameters.items():
-        texts = [text for arm in union_types(parameter.annotation) for text in _texts(arm)]
-        if texts:
+        if texts := [text for arm in union_types(parameter.annotation) for text in _texts(arm)]:
             found[wire] = Completer(texts)
     by_name = {parameter.name: wire for wire, parameter in parameters.items()}
     for name, source in (given or {}).items():

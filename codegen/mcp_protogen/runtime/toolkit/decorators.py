@@ -138,9 +138,7 @@ def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[Funct
 
     The variables of the template are the parameters of the function.
     """
-    # Without a URI, the function is the first argument.
-    if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError('@resource needs a URI: @resource("scheme://…")')
+    check_uri(uri, "resource")
     return _marking("resources", dict(uri=uri, **options))
 
 
@@ -152,6 +150,17 @@ def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
     """Mark a function as a prompt; see `tool`."""
     marked = _marking("prompts", options)
     return marked if function is None else marked(function)
+
+
+def check_uri(uri: object, decorator: str) -> None:
+    # Without a URI, the function is the first argument.
+    if not isinstance(uri, str):
+        raise TypeError(f'@{decorator} needs a URI: @{decorator}("scheme://…")')
+
+
+def check_function(function: object, decorator: str) -> None:
+    if not callable(function):
+        raise TypeError(f"@{decorator} takes one function; pass everything else by name: name=…")
 
 
 def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
@@ -167,9 +176,7 @@ def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], Fun
     def mark_function(function: FunctionT) -> FunctionT:
         # A mark on a static or class method goes to the function inside, where it is found again.
         inner = getattr(function, "__func__", function)
-        if not callable(inner):
-            advice = "takes one function; pass everything else by name: name=…"
-            raise TypeError(f"@{kind.removesuffix('s')} {advice}")
+        check_function(inner, kind.removesuffix("s"))
         setattr(inner, MARKS, (mark, *_all_marks(inner)))
         return function
 

@@ -88,11 +88,9 @@ def _visit(depends: Depends, steps: dict[Function, Step], above: tuple[Function,
     threaded = _is_threaded(depends)
     if function in steps:
         if steps[function].threaded is not threaded:
-            advice = "it runs once for each call, so give thread=… at each use"
-            raise TypeError(
-                f"Depends({function_name(function)}) must not be both inside and outside a thread: "
-                f"{advice}"
-            )
+            wrong = "must not be both inside and outside a thread: it runs once for each call"
+            advice = "so give thread=… at each use"
+            raise TypeError(f"Depends({function_name(function)}) {wrong}, {advice}")
         return
     described, needs = split_dependencies(_signature(function))
     for needed in needs.values():

@@ -164,9 +164,7 @@ def _parameter(
     if not isinstance(alias, str):
         raise TypeError(f"{at_fault} several aliases, but clients use one name")
     if parameter.default is EMPTY and not info.is_required():
-        raise TypeError(
-            f"{at_fault} its default inside the annotation, where Python does not use it"
-        )
+        raise TypeError(f"{at_fault} its default in the annotation, where Python does not use it")
     own = info.description or FieldInfo.from_annotation(annotation).description
     return replace(described, wire=alias, description=own or documented)
 
@@ -203,12 +201,8 @@ def split_dependencies(signature: Signature) -> tuple[Signature, Mapping[str, De
         for parameter in signature.parameters
         if (dependency := _dependency_of(signature, parameter))
     }
-    if not filled:
-        return signature, filled
-    parameters = tuple(
-        parameter for parameter in signature.parameters if parameter.name not in filled
-    )
-    return replace(signature, parameters=parameters), filled
+    left = tuple(parameter for parameter in signature.parameters if parameter.name not in filled)
+    return replace(signature, parameters=left), filled
 
 
 def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None:

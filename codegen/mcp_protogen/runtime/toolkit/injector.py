@@ -7,12 +7,11 @@ thread itself continues its own generators, as soon as the function has ended.
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context, copy_context
-from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
 from logging import getLogger
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .functions import Function
 from .threads import Threads
@@ -22,8 +21,7 @@ _log: Final = getLogger(__name__)
 _UNSET: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     function: Function
     threaded: bool
     manager: Callable[..., Any] | None
@@ -36,13 +34,6 @@ Steps: TypeAlias = Sequence[Step]
 
 
 class Injector:
-    """The values of one call, and the generators that continue after it."""
-
-    __slots__ = (
-        *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
-        *("_mark", "_session", "_threads", "values"),
-    )
-
     def __init__(self, threads: Threads, session: Any) -> None:
         self.values: dict[Function, Any] = {}
         self._threads = threads

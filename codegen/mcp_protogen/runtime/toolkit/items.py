@@ -54,7 +54,7 @@ def name_of(server: Any) -> str:
 def requested_item(method: str, params: Any) -> tuple[str, str]:
     """Return the kind of the requested item, and its name or URI."""
     about = params.ref if method == COMPLETE else params
-    uri: str | None = declared_member(about, "uri")
+    uri = declared_member(about, "uri")
     if uri is not None:
         return "resources", uri
     return "prompts" if method in ("prompts/get", COMPLETE) else "tools", about.name
@@ -95,7 +95,7 @@ class Item(ABC):
         self._marked = marked
         # A wrapper of a coroutine function usually returns its coroutine, and does not block.
         is_plain = not iscoroutinefunction(unwrap(marked.function))
-        self._threaded: bool = self.options.get("thread", is_plain)
+        self._threaded = self.options.get("thread", is_plain)
         if filled:
             from .dependencies import with_dependencies
 
@@ -200,7 +200,7 @@ class Tool(Item):
             check_header_params(schema, self.signature.label)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result, which may be `Written`."""
+        """Return the result, which may be `ResultText`."""
         try:
             given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))
@@ -245,16 +245,14 @@ def tool_name(function: Function, options: ToolOptions) -> str:
     change other names, each in its own way.
     """
     given = options.get("name")
-    name: str = function.__name__ if given is None else given
+    name = function.__name__ if given is None else given
     check_name(name)
     return name
 
 
 def check_name(name: str) -> None:
     if not 1 <= len(name) <= _LONGEST:
-        raise ValueError(
-            f"the name of a tool must have 1 to {_LONGEST} characters, got {len(name)}"
-        )
+        raise ValueError(f"a tool's name must have 1 to {_LONGEST} characters, got {len(name)}")
     wrong = _NOT_ALLOWED.search(name)
     if wrong is not None:
         allowed = "ASCII letters and digits, underscores, hyphens and dots"

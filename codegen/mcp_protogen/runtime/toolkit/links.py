@@ -3,7 +3,7 @@
 The server above is its client, which speaks the revision of its own class.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,14 +24,17 @@ class MountedConnection:
     """A connection of the server above, as a mounted server sees it."""
 
     def __init__(
-        self, server: ServerBase[Any], outer: OpenConnection, full_uri: Callable[[str], str]
+        self,
+        server: ServerBase[Any],
+        outer: OpenConnection,
+        publish: Callable[..., Awaitable[None]],
     ) -> None:
         self.server = server
         self.outer = outer
         self.endpoint = outer.endpoint
         self.class_id, self.state = outer.class_id, outer.state
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
-        self._full_uri = full_uri
+        self._publish = publish
 
     @property
     def is_owner(self) -> bool:
@@ -48,7 +51,7 @@ class MountedConnection:
         return self.context(self.outer.session().__mcp_runtime__).session()
 
     async def publish(self, method: str, uri: str | None, /) -> None:
-        await self.outer.publish(method, None if uri is None else self._full_uri(uri))
+        await self._publish(self.outer, method, uri)
 
 
 class MountedContext(RequestContext):

@@ -18,6 +18,8 @@ from .items import COMPLETE, Item, requested_item
 if TYPE_CHECKING:
     from .mounts import MountedItem
 
+SET_LEVEL: Final = "logging/setLevel"
+
 _log: Final = getLogger(__name__)
 
 
@@ -88,7 +90,7 @@ async def find(
 async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | MountedItem | None":
-    known: Item | None = catalogue.lists[kind].get(key)
+    known = catalogue.lists[kind].get(key)
     return known or await find(catalogue, method, kind, key, session)
 
 
@@ -100,14 +102,18 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
             # The item, which would check them, does not run.
             session.require_scopes(*item.scopes)
         return await item.answer(catalogue.owner, session, method, params)
-    if method == "resources/read":
-        uris = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
-        # Unrelated URIs begin alike, so the match must be close.
-        raise catalogue.models.not_found(key, closest(key, uris, likeness=0.8))
     if method == COMPLETE:
         raise InvalidParams(f"Unknown reference: {key}")
-    advice = closest(key, await keys(catalogue, kind, session))
-    raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
+    known = [name for field in FIELDS[kind] for name in await keys(catalogue, field, session)]
+    # Unrelated URIs begin alike, so the match must be close.
+    likeness = {"likeness": 0.8} if kind == "resources" else {}
+    raise unknown_item(catalogue, kind, key, closest(key, known, **likeness))
+
+
+def unknown_item(catalogue: Catalogue, kind: str, key: str, advice: str = "") -> Exception:
+    if kind == "resources":
+        return catalogue.models.not_found(key, advice)
+    return InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{advice}")
 
 
 async def subscribe(
@@ -118,7 +124,7 @@ async def subscribe(
     params: Any,
 ) -> Any:
     """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
-    uri: str = params.uri
+    uri = params.uri
     is_own = any(catalogue.own_items("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
         inner = mount.prefix.strip("resources", uri)
@@ -128,6 +134,17 @@ async def subscribe(
     else:
         if own is not None:
             return await own(session, params)
+    return _empty_result(method, session)
+
+
+async def set_level(
+    catalogue: Catalogue, own: Callable[..., Any] | None, session: SessionBase, params: Any
+) -> Any:
+    await gather(*(mount.set_level(session, params.level) for mount in catalogue.mounts))
+    return _empty_result(SET_LEVEL, session) if own is None else await own(session, params)
+
+
+def _empty_result(method: str, session: SessionBase) -> Any:
     # The client's revision may have the method when that of this class has not.
     spec = session.__mcp_runtime__.spoken.requests.get(method)
     return None if spec is None else spec.results[0]()
@@ -136,7 +153,7 @@ async def subscribe(
 def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]:
     owner, spec = catalogue.owner, catalogue.models.list("tools")
     tools = catalogue.lists["tools"].values()
-    schemas: list[JSONObject] = [tool.listed.to_wire() for tool in tools]
+    schemas = [tool.listed.to_wire() for tool in tools]
     visibility = catalogue.visibility
     for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
         if visibility is None or visibility.is_enabled_for_all(item):
@@ -147,7 +164,7 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
         package = package_of(type(owner))
         package.load(revision)  # raises an error that lists the revisions
         table = RevisionViews({native: owner}, package.REVISIONS)[revision].table
-        page: Any = spec.results[0]
+        page = spec.results[0]
         result = page(**{spec.items: schemas}).to_wire()
         listed = table.wire.spec_of(spec.known_as).items
         schemas = table.carry_out(spec.method, "result", result)[listed]

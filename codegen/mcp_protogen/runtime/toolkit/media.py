@@ -37,9 +37,9 @@ class _Bytes(Media):
         """
         if (path is None) == (data is None):
             raise TypeError(f"{type(self).__name__} takes either a path or data")
-        self.data: bytes = Path(path).read_bytes() if path is not None else bytes(data or b"")
-        self.name: str = name or (Path(path).name if path is not None else "")
-        self.mime_type: str = mime_type or self._type_of(format)
+        self.data = Path(path).read_bytes() if path is not None else bytes(data or b"")
+        self.name = name or (Path(path).name if path is not None else "")
+        self.mime_type = mime_type or self._type_of(format)
 
     def _type_of(self, format: str | None) -> str:
         known = (format or Path(self.name).suffix).removeprefix(".").lower()
@@ -55,11 +55,11 @@ class _Bytes(Media):
     def block(self, kinds: Kinds) -> JSONObject:
         if self._KIND not in kinds:
             return {"type": "resource", "resource": self.contents(self._uri())}
-        data = b64encode(self.data).decode("ascii")
+        data = b64encode(self.data).decode()
         return {"type": self._KIND, "data": data, "mimeType": self.mime_type}
 
     def contents(self, uri: str) -> JSONObject:
-        blob = b64encode(self.data).decode("ascii")
+        blob = b64encode(self.data).decode()
         return {"uri": uri, "mimeType": self.mime_type, "blob": blob}
 
     def _uri(self) -> str:

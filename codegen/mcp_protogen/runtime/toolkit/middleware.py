@@ -1,6 +1,6 @@
 """Middleware for any server: timings in the log, a rate limit, cached results."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable
 from logging import INFO, Logger, getLogger
 from math import ceil
 from operator import attrgetter
@@ -49,8 +49,9 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _oldest(entries: Mapping[Hashable, object]) -> Hashable:
-    return next(iter(entries))
+def _limit(entries: dict[Hashable, Any], most: int) -> None:
+    if len(entries) > most:
+        del entries[next(iter(entries))]
 
 
 class RateLimit:
@@ -74,10 +75,8 @@ class RateLimit:
         self._rate = rate
         self._burst = max(1, ceil(rate)) if burst is None else burst
         if rate <= 0 or self._burst < 1:
-            raise ValueError(
-                f"RateLimit({rate}, {burst}) allows no requests: rate must be positive, burst "
-                "at least 1"
-            )
+            must = "rate must be positive, burst at least 1"
+            raise ValueError(f"RateLimit({rate}, {burst}) allows no requests: {must}")
         self._methods = None if methods is None else string_set(methods, "RateLimit: methods")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
@@ -96,8 +95,7 @@ class RateLimit:
         # A client that has waited as long as required passes, however floats are rounded.
         tokens = min(self._burst, tokens + (now - at) * self._rate + _ROUNDING)
         self._buckets[key] = max(tokens - 1, 0) if tokens >= 1 else tokens, now
-        if len(self._buckets) > _MOST:
-            del self._buckets[_oldest(self._buckets)]
+        _limit(self._buckets, _MOST)
         if tokens < 1:
             seconds = ceil((1 - tokens) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
@@ -146,7 +144,7 @@ class ResultCache:
         wire.pop("_meta", None)
         asked = json_text([wire, *map(call.meta.get, call.session.TABLE.rules.varying)])
         key = call.method, call.revision, call.principal_id, asked
-        version: int = call.session.__mcp_runtime__.changes
+        version = call.session.__mcp_runtime__.changes
         entry = self._kept.get(key)
         if entry is None or entry.until <= monotonic() or entry.version != version:
             result = await next(call)
@@ -157,8 +155,7 @@ class ResultCache:
             entry = _Entry(result, monotonic() + lifetime, version)
             self._kept.pop(key, None)
             self._kept[key] = entry
-            if len(self._kept) > self._size:
-                del self._kept[_oldest(self._kept)]
+            _limit(self._kept, self._size)
         model = cast(type[WireModel], type(entry.result))
         if "ttl_ms" not in model.__pydantic_fields__:
             return entry.result

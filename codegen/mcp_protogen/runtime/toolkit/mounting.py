@@ -5,17 +5,15 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, null
 from typing import Any, cast
 
 from ..core.json import JSONObject
-from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import Handler
 from ..server.serve import has_lifespan
-from ..translation.revision_view import adapters_of
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, kinds_with
 from .items import name_of
-from .links import Link, MountedConnection, MountedContext
+from .links import Link, MountedContext
 from .mounts import Mount, MountedItem, Prefix
 from .toolkit_runtime import ToolkitRuntime
 
@@ -32,7 +30,6 @@ class LocalMount(Mount):
         self.runtime = runtime
         self.catalogue = runtime.catalogue
         self._links: dict[OpenConnection, Link] = {}
-        self._translating: MethodTable | None = None
         self._handlers: dict[str, Mapping[str, Handler]] = {}
 
     def parts(self) -> Iterable[ServerBase[Any]]:
@@ -93,17 +90,7 @@ class LocalMount(Mount):
             if revision not in self._handlers:
                 handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
-            given, above = (self.server, outer, self.full_uri), self.above.TABLE
-            own, package = self.server.TABLE.revision, package_of(type(self.server))
-            if own == above.revision:
-                link = Link(MountedConnection(*given), self._handlers[revision])
-            else:
-                links: Any = adapters_of(package, own, above.revision).translated_links()
-                if self._translating is None:
-                    options = outer.endpoint.options
-                    self._translating = links.translating_table(self.server, above, options)
-                connection = links.TranslatedConnection(*given, self._translating)
-                link = links.TranslatedLink(connection, self._handlers[revision])
+            link = self.new_link(self.server, outer, self._handlers[revision])
             self._links[outer] = link
         return link
 
@@ -124,6 +111,11 @@ class LocalMount(Mount):
         )
         if inner != self.runtime.switches_of(own):
             self.runtime.switch_all(own, inner)
+
+    async def set_level(self, session: SessionBase, level: str) -> None:
+        inner = self._context(session.__mcp_runtime__).session()
+        for mount in self.catalogue.mounts:
+            await mount.set_level(inner, level)
 
     def remove_connection(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)
@@ -156,7 +148,11 @@ class LocalMount(Mount):
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, address: Any) -> None:
-    mounted, catalogue = _build_mount(above.owner, prefix, server, address), above.catalogue
+    add_mount(above, _build_mount(above.owner, prefix, server, address))
+
+
+def add_mount(above: ToolkitRuntime, mounted: Mount) -> None:
+    prefix, catalogue = mounted.prefix, above.catalogue
     with LOCK:
         for sibling in catalogue.mounts:
             if prefix.overlaps(sibling.prefix):

@@ -7,29 +7,33 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel, declared_member, member_at, places_of, shape_of
 from ..core.oauth_scopes import NO_SCOPES
+from ..core.options import Options
 from ..core.pagination import Page, items
-from ..server.base import ServerBase, SessionBase
+from ..messages.method_table import MethodTable
+from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import change_subscription
+from ..server.listen_streams import Handler, change_subscription
+from ..translation.revision_view import adapters_of
 from .items import is_private, requested_item
-from .links import Link
+from .links import Link, MountedConnection
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
     from .task_options import TaskMode
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
+_SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?:///?)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 
-class Prefix(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Prefix:
     """The text before the names of a mounted server and within its URIs; may be empty."""
 
     text: str
@@ -100,6 +104,7 @@ class Mount(ABC):
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
+        self._tables: dict[str, MethodTable] = {}
 
     @property
     def wants_scopes(self) -> bool:
@@ -137,6 +142,10 @@ class Mount(ABC):
     def owns(self, uri: str) -> bool:
         return is_private(uri)
 
+    def client_uri(self, uri: str) -> str:
+        """Return the URI by which clients read a resource of its server."""
+        return self.full_uri(uri) if self.owns(uri) else uri
+
     def tags(self, field: str, own: str) -> Collection[str]:
         return ()
 
@@ -150,14 +159,42 @@ class Mount(ABC):
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
         """Return the server for the client of a request; entering it may raise `McpError`."""
 
-    @abstractmethod
-    def add_connection(self, connection: OpenConnection) -> None: ...
+    def table_of(self, own: MethodTable, options: Options) -> MethodTable:
+        """Return the messages of a mounted server as the server above writes them."""
+        above, table = self.above.TABLE, self._tables.get(own.revision, own)
+        if own.revision != above.revision and table is own:
+            table = self._translated_links(own).translating_table(own, self.above, options)
+            vars(table)["client_uri"] = self.client_uri
+            self._tables[own.revision] = table
+        return table
+
+    def _translated_links(self, own: MethodTable) -> Any:
+        package = package_of(type(self.above))
+        return adapters_of(package, own.revision, self.above.TABLE.revision).translated_links()
+
+    def new_link(
+        self, server: ServerBase[Any], outer: OpenConnection, handlers: Mapping[str, Handler]
+    ) -> Link:
+        given, own = (server, outer, self.publish), server.TABLE
+        table = self.table_of(own, outer.endpoint.options)
+        if table is own:
+            return Link(MountedConnection(*given), handlers)
+        links = self._translated_links(own)
+        link: Link = links.TranslatedLink(links.TranslatedConnection(*given, table), handlers)
+        return link
+
+    def add_connection(self, connection: OpenConnection) -> None:  # noqa: B027
+        """Note a client, which may never use the server."""
 
     @abstractmethod
     def remove_connection(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
+
+    async def publish(self, to: OpenConnection, method: str, uri: str | None) -> None:
+        """Publish a change of its server to a client."""
+        await to.publish(method, None if uri is None else self.full_uri(uri))
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
@@ -166,6 +203,9 @@ class Mount(ABC):
         self, connection: OpenConnection, switched: SessionSwitches
     ) -> None:
         """Replace all its switches."""
+
+    async def set_level(self, session: SessionBase, level: str) -> None:  # noqa: B027
+        """Note the level of log entries that a client has asked for."""
 
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
@@ -249,12 +289,12 @@ class Mount(ABC):
             if copy is not part:
                 changed[member] = copy
         uri: str | None = declared_member(value, "uri")
-        if uri is not None and self.owns(uri):
-            changed["uri"] = self.full_uri(uri)
+        if uri is not None and self.client_uri(uri) != uri:
+            changed["uri"] = self.client_uri(uri)
         return value.model_copy(update=changed) if changed else value
 
     async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             inner = link.connection.context(outer).session()
-            await change_subscription(link.handlers, method, inner, own)
+            await change_subscription(link.handlers, method, inner, uri=own)

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, to_json
 
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, Problem, escape_step
-from ..core.json import json_text, read_json
+from ..core.json import JSONObject, json_text, read_json
 from ..core.many_errors import TOO_MUCH
 from ..core.models.base import declared_member
 from ..core.models.validation_errors import message_of
@@ -24,7 +24,7 @@ from .decorators import MarkedFunction
 from .failures import BadArguments, ResourceNotFound, ToolError, closest
 from .functions import Parameter, parameter_adapter
 from .items import COMPLETE, Item, filter_members
-from .revision_models import Media, RevisionModels, as_list, models_in, text_block
+from .revision_models import Media, RevisionModels, as_list, kinds_of, models_in, text_block
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -42,11 +42,8 @@ class Texts:
         }
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        unknown = (name for name in texts if name not in self.parameters)
-        faults = [
-            Problem(f"/{escape_step(name)}", "unknown argument")
-            for name in islice(unknown, _MOST + 1)
-        ]
+        unknown = islice((name for name in texts if name not in self.parameters), _MOST + 1)
+        faults = [Problem(f"/{escape_step(name)}", "unknown argument") for name in unknown]
         read: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             try:
@@ -126,18 +123,11 @@ class Prompt(WithCompletions):
         super().__init__(marked, models, name, "prompts")
         self.take(self.signature.parameters)
         (model,) = models_in(models.entry(self.field), "arguments")
-        arguments = [
-            filter_members(
-                model,
-                {
-                    "name": wire,
-                    "description": parameter.description,
-                    "title": parameter.info.title,
-                    "required": parameter.required,
-                },
-            )
-            for wire, parameter in self.texts.parameters.items()
-        ]
+        arguments: list[JSONObject] = []
+        for wire, parameter in self.texts.parameters.items():
+            members: JSONObject = {"name": wire, "description": parameter.description}
+            members |= {"title": parameter.info.title, "required": parameter.required}
+            arguments.append(filter_members(model, members))
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
@@ -148,12 +138,11 @@ class Prompt(WithCompletions):
         except BadArguments as error:
             raise error.refusal(self.key) from None
         value = await self.value(server, session, given)
-        if isinstance(value, self.models.results("prompts/get")):
+        results = self.models.results("prompts/get")
+        if isinstance(value, results):
             return value
         messages = [self._message(item) for item in as_list(value)]
-        return self.models.results("prompts/get")[0](
-            messages=messages, description=self.description
-        )
+        return results[0](messages=messages, description=self.description)
 
     def _message(self, value: Any) -> Any:
         models = self.models
@@ -162,19 +151,17 @@ class Prompt(WithCompletions):
         if isinstance(value, str):
             value = text_block(value)
         elif isinstance(value, Media):
-            value = value.block(models.message_kinds)
+            value = value.block(kinds_of(models.message_blocks))
         elif not isinstance(value, tuple(models.message_blocks)):
-            raise TypeError(
-                f"{self.key} returned {type(value).__name__}; a prompt must return messages, "
-                "content or text"
-            )
+            must = "a prompt must return messages, content or text"
+            raise TypeError(f"{self.key} returned {type(value).__name__}; {must}")
         return models.message(role="user", content=value)
 
 
 class Resource(WithCompletions):
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
-        uri: str = options["uri"]
+        uri = options["uri"]
         self.template = UriTemplate.parse(uri)
         field, member = "resources", "uri"
         if self.template.variables:
@@ -183,11 +170,10 @@ class Resource(WithCompletions):
         label, given = self.signature.label, self.signature.parameters
         for parameter in given:
             if parameter.name not in self.template.names:
-                advice = (
-                    f"write {{{parameter.name}}} into the URI, or Depends(…) into its annotation"
-                )
-                wrong = f"the parameter {parameter.name} is not a variable of {uri}: {advice}"
-                raise TypeError(f"{label}: {wrong}")
+                name = parameter.name
+                wrong = f"the parameter {name} is not a variable of {uri}"
+                advice = f"write {{{name}}} into the URI, or Depends(…) into its annotation"
+                raise TypeError(f"{label}: {wrong}: {advice}")
         # Variables have the Python names of the parameters, not their aliases.
         self.take([replace(parameter, wire=parameter.name) for parameter in given])
         self._mime_type = options.get("mime_type")
@@ -216,24 +202,25 @@ class Resource(WithCompletions):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         models = self.models
+        results = models.results("resources/read")
         try:
             value = await self.value(server, session, given)
         except ResourceNotFound:
             raise models.not_found(uri) from None
-        if isinstance(value, models.results("resources/read")):
+        if isinstance(value, results):
             return value
         classes, contents = tuple(models.contents.values()), as_list(value)
         # Any other list is one value, and its JSON is the contents.
         if not contents or not all(isinstance(content, classes) for content in contents):
             contents = [self._contents(value, uri)]
-        return models.results("resources/read")[0](contents=contents)
+        return results[0](contents=contents)
 
     def _contents(self, value: Any, uri: str) -> Any:
         models, mime_type = self.models, self._mime_type
         if isinstance(value, Media):
             return value.contents(uri)
         if isinstance(value, (bytes, bytearray)):
-            blob = b64encode(value).decode("ascii")
+            blob = b64encode(value).decode()
             return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)
         if not isinstance(value, str):
             value, mime_type = self._json(value), mime_type or "application/json"

@@ -16,7 +16,7 @@ from ..server.context import failed_result
 def with_requested(tool: Any) -> Callable[..., Awaitable[Any]]:
     """Return the tool's `answer` with the outputs that a call requests, or else with content."""
     models, answer = tool.models, tool.answer
-    requested: ValuePath = models.rules.requested_outputs
+    requested = models.rules.requested_outputs
     usual = [dict(step.constants) for step in requested[-1:] if isinstance(step, PathEntry)]
     variants = find(tool.listed.to_wire(), (models.rules.content_variant or ())[:-1])
     content: ValuePath = models.places.content or ()

@@ -16,14 +16,14 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection import ResultText
 from ..core.errors import Problem
-from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.json import JSONObject, is_object, json_text, read_json, without
 from ..core.models.base import has_failed
 from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
 from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
-from .revision_models import Media, Models, RevisionModels, as_list, text_block
+from .revision_models import Media, Models, RevisionModels, as_list, kinds_of, text_block
 
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
@@ -53,12 +53,12 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
 
         return StructuredOutput(models, schema, write, check)
     annotation = _without_results(signature.returns, models)
-    structured = options.get("structured", True)
-    if structured and _is_structured(annotation, models):
+    structured, is_open = options.get("structured", True), _is_open(annotation)
+    content = models.blocks.union(models.call_results)
+    if structured and not is_open and not _has_content(annotation, content):
         return _build_typed_output(models, annotation, label)
-    structured = structured and _is_open(annotation)
-    content = _has_content(annotation, models.blocks)
-    return UnstructuredOutput(models, label, structured=structured, lists_content=content)
+    structured, has_content = structured and is_open, _has_content(annotation, models.blocks)
+    return UnstructuredOutput(models, label, structured=structured, lists_content=has_content)
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
@@ -66,11 +66,6 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
         return annotation
     left = [arg for arg in get_args(annotation) if arg not in models.call_results]
     return Union[tuple(left)] if left else models.call_results[0]  # noqa: UP007
-
-
-def _is_structured(annotation: Any, models: RevisionModels) -> bool:
-    content = models.blocks.union(models.call_results)
-    return not (_is_open(annotation) or _has_content(annotation, content))
 
 
 def _has_content(annotation: Any, models: Models) -> bool:
@@ -137,7 +132,7 @@ class UnstructuredOutput:
 
     def _block(self, value: Any) -> Any:
         if isinstance(value, Media):
-            return value.block(self._models.kinds)
+            return value.block(kinds_of(self._models.blocks))
         if isinstance(value, self._content):
             return value
         return text_block(
@@ -209,7 +204,7 @@ class StructuredOutput:
     def _template(self) -> tuple[bytes, Callable[[tuple[bytes, bytes]], Any]]:
         """A result as text, and the getter of its shown text and its value, in their order."""
         value: list[JSONObject] = [] if self.schema is None else [{_VALUE: 0}]
-        text: bytes = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
+        text = self._models.text_result(_SHOWN, *value).to_json()[1:-1].replace(b"%", b"%%")
         marks = [f'"{_SHOWN}"'.encode(), f'{{"{_VALUE}":0}}'.encode()]
         order = sorted((text.find(mark), slot) for slot, mark in enumerate(marks) if mark in text)
         for mark in marks:
@@ -280,6 +275,6 @@ def _build_typed_output(models: RevisionModels, annotation: Any, label: str) -> 
 
 def _wrap_schema(schema: Mapping[str, Any]) -> JSONObject:
     """Return the schema of an object with one member; definitions move up."""
-    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    inner = without(schema, "$defs")
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

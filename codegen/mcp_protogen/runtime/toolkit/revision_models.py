@@ -83,16 +83,11 @@ class RevisionModels:
         return _models_of(annotation_at(self.call_result, content))
 
     @cached_property
-    def kinds(self) -> Kinds:
-        return _kinds(self.blocks)
-
-    @cached_property
     def call_result(self) -> type[Any]:
         return self.call_results[0]
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured."""
         return self.places.structured is not None
 
     @cached_property
@@ -111,10 +106,6 @@ class RevisionModels:
         return models_in(self.message, "content")
 
     @cached_property
-    def message_kinds(self) -> Kinds:
-        return _kinds(self.message_blocks)
-
-    @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
         found = models_in(self.results("resources/read")[0], "contents")
         members = ("text", "blob")
@@ -127,7 +118,6 @@ class RevisionModels:
         return validator_of(model), model(**put({}, path, [])).to_wire(), path
 
     def text_result(self, text: str, *structured: Any) -> Any:
-        """Return a result with one text, and perhaps a structured value."""
         has_blocks = self.places.content is not None
         return self.tool_result([text_block(text)] if has_blocks else text, *structured)
 
@@ -146,12 +136,11 @@ class RevisionModels:
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 
+revision_models: Final = cache(RevisionModels)
+
+
 @cache
-def revision_models(table: MethodTable) -> RevisionModels:
-    return RevisionModels(table)
-
-
-def _kinds(blocks: Models) -> Kinds:
+def kinds_of(blocks: Models) -> Kinds:
     types = (fields_of(block)["type"].annotation for block in blocks)
     return frozenset(name for type in types for name in get_args(type))
 

@@ -60,9 +60,8 @@ class Toolkit:
         def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
             """Build the lists with the first instance, so that mistakes show at start-up."""
             if not issubclass(cls, Handlers):
-                raise TypeError(
-                    f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
-                )
+                name = cls.__name__
+                raise TypeError(f"{name} is not a server: class …({name}, mcp.Server)")
             if OFFERED not in cls.__dict__:
                 lists: Lists = {field: {} for field in LISTS}
                 for marked in decorated_functions(cls):

@@ -1,12 +1,10 @@
 """The task options of a tool."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from ..core.models.base import WireModel, declared_member
+from ..core.models.base import declared_member
 from .decorators import TaskChoice
-
-_FURTHER_CHOICES: Final = ("required", "deferred")
 
 
 class TaskMode(NamedTuple):
@@ -22,12 +20,12 @@ class TaskMode(NamedTuple):
 
 def task_mode(options: Mapping[str, Any], label: str) -> TaskMode | None:
     choice = options["task"]
-    if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
+    if not isinstance(choice, bool) and choice not in ("required", "deferred"):
         raise TypeError(f'{label}: task must be True, False, "required" or "deferred"')
     if not choice:
         return None
     again = options.get("idempotent")
     if again is None:
-        annotations: WireModel | None = options.get("annotations")
+        annotations = options.get("annotations")
         again = annotations is not None and declared_member(annotations, "idempotent_hint") is True
     return TaskMode(choice, bool(again), options.get("immediate_response"))

@@ -3,11 +3,11 @@
 asyncio's own threads are few and shared, and a program does not end before they do.
 """
 
-from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
+from asyncio import CancelledError, Future, get_running_loop, shield
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -22,13 +22,11 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class _Call:
-    __slots__ = ("_context", "_function", "_given", "_loop", "has_place", "outcome")
-
     def __init__(self, function: Function, given: Mapping[str, Any]) -> None:
         self._function = function
         self._given = given
-        self._context: Context = copy_context()
-        self._loop: AbstractEventLoop = get_running_loop()
+        self._context = copy_context()
+        self._loop = get_running_loop()
         self.outcome: Future[Any] = self._loop.create_future()
         self.has_place = False
         """Whether it runs, and its caller still waits."""
@@ -73,7 +71,7 @@ class Threads:
         self._size = size
         self._numbers = count(1)
         self._lock = Lock()
-        self._waiting: deque[_Call] = deque()
+        self._waiting = deque[_Call]()
         self._idle: list[SimpleQueue[None]] = []
         self._is_waking = False
         """Whether a woken thread has not looked for work yet."""
@@ -84,30 +82,29 @@ class Threads:
         self, function: Function, given: Mapping[str, Any] = _NOTHING, session: Any = None
     ) -> Any:
         """Return the result of a function; cancelling also ends its waits in `session`."""
-        call = _Call(function, given)
+        call = self._take(function, given)
         try:
-            self._take(call)
             return await call.outcome
-        except (CancelledError, RuntimeError) as error:
+        except CancelledError:
             self._forget(call)
-            if session is not None and isinstance(error, CancelledError):
+            if session is not None:
                 session.__mcp_runtime__.thread_waits.cancel()
             raise
 
     async def run_anyway(self, function: Function) -> Any:
         """Run a function even if the caller is cancelled."""
-        call = _Call(function, _NOTHING)
-        try:
-            self._take(call)
-        except RuntimeError:
-            self._forget(call)
-            raise
-        return await shield(call.outcome)
+        return await shield(self._take(function, _NOTHING).outcome)
 
-    def _take(self, call: _Call) -> None:
+    def _take(self, function: Function, given: Mapping[str, Any]) -> _Call:
+        call = _Call(function, given)
         with self._lock:
             self._waiting.append(call)
-            self._wake()
+            try:
+                self._wake()
+            except RuntimeError:
+                self._waiting.remove(call)
+                raise
+        return call
 
     def _may_begin(self) -> bool:
         busy, size = self._busy, self._size
@@ -140,7 +137,7 @@ class Threads:
                 self._wake()
 
     def _work(self) -> None:
-        queue: SimpleQueue[None] = SimpleQueue()
+        queue = SimpleQueue[None]()
         while True:
             with self._lock:
                 self._is_waking = False

@@ -1,6 +1,6 @@
 """Toolkit servers at run time."""
 
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Final, cast
@@ -9,7 +9,7 @@ from ..core.json import JSONObject
 from ..core.models.base import member_at
 from ..core.spec import CALL_TOOL
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers, merge_objects
+from ..rules.handlers import Handler, Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
@@ -21,9 +21,6 @@ from .threads import Threads
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
 """The attributes of a class for its items and its threads."""
-
-_LOG: Final = "notifications/message"
-_UPDATED: Final = "notifications/resources/updated"
 
 
 class ToolkitRuntime(ServerRuntime):
@@ -78,8 +75,6 @@ class ToolkitRuntime(ServerRuntime):
             yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
-        from ..core.pagination import page
-
         catalogue = self.catalogue
         if catalogue.lists is catalogue.registered and not catalogue.mounts:
             entries = [item.listed_for(session) for item in catalogue.lists[field].values()]
@@ -87,8 +82,13 @@ class ToolkitRuntime(ServerRuntime):
             from .lookup import entries_for
 
             entries = await entries_for(catalogue, field, session)
-        spec, rules = catalogue.models.list(field), catalogue.models.rules
-        result: Any = spec.results[0]
+        return self.page_of(field, entries, params)
+
+    def page_of(self, field: str, entries: list[Any], params: Any) -> Any:
+        from ..core.pagination import page
+
+        spec, rules = self.catalogue.models.list(field), self.catalogue.models.rules
+        result = spec.results[0]
         if not rules.cursor or not rules.next_cursor:
             return result(**{spec.items: entries})
         cursor = member_at(params, (rules.cursor,))
@@ -97,7 +97,7 @@ class ToolkitRuntime(ServerRuntime):
 
     # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:
-        """Call a tool; the result may be `Written`."""
+        """Call a tool; the result may be `ResultText`."""
         tool = self.catalogue.lists["tools"].get(params.name)
         if tool is None:
             return self.answer(CALL_TOOL, session, params)
@@ -174,7 +174,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
         tasks = self.wire_feature()
-        return None if tasks is None else cast(Layer, tasks.layer(table, tells_apart))
+        return None if tasks is None else tasks.layer(table, tells_apart)
 
     def begin(self, state: Any) -> None:
         for part in self.parts():
@@ -207,36 +207,34 @@ class ToolkitRuntime(ServerRuntime):
             method for method in catalogue.toolkit_methods() if method.startswith(tuple(idle))
         )
 
-    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         self.catalogue.is_served = True
         self._declared |= self.sends()
         handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
-        call: str = owner.TABLE.name_of(CALL_TOOL)
-        own = call in self.catalogue.toolkit_methods()
-        is_plain = own and handlers.get(call) == owner.on_call_tool
-        if not is_plain or revision != owner.TABLE.revision or self.middleware():
+        call = owner.TABLE.name_of(CALL_TOOL)
+        own = handlers.get(call) == owner.on_call_tool and call in self.catalogue.toolkit_methods()
+        if not own or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
         return {**handlers, call: self.call}
 
-    def handlers(
-        self, revision: str, methods: Collection[str]
-    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers(self, revision: str, methods: Collection[str]) -> Mapping[str, Handler]:
         found = super().handlers(revision, methods)
         if not any(mount.subscribes for mount in self.catalogue.mounts):
             return found
-        from .lookup import subscribe
+        from .lookup import SET_LEVEL, set_level, subscribe
 
         changed = dict(found)
+        changed[SET_LEVEL] = partial(set_level, self.catalogue, found.get(SET_LEVEL))
         for method in SUBSCRIPTIONS:
             changed[method] = partial(subscribe, self.catalogue, method, found.get(method))
         return changed
 
     def sends(self) -> frozenset[str]:
         kinds, table = kinds_with(self.catalogue.has_items), self.owner.TABLE
-        methods = {_LOG, *map(_change_method, kinds)}
+        methods = {"notifications/message", *map(_change_method, kinds)}
         if "resources" in kinds:
-            methods.add(_UPDATED)
+            methods.add("notifications/resources/updated")
         # Some revisions may lack such a notification.
         return self.owner.SENDS | (set(map(table.name_of, methods)) & table.notifications.keys())
 

@@ -1,6 +1,6 @@
 """A mounted server of another revision than the server above."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
@@ -9,7 +9,7 @@ from ..core.losses import LossReport
 from ..core.models.base import validator_of
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
-from ..messages.envelope import client_envelope
+from ..messages.envelope import LOG_LEVEL, client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase, package_of
@@ -18,20 +18,18 @@ from ..server.listen_streams import Handler
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
-from ..translation.revision_view import adapters_of
+from ..translation.table import TranslatingTable
 from .links import Link, MountedConnection, MountedContext
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-def translating_table(server: ServerBase[Any], above: MethodTable, options: Options) -> MethodTable:
+def translating_table(own: MethodTable, above: ServerBase[Any], options: Options) -> MethodTable:
     """Return the messages of a mounted server, as the server above writes them."""
-    own, package = server.TABLE, package_of(type(server))
-    losses = LossReport(own.revision, above.revision, options.on_loss)
-    adapters = adapters_of(package, own.revision, above.revision)
-    table: MethodTable = adapters.TranslatingTable(own, above, package, losses)
-    return table
+    there, package = above.TABLE, package_of(type(above))
+    losses = LossReport(own.revision, there.revision, options.on_loss)
+    return TranslatingTable(own, there, package, losses)
 
 
 class TranslatedConnection(MountedConnection):
@@ -41,10 +39,10 @@ class TranslatedConnection(MountedConnection):
         self,
         server: ServerBase[Any],
         outer: OpenConnection,
-        full_uri: Callable[[str], str],
+        publish: Callable[..., Awaitable[None]],
         table: MethodTable,
     ) -> None:
-        super().__init__(server, outer, full_uri)
+        super().__init__(server, outer, publish)
         self.table = table
         self.strategies: Mapping[str, Strategy] = {}
         if table.rules.server_requests:
@@ -114,7 +112,8 @@ class TranslatedContext(MountedContext):
         if above.era.remembers_client and not own.era.remembers_client:
             info = self.peer_info() or {"name": "unknown", "version": "0"}
             envelope = client_envelope(own.revision, dict(self.peer_capabilities()), dict(info))
-            wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope}}
+            level = {LOG_LEVEL: self.meta[LOG_LEVEL]} if LOG_LEVEL in self.meta else {}
+            wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope, **level}}
         return validator_of(spec.params)(wire)
 
     def carried_out(self, method: str, result: Any) -> Any:

@@ -20,8 +20,13 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NEVER: Final = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
-_QUERIES: Final = {"?": "a query", "&": "a continued query"}
-_LEVEL_3: Final = {".": "labels", "/": "path segments", ";": "path parameters"} | _QUERIES
+_LEVEL_3: Final = {
+    ".": "labels",
+    "/": "path segments",
+    ";": "path parameters",
+    "?": "a query",
+    "&": "a continued query",
+}
 
 
 class Variable(NamedTuple):

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from ..core.errors import Untranslatable
 from ..core.form_fields import labels_beside, several_as_text
-from ..core.json import JSONObject, is_array, is_object, read_json
+from ..core.json import JSONObject, is_array, is_object, read_json, without
 from ..core.losses import What
 from .report import Place, Report, pointer_of
 
@@ -31,7 +31,7 @@ class Site(NamedTuple):
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: item for key, item in value.items() if key != member}
+        return without(value, member)
 
     def refuse(self, *path: str) -> Any:
         """Raise `Untranslatable` for the value, or for its part at `path`."""
@@ -60,7 +60,7 @@ def _register(conversion: ConversionT) -> ConversionT:
 def audio_as_resource(block: JSONObject, site: Site) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
     site.lose("replaced")
-    data: str = block["data"]
+    data = block["data"]
     uri = f"audio:{hashlib.sha256(data.encode()).hexdigest()[:16]}"
     resource = {"uri": uri, "mimeType": block["mimeType"], "blob": data}
     return {"type": "resource", "resource": resource, **_common(block)}
@@ -77,7 +77,7 @@ def link_as_text(block: JSONObject, site: Site) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
-    return _as_text(block, f"{name} <{block['uri']}>{description}", site)
+    return _as_text(block, f"{name} <{site.report.client_uri(block['uri'])}>{description}", site)
 
 
 def _as_text(block: JSONObject, text: str, site: Site) -> JSONObject:
@@ -99,9 +99,7 @@ def structured_content_as_text(result: JSONObject, site: Site) -> JSONObject:
     if "structuredContent" not in result:
         return result
     site.lose("replaced", "structuredContent")
-    out = _with_text(result)
-    del out["structuredContent"]
-    return out
+    return without(_with_text(result), "structuredContent")
 
 
 def _with_text(result: JSONObject) -> JSONObject:
@@ -109,7 +107,7 @@ def _with_text(result: JSONObject) -> JSONObject:
     values = [structured]
     if is_object(structured) and structured.keys() == {_RESULT}:
         values.append(structured[_RESULT])
-    content: list[JSONObject] = result["content"]
+    content = result["content"]
     if not any(_has(block, value) for block in content for value in values):
         content = [*content, {"type": "text", "text": to_json(structured).decode()}]
     return {**result, "content": content}
@@ -152,7 +150,7 @@ def output_schema_of_objects_only(tool: JSONObject, site: Site) -> JSONObject:
     site.lose("replaced", "outputSchema", harmless=True)
     # References lead to the root, and the dialect is that of the root.
     outer = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in outer}
+    inner = without(schema, *outer)
     outer |= {"type": "object", "properties": {_RESULT: inner}, "required": [_RESULT]}
     return {**tool, "outputSchema": outer}
 
@@ -193,7 +191,7 @@ _TESTS: Final[Mapping[str, Callable[[object], bool]]] = {
 @_register
 def one_block_per_message(params: JSONObject, site: Site) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
-    messages: list[JSONObject] = params["messages"]
+    messages = params["messages"]
     if not any(is_array(message["content"]) for message in messages):
         return params
     split: list[JSONObject] = []
@@ -296,7 +294,7 @@ def choices_as_text(result: JSONObject, site: Site) -> JSONObject:
 @_register
 def at_most_100_values(completion: JSONObject, site: Site) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
-    values: list[str] = completion["values"]
+    values = completion["values"]
     if len(values) <= 100:
         return completion
     for index in range(100, len(values)):

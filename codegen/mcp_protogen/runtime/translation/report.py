@@ -1,5 +1,6 @@
 """The losses of one translation."""
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from ..core.losses import Loss, What
@@ -14,6 +15,8 @@ class Report(NamedTuple):
 
     losses: list[Loss]
     thorough: bool = True
+    client_uri: Callable[[str], str] = str
+    """Returns the URI of a resource as the reader knows it, for texts."""
 
     def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:
         if self.thorough or not harmless:

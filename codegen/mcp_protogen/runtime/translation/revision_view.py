@@ -4,9 +4,8 @@ A view is made when a peer of its revision connects: only then are its models an
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, validator_of
@@ -24,8 +23,7 @@ HandlersT = TypeVar("HandlersT", bound=Handlers)
 OnLoss: TypeAlias = "Callable[[Loss], object] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionView(Generic[HandlersT]):
+class RevisionView(NamedTuple, Generic[HandlersT]):
     """A server or client as its peers of one revision see it.
 
     `declared` are its capabilities and `identity` its name, as on the wire. `adapters` is the

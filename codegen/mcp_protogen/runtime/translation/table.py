@@ -45,6 +45,8 @@ class TranslatingTable(MethodTable):
     no translations between the two.
     """
 
+    client_uri: Callable[[str], str] = str
+
     def __init__(
         self,
         own: MethodTable,
@@ -123,7 +125,7 @@ class TranslatingTable(MethodTable):
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
             return value
-        report = Report([], thorough=False)
+        report = Report([], False, self.client_uri)
         out: T = translate(value, (None, part), report)
         if report.losses:
             unlost = self._untranslated.unlost.get(name)
@@ -243,7 +245,7 @@ class TranslatingTable(MethodTable):
         if issubclass(cls, (*native.results, *self.claims(spec.method))):
             return None
         plain, *others = spec.results
-        kinds = (plain, *others) if cls is plain else (*others, plain)
+        kinds = spec.results if cls is plain else (*others, plain)
         kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:
@@ -284,7 +286,7 @@ class TranslatingTable(MethodTable):
         if name not in _CAPABILITIES or not self.extensions:
             return self._run(run, value, name, name)
         # The wire's extensions are used here, so their declarations must be kept.
-        declared: object = value.get(EXTENSIONS)
+        declared = value.get(EXTENSIONS)
         known = {extension.identifier for extension in self.extensions}
         others, kept = _split(declared if is_object(declared) else {}, known)
         plain, _ = _split(value, {EXTENSIONS})

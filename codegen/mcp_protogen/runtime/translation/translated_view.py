@@ -8,7 +8,6 @@ from ..core.losses import LossReport
 from ..core.revision import Revision
 from ..core.spec import Role
 from ..messages.extended_table import table_with
-from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, extended_by, merge_objects
 from ..rules.wire_features import NOTHING
@@ -40,7 +39,7 @@ def translated_view(
 
 
 def _wire_capabilities(
-    handlers: Handlers, table: MethodTable, feature: "WireFeature | None"
+    handlers: Handlers, table: TranslatingTable, feature: "WireFeature | None"
 ) -> JSONObject:
     role: Role = handlers.ROLE
     runtime, wire = handlers.__mcp_runtime__, table.wire

@@ -58,7 +58,7 @@ class Translator:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            step: Step | None = getattr(self._direction.methods[method], part)
+            step = getattr(self._direction.methods[method], part)
             run, then = None if step is None else self._step(step), self._following
             rest = None if then is None else then.message(self._method(method), part)
             self._messages[key] = chain(run, rest)
@@ -160,7 +160,10 @@ class Translator:
                 arms = {kind: self._step(step) for kind, step in plan.arms.items()}
                 return _arms(plan.tag, plan.apply, arms)
             case Whole():
-                return _convert_whole(_conversions(plan.apply), self._step(plan.step))
+                calls, then = _conversions(plan.apply), self._step(plan.step)
+                return lambda value, at, report: then(
+                    _convert(value, calls, at, report), at, report
+                )
 
     def _step(self, step: Step | None) -> Run:
         match step:
@@ -300,21 +303,12 @@ def _keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
 
 
 def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
-    conversions = {kind: (CONVERSIONS[call.function], call.why) for kind, call in apply.items()}
+    conversions = {kind: _conversions([call]) for kind, call in apply.items()}
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        if value[tag] in conversions:
-            convert, why = conversions[value[tag]]
-            value = convert(value, Site(at, report, why))
+        value = _convert(value, conversions.get(value[tag], []), at, report)
         translate = arms.get(value[tag])
         return value if translate is None else translate(value, at, report)
-
-    return run
-
-
-def _convert_whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
-    def run(value: Any, at: Place, report: Report) -> Any:
-        return then(_convert(value, apply, at, report), at, report)
 
     return run
 
@@ -326,8 +320,7 @@ def _run_each(translate: Run) -> Run:
             old = values[place]
             new = translate(old, (at, place), report)
             if new is not old:
-                if out is values:
-                    out = values.copy()
+                out = values.copy() if out is values else out
                 out[place] = new
         return out
 
@@ -398,19 +391,17 @@ def translate_value(
     """Translate a value; see `translate` of a generated package, whose name is `package`."""
     source_id, destination_id = _id_of(source), _id_of(destination)
     if isinstance(value, WireModel):
-        name = _name_in(value, f"{package}.{module_name(source_id)}.models")
+        type_name = _name_in(value, f"{package}.{module_name(source_id)}.models")
     elif type_name is None:
         raise TypeError("the type of decoded JSON is unknown: pass type=…")
-    else:
-        name = type_name
     if source_id == destination_id:
         return Translated(value)
     loaded = load_generated(package)
     plan = translator(loaded, source_id, destination_id)
     if not isinstance(value, WireModel):
-        return plan.translate(value, name)
-    outcome = plan.translate(value.to_wire(), name)
-    result: Any = getattr(loaded.load(destination_id).models, plan.becomes(name))
+        return plan.translate(value, type_name)
+    outcome = plan.translate(value.to_wire(), type_name)
+    result: Any = getattr(loaded.load(destination_id).models, plan.becomes(type_name))
     return Translated(validator_of(result)(outcome.value), outcome.losses)
 
 

@@ -3,15 +3,17 @@
 Any channel that keeps messages whole and in order will do (basic/transports, "Custom Transports").
 """
 
-from asyncio import sleep
+from asyncio import sleep, timeout
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from ..core.connection_errors import Disconnected
 from ..core.errors import ParseError, RemoteError, RequestId
 from ..core.json import json_text
+from ..core.tasks import Signal
 from ..core.throttle import Throttle
 from ..messages.codec import MessageCodec
 from ..messages.reading import Reading, log_repairs, read_values
@@ -19,6 +21,10 @@ from ..rules.handlers import Handlers
 
 # After this many messages at once, other tasks may run.
 AT_ONCE: Final = 100
+
+# Limits for waiting messages, in number and bytes, where reading waits for room.
+_CAPACITY: Final = 1000
+_LARGEST: Final = 64 * 1024 * 1024
 
 
 class Unanswered(NamedTuple):
@@ -38,7 +44,13 @@ class Paused(NamedTuple):
     paused: bool
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered | Paused
+class Renewed(NamedTuple):
+    """A session that takes the place of one that has ended, without its subscriptions."""
+
+    session: int
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered | Paused | Renewed
 """A message, or its error; an `ExchangingTransport` may report more."""
 
 
@@ -137,6 +149,73 @@ class Intake(Protocol):
         ...
 
     async def room(self) -> None: ...
+
+
+class Inbox:
+    """The received messages of a connection, until they are taken."""
+
+    def __init__(self) -> None:
+        self._messages: list[Received] = []
+        self.size = 0
+        """The bytes of the messages that wait."""
+        self._changed = Signal()
+        self._ended = False
+        self._take: Callable[[Received], bool] | None = None
+        self.broken: Disconnected | None = None
+        """The error that has ended the connection, if any."""
+
+    def put(self, received: Received) -> None:
+        self.extend([received])
+
+    def extend(self, received: list[Received]) -> None:
+        if self._ended:
+            return
+        take = self._take
+        if take is not None and not self._messages and len(received) <= AT_ONCE:
+            while received:
+                if not take(received.pop(0)):
+                    self._take = None
+                    break
+        if received:
+            self._messages += received
+            self.size += sum(len(text) for text in received if isinstance(text, bytes))
+            self._changed.notify_all()
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        self._take = take
+
+    async def receive(self) -> Sequence[Received]:
+        while not self._messages and not self._ended:
+            await self._changed.wait()
+        messages, self._messages, self.size = self._messages, [], 0
+        self._changed.notify_all()
+        if not messages and self.broken is not None:
+            raise self.broken
+        return messages
+
+    @property
+    def full(self) -> bool:
+        return len(self._messages) >= _CAPACITY or self.size >= _LARGEST
+
+    async def room(self) -> None:
+        while self.full and not self._ended:
+            await self._changed.wait()
+
+    def end(self, broken: Disconnected | None = None) -> None:
+        if not self._ended:
+            self._ended = True
+            self.broken = broken
+            self._changed.notify_all()
+
+
+async def wait_within(seconds: float | None, coming: Awaitable[object]) -> bool:
+    """Wait for something, at most some seconds; return whether it came."""
+    try:
+        async with timeout(seconds):
+            await coming
+    except TimeoutError:
+        return False
+    return True
 
 
 async def read(transport: Transport, intake: Intake) -> None:

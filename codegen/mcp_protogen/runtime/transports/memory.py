@@ -3,7 +3,7 @@
 from asyncio import Task, get_running_loop
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..core.connection_errors import Disconnected
 from ..core.spec import Role
@@ -13,16 +13,17 @@ from .base import AT_ONCE, Received
 Tap: TypeAlias = Callable[[Role, bytes], object]
 """Called with the sender and the bytes of each message before its delivery."""
 
+# At this number of unread messages the sender waits.
+_MOST: Final = 1000
+
 
 class Pipe:
-    """One direction of such a connection; the sender waits at `most` unread messages."""
+    """One direction of such a connection."""
 
-    def __init__(
-        self, sender: Role, tap: Tap | None, first: Sequence[bytes] = (), most: float = 1000
-    ) -> None:
+    def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
         self._tap = tap
-        self._messages, self._most = [*first], most
+        self._messages: list[bytes] = []
         self._closed = False
         self._room, self._came = Signal(), Signal()
         self._take: Callable[[Received], bool] | None = None
@@ -32,7 +33,7 @@ class Pipe:
         self._take, self._context = take, copy_context()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        while len(self._messages) >= self._most and not self._closed:
+        while len(self._messages) >= _MOST and not self._closed:
             await self._room.wait()
         if self._closed:
             raise Disconnected("the other side has closed the connection")

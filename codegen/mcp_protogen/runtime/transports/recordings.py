@@ -92,9 +92,7 @@ class Redaction:
     def __init__(self, places: Iterable[str] = ()) -> None:
         self.places: Final = tuple(dict.fromkeys(places))
         if "" in self.places:
-            raise ValueError(
-                "a place to redact must be a name or a JSON pointer, got an empty text"
-            )
+            raise ValueError("a place to redact is a name or a JSON pointer, got an empty text")
         self._names = frozenset(place for place in self.places if not place.startswith("/"))
         pointers = [place for place in self.places if place.startswith("/")]
         patterns = [re.escape(pointer).replace(r"/\*", "/[^/]*") for pointer in pointers]
@@ -108,14 +106,8 @@ class Redaction:
         if self._pointers is not None and self._pointers.fullmatch(at):
             return _blank(value)
         if is_object(value):
-            return {
-                name: (
-                    _blank(member)
-                    if name in self._names
-                    else self(member, f"{at}/{escape_step(name)}")
-                )
-                for name, member in value.items()
-            }
+            without = {name: self(value[name], f"{at}/{escape_step(name)}") for name in value}
+            return without | {name: _blank(value[name]) for name in self._names & value.keys()}
         if is_array(value):
             return [self(item, f"{at}/{index}") for index, item in enumerate(value)]
         return self._inside(value) if isinstance(value, str) and self._names else value

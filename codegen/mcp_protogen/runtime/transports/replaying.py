@@ -7,26 +7,23 @@ sent again, in the order of the recording, without its pauses.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from json import dumps
-from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
+from ..connection import CANCELLED, PROGRESS
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
-from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.json import JSONObject, is_array, is_object, json_text, read_json, without
 from ..core.subscriptions import ACKNOWLEDGED, LISTEN
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
-from .base import Opener, Transport
-from .memory import Pipe
+from .base import Inbox, Opener, Received, Transport
 from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 """These are answered whatever the client declares."""
-
-_CANCELLED: Final = "notifications/cancelled"
-_PROGRESS: Final = "notifications/progress"
 
 _OF_CONNECTION: Final = frozenset({PROGRESS_TOKEN, "traceparent", "tracestate", "baggage"})
 _OF_PROTOCOL: Final = "io.modelcontextprotocol/"
@@ -47,27 +44,35 @@ def replaying(recording: str | PathLike[str]) -> Opener:
     script = Script(read_recording(recording))
 
     async def open() -> Transport:
-        return _ReplayTransport(Playback(script))
+        return Playback(script)
 
     return open
 
 
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A message of the client, and the server's messages up to its answer, if any."""
 
-    __slots__ = ("connection", "id", "method", "params", "steps", "token")
+    method: str
+    params: JSONObject
+    id: RequestId | None = None
+    connection: str | None = None
+    steps: list[JSONObject] = field(default_factory=list[JSONObject])
 
-    def __init__(
-        self,
-        method: str,
-        params: JSONObject,
-        id: RequestId | None = None,
-        connection: str | None = None,
-    ) -> None:
-        self.method, self.params = method, params
-        self.id, self.connection = id, connection
-        self.token: object = meta_in(params).get(PROGRESS_TOKEN)
-        self.steps: list[JSONObject] = []
+    @property
+    def token(self) -> object:
+        return meta_in(self.params).get(PROGRESS_TOKEN)
+
+    @property
+    def comparable(self) -> JSONObject:
+        """The params without the members that belong to a connection."""
+        own = {
+            name: value
+            for name, value in meta_in(self.params).items()
+            if name not in _OF_CONNECTION and not name.startswith(_OF_PROTOCOL)
+        }
+        others = without(self.params, "_meta")
+        return {**others, "_meta": own} if own else others
 
 
 class Script:
@@ -83,25 +88,23 @@ class Script:
         for entry in recorded.entries:
             if entry.side != "client":
                 reader = connections.setdefault(entry.connection, _Reader(self))
-                for message in entry.message if is_array(entry.message) else [entry.message]:
-                    if is_object(message):
-                        reader.take(entry, message)
+                for message in _objects_in(entry.message):
+                    reader.take(entry, message)
 
-    def key(self, method: str, params: JSONObject) -> _Key:
+    def key(self, request: Exchange) -> _Key:
         """Return a key that is equal for requests with the same answer."""
-        if method in _OPENING:
-            return method, ""
-        wanted = self.redaction(_comparable_params(params), "/params")
-        return method, dumps(wanted, sort_keys=True)
+        if request.method in _OPENING:
+            return request.method, ""
+        return request.method, dumps(self._redact(request), sort_keys=True)
 
-    def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
+    def _redact(self, request: Exchange) -> Any:
+        return self.redaction(request.comparable, "/params")
+
+    def closest(self, request: Exchange) -> tuple[Exchange, list[str]] | None:
         """Return the most similar recorded request, and pointers to the differences."""
-        wanted = self.redaction(_comparable_params(params), "/params")
-        same = [found[0] for key, found in self.exchanges.items() if key[0] == method]
-        differing = [
-            (exchange, [*_differences(_comparable_params(exchange.params), wanted)])
-            for exchange in same
-        ]
+        wanted = self._redact(request)
+        same = [found[0] for key, found in self.exchanges.items() if key[0] == request.method]
+        differing = [(known, [*_differences(known.comparable, wanted)]) for known in same]
         return min(differing, key=lambda one: len(one[1]), default=None)
 
 
@@ -114,11 +117,9 @@ class _Reader:
         self._last = script.prelude
 
     def take(self, entry: Entry, message: JSONObject) -> None:
-        method, id = message.get("method"), message.get("id")
-        params = message.get("params")
-        params = params if is_object(params) else {}
+        method, id, params = message.get("method"), message.get("id"), _params_of(message)
         if entry.sender == "client":
-            if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
+            if isinstance(method, str) and method not in (CANCELLED, PROGRESS):
                 self._add_request(Exchange(method, params, id, entry.connection))
         elif method is None:
             if (exchange := self._open.pop(_id_key(id), None)) is not None:
@@ -127,8 +128,7 @@ class _Reader:
             self._owner(method, params).steps.append(message)
 
     def _add_request(self, exchange: Exchange) -> None:
-        key = self._script.key(exchange.method, exchange.params)
-        self._script.exchanges[key].append(exchange)
+        self._script.exchanges[self._script.key(exchange)].append(exchange)
         self._last = exchange
         if exchange.id is not None:
             self._open[_id_key(exchange.id)] = exchange
@@ -141,34 +141,31 @@ class _Reader:
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
         if method == ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
-        under_way = [
-            open_exchange for open_exchange in self._open.values() if open_exchange.method != LISTEN
-        ]
+        under_way = [exchange for exchange in self._open.values() if exchange.method != LISTEN]
         for exchange in under_way:
             if token is not None and exchange.token == token:
                 return exchange
         return next(reversed(under_way), self._last)
 
 
+def _objects_in(message: object) -> list[JSONObject]:
+    """Return the messages in one, which may be a batch."""
+    return [value for value in (message if is_array(message) else [message]) if is_object(value)]
+
+
+def _params_of(message: JSONObject) -> JSONObject:
+    params = message.get("params")
+    return params if is_object(params) else {}
+
+
 def _stream_of(message: Any) -> object:
     """Return the id of the request that opened the stream of a message."""
-    return meta_in(message).get(SUBSCRIPTION_ID) if is_object(message) else None
+    return meta_in(message).get(SUBSCRIPTION_ID)
 
 
 def _id_key(id: object) -> object:
     # 1 and "1" are two ids, and 1 and True would be one key.
     return type(id).__name__, str(id)
-
-
-def _comparable_params(params: JSONObject) -> JSONObject:
-    """Return params without the members that belong to a connection."""
-    own = {
-        name: value
-        for name, value in meta_in(params).items()
-        if name not in _OF_CONNECTION and not name.startswith(_OF_PROTOCOL)
-    }
-    others = {name: value for name, value in params.items() if name != "_meta"}
-    return {**others, "_meta": own} if own else others
 
 
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
@@ -191,16 +188,16 @@ _Streams: TypeAlias = dict[object, RequestId | None]
 
 
 class _Play:
-    """The playback of an exchange, as far as it has come."""
+    """The playback of an exchange for a request, as far as it has come."""
 
-    def __init__(self, exchange: Exchange, id: RequestId | None, token: object) -> None:
+    def __init__(self, exchange: Exchange, request: Exchange) -> None:
+        self.exchange, self.request = exchange, request
         self.steps = iter(exchange.steps)
-        self.exchange, self.id, self.token = exchange, id, token
 
     def adapt_message(self, step: JSONObject, streams: _Streams) -> JSONObject | None:
         """Return a message with current ids; None if it belongs to no current request."""
         member = "params" if "method" in step else "result"
-        adapted = dict(step) if "method" in step else {**step, "id": self.id}
+        adapted = dict(step) if "method" in step else {**step, "id": self.request.id}
         said = step.get(member)
         if not is_object(said):
             return adapted
@@ -210,16 +207,16 @@ class _Play:
                 return None
             meta = {**said["_meta"], SUBSCRIPTION_ID: streams[key]}
             return {**adapted, member: {**said, "_meta": meta}}
-        token = said.get(PROGRESS_TOKEN) if step.get("method") == _PROGRESS else None
+        token = said.get(PROGRESS_TOKEN) if step.get("method") == PROGRESS else None
         if token is not None and token == self.exchange.token:
-            if self.token is None:
+            if self.request.token is None:
                 return None
-            return {**adapted, member: {**said, PROGRESS_TOKEN: self.token}}
+            return {**adapted, member: {**said, PROGRESS_TOKEN: self.request.token}}
         return adapted
 
 
 class Playback:
-    """A server on one connection, without input and output."""
+    """A server on one connection, and the client's transport to it."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -228,45 +225,45 @@ class Playback:
         """Exchanges that continue at the client's answer, by the id of the question."""
         self._ids = count(1)
         self._streams: _Streams = {}
+        self._said = Inbox()
+        self._said.extend(self._play_steps(_Play(script.prelude, script.prelude)))
+        self.receive = self._said.receive
 
-    def begin(self) -> list[bytes]:
-        return self._play_steps(_Play(self._script.prelude, None, None))
+    async def send(self, messages: Sequence[bytes]) -> None:
+        for data in messages:
+            for message in _objects_in(read_json(data)):
+                self._said.extend(self._take_message(message))
 
-    def take(self, data: bytes) -> list[bytes]:
+    async def close(self) -> None:
+        self._said.end()
+
+    def _take_message(self, message: JSONObject) -> list[Received]:
         """Return the server's messages after one of the client."""
-        message = read_json(data)
-        messages: list[bytes] = []
-        for entry in message if is_array(message) else [message]:
-            if is_object(entry):
-                messages += self._take_message(entry)
-        return messages
-
-    def _take_message(self, message: JSONObject) -> list[bytes]:
-        method, id, params = (message.get(name) for name in ("method", "id", "params"))
-        params = params if is_object(params) else {}
+        method, id, params = message.get("method"), message.get("id"), _params_of(message)
         if not isinstance(method, str):
             play = self._waiting.pop(str(id), None)
             return [] if play is None else self._play_steps(play)
-        if method == _CANCELLED:
+        if method == CANCELLED:
             cancelled = _id_key(params.get("requestId"))
             for question, play in list(self._waiting.items()):
-                if _id_key(play.id) == cancelled:
+                if _id_key(play.request.id) == cancelled:
                     del self._waiting[question]
             return []
-        key = self._script.key(method, params)
+        request = Exchange(method, params, id)
+        key = self._script.key(request)
         exchanges = self._script.exchanges.get(key)
         if exchanges is None:
-            return [] if id is None else [self._answer_unrecorded(method, params, id)]
+            return [] if id is None else [self._answer_unrecorded(request, id)]
         given = self._given[key]
         self._given[key] += 1
         exchange = exchanges[min(given, len(exchanges) - 1)]
         if method == LISTEN:
             self._streams[exchange.connection, _id_key(exchange.id)] = id
-        return self._play_steps(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
+        return self._play_steps(_Play(exchange, request))
 
-    def _play_steps(self, play: _Play) -> list[bytes]:
+    def _play_steps(self, play: _Play) -> list[Received]:
         """Return the server's messages until it waits for an answer."""
-        messages: list[bytes] = []
+        messages: list[Received] = []
         for step in play.steps:
             message = play.adapt_message(step, self._streams)
             if message is None:
@@ -280,10 +277,11 @@ class Playback:
                 break
         return messages
 
-    def _answer_unrecorded(self, method: str, params: JSONObject, id: RequestId) -> bytes:
+    def _answer_unrecorded(self, request: Exchange, id: RequestId) -> bytes:
+        method = request.method
         if method == "ping":
             return write_result(id, b"{}")
-        closest = self._script.closest(method, params)
+        closest = self._script.closest(request)
         if closest is None:
             known = sorted({key[0] for key in self._script.exchanges})
             text = f"{method} was not recorded; recorded methods: {', '.join(known) or 'none'}"
@@ -293,19 +291,5 @@ class Playback:
         if len(differences) > _MOST_DIFFERENCES:
             shown += f" and {len(differences) - _MOST_DIFFERENCES} more"
         text = f"{method} was not recorded with these params; the closest differs in {shown}"
-        data = {"closest": _comparable_params(exchange.params), "differences": differences}
+        data = {"closest": exchange.comparable, "differences": differences}
         return write_error(id, INVALID_PARAMS, text, data)
-
-
-class _ReplayTransport:
-    def __init__(self, playback: Playback) -> None:
-        self._playback = playback
-        self._said = Pipe("server", None, playback.begin(), inf)
-        self.receive = self._said.receive
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        for message in messages:
-            await self._said.send(self._playback.take(message))
-
-    async def close(self) -> None:
-        self._said.close()

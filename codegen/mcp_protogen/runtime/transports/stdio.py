@@ -105,18 +105,19 @@ class _ReadingThread(asyncio.ReadTransport):
         self._thread.start()
 
     def _run(self) -> None:
+        tell, protocol = self._loop.call_soon_threadsafe, self._protocol
         # The loop may be closed before the thread knows.
         with suppress(RuntimeError):
             while not self._closed:
                 try:
                     chunk = os.read(self._descriptor, _CHUNK)
                 except OSError as error:
-                    self._loop.call_soon_threadsafe(self._protocol.connection_lost, error)
+                    tell(protocol.connection_lost, error)
                     return
                 if not chunk:
-                    self._loop.call_soon_threadsafe(self._protocol.eof_received)
+                    tell(protocol.eof_received)
                     return
-                self._loop.call_soon_threadsafe(self._protocol.data_received, chunk)
+                tell(protocol.data_received, chunk)
                 self._wanted.wait()
 
     def pause_reading(self) -> None:

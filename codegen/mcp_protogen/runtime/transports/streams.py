@@ -10,7 +10,7 @@ of pipes two protocols:
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
@@ -19,7 +19,7 @@ from ..core.middleware import Network
 from ..core.tasks import Signal
 from ..messages.reading import read_values
 from ..messages.repairing import TAIL, unreadable
-from .base import AT_ONCE, Received
+from .base import Inbox, Received
 
 LONGEST: Final = 16 * 1024 * 1024
 """The default limit for a line, in bytes."""
@@ -33,8 +33,6 @@ _CLOSE_TIMEOUT: Final = 2.0
 
 class LineReader:
     """A reader that splits received chunks into lines of at most `limit` bytes."""
-
-    __slots__ = ("_end", "_limit", "_line")
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
@@ -92,13 +90,9 @@ class LineProtocol(asyncio.Protocol):
     def __init__(self, limit: int = LONGEST) -> None:
         self._changed = Signal()
         self._lines = LineReader(limit)
+        self._inbox = Inbox()
+        self.hand_over: Final = self._inbox.hand_over
         self._source: asyncio.ReadTransport | None = None
-        self._take: Callable[[Received], bool] | None = None
-        # The input that waits to be received, and its size.
-        self._messages: list[Received] = []
-        self._size = 0
-        self._ended = False
-        self._error: Exception | None = None
         self._sink: asyncio.WriteTransport | None = None
         self._writing_paused = False
         self._lost: Exception | None = None
@@ -113,18 +107,8 @@ class LineProtocol(asyncio.Protocol):
             self._sink = cast(asyncio.WriteTransport, transport)
 
     def data_received(self, data: bytes) -> None:
-        received, take = self._lines.feed(data), self._take
-        if take is not None and not self._messages and len(received) <= AT_ONCE:
-            while received:
-                if not take(received.pop(0)):
-                    self._take = None
-                    break
-        if received:
-            self._messages += received
-            self._changed.notify_all()
-        # An incomplete line wakes no task.
-        self._size = self._size + len(data) if self._messages else 0
-        if self._size > _HIGH_WATER and self._source is not None:
+        self._inbox.extend(self._lines.feed(data))
+        if self._inbox.size > _HIGH_WATER and self._source is not None:
             self._source.pause_reading()
 
     def eof_received(self) -> bool:
@@ -135,13 +119,11 @@ class LineProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(exc)
         self._lost = exc or ConnectionError("the connection is closed")
+        self._changed.notify_all()
 
     def _end(self, error: Exception | None) -> None:
-        if not self._ended:
-            self._ended = True
-            self._error = error
-            self._messages += self._lines.end()
-        self._changed.notify_all()
+        self._inbox.extend(self._lines.end())
+        self._inbox.end(Disconnected(f"the connection broke: {error}") if error else None)
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -156,15 +138,8 @@ class LineProtocol(asyncio.Protocol):
     def socket(self) -> Any:
         return None if self._source is None else self._source.get_extra_info("socket")
 
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._take = take
-
     async def receive(self) -> Sequence[Received]:
-        while not self._messages and not self._ended:
-            await self._changed.wait()
-        if not self._messages and self._error is not None:
-            raise Disconnected(f"the connection broke: {self._error}")
-        messages, self._messages, self._size = self._messages, [], 0
+        messages = await self._inbox.receive()
         if self._source is not None:
             self._source.resume_reading()
         return messages
@@ -201,6 +176,7 @@ class LineTransport:
         self._outgoing = outgoing or incoming
         # Bound here, so that each message needs no further call.
         self.hand_over = incoming.hand_over
+        self.receive = incoming.receive
         self.send = self._outgoing.send
 
     @property
@@ -210,9 +186,6 @@ class LineTransport:
             return Network("pipe")
         is_unix = not isinstance(found.getsockname(), tuple)
         return Network("unix" if is_unix else "tcp")
-
-    async def receive(self) -> Sequence[Received]:
-        return await self._incoming.receive()
 
     async def close(self) -> None:
         await self._outgoing.close_writing()

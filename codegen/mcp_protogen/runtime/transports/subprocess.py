@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
-from .base import Opener, Received, StandardError, Transport
+from .base import Opener, Received, StandardError, Transport, wait_within
 from .streams import LONGEST, LineProtocol, LineTransport
 
 SAFE_VARIABLES: Final = frozenset(
@@ -175,7 +175,7 @@ class ProcessTransport(LineTransport):
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
         super().__init__(process.incoming, process.outgoing)
-        self.send = self._write
+        self.receive, self.send = self._read, self._write
         self._process = process
         self._transport = transport
         self._grace = grace
@@ -183,8 +183,8 @@ class ProcessTransport(LineTransport):
         """The id of the process, and of its group."""
         self._ending: asyncio.Task[None] | None = None
 
-    async def receive(self) -> Sequence[Received]:
-        received = await super().receive()
+    async def _read(self) -> Sequence[Received]:
+        received = await self._incoming.receive()
         if not received:
             await self._check_running()
         return received
@@ -199,10 +199,10 @@ class ProcessTransport(LineTransport):
     async def _check_running(self) -> None:
         """Raise `Disconnected` if the process has ended by itself, or does within a second."""
         process = self._process
-        if self._ending is not None or not await _within(_EXIT_CODE, process.exited):
+        if self._ending is not None or not await wait_within(_EXIT_CODE, process.exited.wait()):
             return
         # Standard error is another pipe: its last lines may arrive last.
-        await _within(_EXIT_CODE / 10, process.finished)
+        await wait_within(_EXIT_CODE / 10, process.finished.wait())
         code = self._transport.get_returncode()
         how = f"with code {code}"
         if code is not None and code < 0:
@@ -225,13 +225,13 @@ class ProcessTransport(LineTransport):
         stdin = cast(Any, self._transport.get_pipe_transport(0))
         stdin.close()
         for number in _ESCALATION:
-            if await _within(self._grace, self._process.exited):
+            if await wait_within(self._grace, self._process.exited.wait()):
                 break
             self._signal(number)
         await self._process.exited.wait()
         await self._end_group()
         self._transport.close()
-        await _within(_EXIT_CODE, self._process.finished)
+        await wait_within(_EXIT_CODE, self._process.finished.wait())
 
     async def _end_group(self) -> None:
         for number in _ESCALATION:
@@ -253,12 +253,3 @@ class ProcessTransport(LineTransport):
         except (ProcessLookupError, PermissionError):
             return False
         return True
-
-
-async def _within(seconds: float, event: asyncio.Event) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True

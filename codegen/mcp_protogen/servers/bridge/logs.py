@@ -3,9 +3,10 @@
 import json
 import logging
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TextIO, TypeAlias
 
 from mcp_protogen.base.printable import page, safe_line
 from mcp_protogen.runtime.core.losses import Loss
@@ -15,12 +16,13 @@ LogFormat: TypeAlias = Literal["text", "json"]
 _LOSSES: Final = "mcp_protogen.bridge.losses"
 _log: Final = logging.getLogger(_LOSSES)
 
-_SAID: Final = "said"
+DETAILS: Final = "details"
+"""The attribute of log entries for members of JSON."""
 
 
-def begin_log(level: str, format: LogFormat) -> None:
-    """Write log entries to standard error, from a level on."""
-    handler = logging.StreamHandler(sys.stderr)
+def begin_log(level: str, format: LogFormat, hide: Callable[[str], str] = str) -> None:
+    """Write log entries to standard error, from a level on, as `hide` returns them."""
+    handler = _HidingHandler(hide)
     handler.setFormatter(_Json() if format == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # These log each URL, and URLs may contain secrets.
@@ -34,7 +36,16 @@ def log_loss(loss: Loss) -> None:
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
     between = f" between {loss.own} and {loss.wire}" if loss.wire else ""
     parts = (loss.method, loss.pointer or "/", loss.what, between, loss.why)
-    _log.warning("%s: %s was %s%s: %s", *parts, extra={_SAID: {"loss": said}})
+    _log.warning("%s: %s was %s%s: %s", *parts, extra={DETAILS: {"loss": said}})
+
+
+class _HidingHandler(logging.StreamHandler[TextIO]):
+    def __init__(self, hide: Callable[[str], str]) -> None:
+        super().__init__(sys.stderr)
+        self._hide = hide
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._hide(super().format(record))
 
 
 class _Text(logging.Formatter):
@@ -57,7 +68,7 @@ class _Json(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **getattr(record, _SAID, {}),
+            **getattr(record, DETAILS, {}),
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)

@@ -1,14 +1,13 @@
 """A bridge that runs until its client disconnects or a signal ends it."""
 
 import asyncio
-import re
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.revision import Revision
@@ -16,6 +15,7 @@ from mcp_protogen.runtime.server.lifespan import LifespanError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.recordings import RecordingError
 from mcp_protogen.runtime.transports.replaying import replaying
+from mcp_protogen.servers.bridge.http_side import HttpSide, serve_http
 from mcp_protogen.servers.bridge.logs import log_loss
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.failures import ERRORS, NO_CONNECTION, problem_error
@@ -24,29 +24,6 @@ from mcp_protogen.servers.connect.protocol import protocol
 from mcp_protogen.servers.connect.traffic import TappedEnd
 
 _log: Final = getLogger("mcp_protogen.bridge")
-
-_LOOPBACK: Final = "127.0.0.1"
-_LAST_PORT: Final = 65_535
-
-
-class Address(NamedTuple):
-    """The address on which the HTTP server listens."""
-
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSide:
-    """The HTTP side for clients. Times are in seconds."""
-
-    address: Address
-    path: str
-    allowed_hosts: tuple[str, ...]
-    allowed_origins: tuple[str, ...]
-    sse: bool
-    max_sessions: int
-    session_lifetime: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +44,6 @@ class BridgeOptions:
     record: RecordOptions | None = None
 
 
-def address(said: str) -> Address:
-    """Return the address from PORT or HOST:PORT; raise `ProblemError` (`wrong-usage`)."""
-    found = re.fullmatch(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):)?([0-9]{1,5})", said)
-    if found is None or int(found[2]) > _LAST_PORT:
-        hint = "write a port, or a host and a port, such as 127.0.0.1:8000 or [::1]:8000"
-        raise ProblemError(Problem("wrong-usage", f"--http cannot be {said!r:.40}", hint=hint))
-    return Address((found[1] or _LOOPBACK).strip("[]"), int(found[2]))
-
-
 def run_bridge(options: BridgeOptions) -> None:
     """Carry messages until the end; raise `ProblemError` if the bridge cannot start, or fails."""
     package = protocol()
@@ -86,10 +54,7 @@ def run_bridge(options: BridgeOptions) -> None:
     settings: dict[str, Any] = {
         "client_revisions": _revisions(package, "--revision", options.revisions),
         "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
-        # The server decides how often it reports progress.
-        "options": package.Options(
-            max_timeout=options.timeout, lenient=True, on_loss=log_loss, progress_interval=0.0
-        ),
+        "options": package.Options(max_timeout=options.timeout, lenient=True, on_loss=log_loss),
     }
     try:
         if options.http is None:
@@ -164,32 +129,17 @@ def _run_http(
     settings: dict[str, Any],
     side: HttpSide,
 ) -> None:
-    try:
-        http = package.HttpOptions(
-            path=side.path,
-            allowed_hosts=side.allowed_hosts,
-            allowed_origins=side.allowed_origins,
-            old_sse=side.sse,
-            max_sessions=side.max_sessions,
-            session_lifetime=side.session_lifetime,
-        )
-        tap = None if recorder is None else recorder.tap("client")
-        app = package.bridge_app(package.Bridge, opener, http=http, tap=tap, **settings)
-        host = f"[{side.address.host}]" if ":" in side.address.host else side.address.host
-        _log.info("serving http://%s:%d%s", host, side.address.port, side.path)
-        package.run_http(app, host=side.address.host, port=side.address.port)
-    except ImportError as error:
-        hint = "install it, or install mcp-gen with its extra http"
-        raise ProblemError(Problem("missing-package", str(error), hint=hint)) from error
-    except ValueError as error:
-        text = str(error).replace("HttpOptions.allowed_hosts", "--allow-host")
-        text = text.replace("allowed_hosts", "--allow-host")
-        raise ProblemError(Problem("wrong-usage", text)) from error
-    except SystemExit as error:
-        # uvicorn has logged why it cannot listen.
-        if error.code:
-            message = f"cannot listen on {side.address.host}:{side.address.port}"
-            raise ProblemError(Problem(NO_CONNECTION, message)) from error
+    def make_app(http: Any) -> Any:
+        app = package.bridge_app(package.Bridge, opener, http=http, **settings)
+        if recorder is None:
+            return app
+        # Over stdio, no HTTP server is imported.
+        from mcp_protogen.servers.bridge.tapped_app import TappedApp
+
+        return TappedApp(app, recorder.tap("client"))
+
+    _log.info("serving %s", side.url)
+    serve_http(package, make_app, side)
 
 
 def _place(options: BridgeOptions) -> str:

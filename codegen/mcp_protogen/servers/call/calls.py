@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.connection_errors import Disconnected, RequestTimeout, Strays
-from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError
+from mcp_protogen.runtime.core.errors import LocalError, McpError, ProtocolError, RequestId
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.options import NO_END, Progress
 from mcp_protogen.runtime.core.spec import CALL_TOOL
@@ -71,9 +71,15 @@ class CallTimeout:
                 raise
             strays: Strays = client.__mcp_runtime__.endpoint.connection.strays
             method = client.TABLE.name_of(CALL_TOOL)
-            raise RequestTimeout(method, self._seconds, strays, strays.latest) from None
+            raise RequestTimeout(method, self._seconds, strays, _latest_open(strays)) from None
         finally:
             self._limit = None
+
+
+def _latest_open(strays: Strays) -> RequestId | None:
+    """Return the newest request that was open at the latest unexpected answer."""
+    ids = strays.answers[-1][1] if strays.answers else frozenset[RequestId]()
+    return max(ids, key=lambda id: id if isinstance(id, int) else 0, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
-from mcp_protogen.runtime.core.uri_expansion import expanded_uri, uri_variables
+from mcp_protogen.runtime.core.uri_expansion import UriVariable, expanded_uri, variables_of
+from mcp_protogen.runtime.core.uri_templates import parse_uri_template
+
+
+def uri_variables(template: str) -> dict[str, UriVariable]:
+    """Return the variables of a template by name; the first occurrence counts."""
+    found: dict[str, UriVariable] = {}
+    for sign, names in parse_uri_template(template)[1]:
+        for variable in variables_of(sign, names):
+            known = found.setdefault(variable.name, variable)
+            found[variable.name] = known._replace(required=known.required or variable.required)
+    return found
 
 
 def variables(template: str) -> list[str]:

@@ -12,8 +12,8 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
-from mcp_protogen.runtime.core.uri_expansion import uri_variables
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
+from mcp_protogen.servers.call.templates import uri_variables
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """Servers as users name them: a command line, a file of Python, a URL, or a name in a file."""
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,23 @@ from mcp_protogen.servers.connect.protocol import protocol
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
-_ADDRESS: Final = re.compile(r"(https?://)(?:[^/?#]*@)?([^?#]*).*", re.IGNORECASE | re.DOTALL)
+_ADDRESS: Final = re.compile(r"(\w+://)?(?:[^/?#]*@)?([^?#]*).*", re.DOTALL)
 _LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
 """Programs that run the package named after their options."""
+
+
+def safe_url(url: str) -> str:
+    """Return a URL without its user, query and fragment, which may be secrets."""
+    return _ADDRESS.sub(r"\1\2", url)
+
+
+def safe_program(words: Sequence[str]) -> str:
+    """Return the name of a program, script or package, without further arguments."""
+    program, *others = words or [""]
+    if program in _LAUNCHERS:
+        program = next((word for word in others if not word.startswith("-")), program)
+    script = next(filter(_SCRIPT.search, others[:1]), program)
+    return script if script.startswith("@") else Path(script).name
 
 
 def _empty_mapping() -> Mapping[str, str]:
@@ -49,13 +63,7 @@ class NamedServer:
         """The server without secrets, which URLs and command lines often contain."""
         if self.config is not None:
             return f"{self.config}: {self.name}"
-        if self.is_url:
-            return _ADDRESS.sub(r"\1\2", self.name)
-        program, *others = self.name.split() or [""]
-        if program in _LAUNCHERS:
-            program = next((word for word in others if not word.startswith("-")), program)
-        script = next(filter(_SCRIPT.search, others[:1]), program)
-        return script if script.startswith("@") else Path(script).name
+        return safe_url(self.name) if self.is_url else safe_program(self.name.split())
 
     @property
     def is_url(self) -> bool:

@@ -21,7 +21,7 @@ _ELEMENT: Final = re.compile(
     (?P<gap> [\s,]*+ )
     (?: (?P<name> {_TOKEN} ) \s*=\s*
         (?: " (?P<quoted> (?: [^"\\] | \\. )*+ ) " | (?P<bare> [^\s",]+ ) )
-      | (?P<scheme> {_TOKEN} ) (?: \s+ (?P<token68> [0-9A-Za-z._~+/-]+=* ) \s* (?= ,|\Z ) )?
+      | (?P<scheme> {_TOKEN} ) (?: \s+ [0-9A-Za-z._~+/-]+=* \s* (?= ,|\Z ) )?
         (?= [\s,]|\Z )
       | (?: [^",] | " (?: [^"\\] | \\.? )*+ (?: "|\Z ) )+
       | \Z
@@ -36,12 +36,11 @@ class Challenge:
     """One way to authenticate, with its parameters.
 
     `scheme` and the names in `params` are in lower case. The first value of a repeated parameter
-    counts. Some schemes have a `token68` in place of parameters.
+    counts. A token in place of parameters, as some schemes have it, is left out.
     """
 
     scheme: str
     params: Mapping[str, str] = field(default_factory=dict[str, str])
-    token68: str | None = None
 
 
 def challenges_in(values: Iterable[str]) -> tuple[Challenge, ...]:
@@ -62,19 +61,14 @@ def _challenges_of(value: str) -> Iterator[Challenge]:
     A comma may be missing before a parameter, but not before a scheme: two words in a row are more
     often a value without its quotes.
     """
-    scheme: re.Match[str] | None = None
-    params: dict[str, str] = {}
+    scheme, params = "", dict[str, str]()
     for match in islice(_ELEMENT.finditer(value[:_LONGEST]), _MOST):
         if match["name"]:
             text = match["bare"] or _ESCAPED.sub(r"\1", match["quoted"])
             params.setdefault(match["name"].lower(), text)
-        elif match["scheme"] and ("," in match["gap"] or scheme is None):
-            if scheme is not None:
-                yield _challenge(scheme, params)
-            scheme, params = match, {}
-    if scheme is not None:
-        yield _challenge(scheme, params)
-
-
-def _challenge(scheme: re.Match[str], params: Mapping[str, str]) -> Challenge:
-    return Challenge(scheme["scheme"].lower(), params, scheme["token68"])
+        elif match["scheme"] and ("," in match["gap"] or not scheme):
+            if scheme:
+                yield Challenge(scheme, params)
+            scheme, params = match["scheme"].lower(), {}
+    if scheme:
+        yield Challenge(scheme, params)

@@ -42,11 +42,11 @@ class DPoP:
             key = PrivateKey.generate(algorithm or "ES256")
         else:
             key = PrivateKey(private_key, algorithm)
-        self._key: Final = key
+        self._key = key
         self.algorithm: Final = key.algorithm
-        self._clock: Final = clock
-        self._new_id: Final = new_id
-        self._nonces: Final = OrderedDict[object, str]()
+        self._clock = clock
+        self._new_id = new_id
+        self._nonces = OrderedDict[object, str]()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(algorithm={self.algorithm!r})"

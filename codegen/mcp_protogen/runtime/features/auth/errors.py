@@ -1,12 +1,14 @@
 """Errors of authorization. No message contains a token, a code or a secret."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from ...core.errors import ProtocolError
 
 
 class AuthorizationError(ProtocolError):
     """No usable token could be obtained."""
+
+    status: ClassVar = 401
 
 
 class InvalidMetadata(AuthorizationError):

@@ -7,12 +7,10 @@ Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
 import ssl
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
+from ...http.httpx2 import URL, redact_url
 from .errors import UnsafeUrl
-
-# An `httpx2.URL`: one parser must read the URL for the check and for the request.
-URL: TypeAlias = Any
 
 Zone: TypeAlias = Literal["public", "loopback", "trusted"]
 
@@ -106,10 +104,6 @@ def host_of(url: URL) -> str:
     """Return the host for a lookup; IPv6 addresses without brackets."""
     host: bytes = url.raw_host
     return host.decode("ascii")
-
-
-def redact_url(url: URL) -> str:
-    return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
 
 
 def _plain(host: str) -> str:

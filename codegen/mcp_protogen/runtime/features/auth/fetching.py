@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import Any, Final, TypeAlias
 
-from ...http.httpx2 import HttpClient, httpx2, trust
+from ...http.httpx2 import URL, HttpClient, httpx2, origin_of, redact_url, trust
 from .errors import Unreachable, UnsafeUrl
-from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, redact_url
+from .fetch_policy import FetchPolicy, Zone, check_address, host_of
 from .steps import Fetch, Fetched
 from .urls import DEFAULT_PORTS
 
@@ -95,7 +95,7 @@ class Fetcher:
             found = self._policy.zone(new_url)
             if found not in ("public", zone):
                 raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
-            if _origin(new_url) != _origin(url):
+            if origin_of(new_url) != origin_of(url):
                 headers = request.headers.items()
                 safe = {name: value for name, value in headers if name.lower() not in _CREDENTIALS}
                 request = replace(request, headers=safe)
@@ -106,7 +106,10 @@ class Fetcher:
             return await self._send(nullcontext(self._http), request, url)
         package = httpx2()
         host = host_of(url)
-        addresses = await self._addresses(url, host, zone)
+        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
+        for address in addresses:
+            check_address(zone, ip_address(address), host)
+        addresses = addresses[:_MOST_ADDRESSES]
         # The pinned URL has an address, so the field Host must have the name.
         named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
         for address in addresses:
@@ -123,12 +126,6 @@ class Fetcher:
                 if address is addresses[-1]:
                     raise
         raise Unreachable(f"{host} has no address")
-
-    async def _addresses(self, url: URL, host: str, zone: Zone) -> Sequence[str]:
-        addresses = await self._resolve(host, url.port or DEFAULT_PORTS[url.scheme])
-        for address in addresses:
-            check_address(zone, ip_address(address), host)
-        return addresses[:_MOST_ADDRESSES]
 
     async def _send(
         self,
@@ -163,7 +160,3 @@ class Fetcher:
             if len(body) > self._policy.max_bytes:
                 raise Unreachable(f"a response has more than {self._policy.max_bytes} bytes")
         return bytes(body)
-
-
-def _origin(url: URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or DEFAULT_PORTS[url.scheme]

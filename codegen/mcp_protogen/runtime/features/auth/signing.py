@@ -9,8 +9,10 @@ from copy import copy
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from ...core.json import is_object, read_json
+from ...core.base64url import base64url_bytes
+from ...core.json import JSONObject
 from ...core.libraries import library
+from .json_objects import object_in
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -57,7 +59,7 @@ class PublicKey:
     """A key for verifying signatures; its type and `alg` decide the `algorithms`."""
 
     def __init__(self, key: Any) -> None:
-        self._key: Final = key
+        self._key = key
         members: dict[str, Any] = key.as_dict(private=False)
         self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
         self.kid: Final[str | None] = key.kid
@@ -78,16 +80,20 @@ class PublicKey:
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
-            claims = read_json(signed.payload)
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
-        return Jwt(header, _object(claims))
+        if (claims := object_in(signed.payload)) is None:
+            raise InvalidJwt("the content of the token is not a JSON object")
+        return Jwt(header, claims)
 
 
 class PrivateKey:
     def __init__(self, text: str, algorithm: str | None = None) -> None:
         """Read a PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
-        self._key: Final = _private_key(text)
+        jwk = object_in(text) if text.lstrip().startswith("{") else text
+        if jwk is None:
+            raise InvalidKey("the private key is not valid JSON")
+        self._key = _read(jwk, private=True)
         self.public: Final = PublicKey(self._key)
         self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
         if self.algorithm not in self.public.algorithms:
@@ -102,11 +108,6 @@ class PrivateKey:
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
 
-    def to_pem(self) -> str:
-        """Return the key as PEM without a password (PKCS #8)."""
-        pem: bytes = self._key.as_pem(private=True)
-        return pem.decode()
-
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
         fields = {**header, "alg": self.algorithm}
         token: str = _joserfc("jwt").encode(fields, {**claims}, self._key, registry=_registry())
@@ -115,46 +116,40 @@ class PrivateKey:
 
 def public_key(key: Mapping[str, Any] | str) -> PublicKey:
     """Read a public key, a JWK or PEM; raise `InvalidKey`, also for a private key."""
-    read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
-    if read.is_private:
-        raise InvalidKey("expected a public key, got a private one")
-    return PublicKey(read)
+    return PublicKey(_read(key, private=False))
 
 
-def read_header(token: str) -> Mapping[str, Any]:
-    """Return the unverified header of a JWT; raise `InvalidJwt`."""
-    encoded = token.partition(".")[0]
-    if len(encoded) > _LARGEST_HEADER or token.count(".") != 2:
-        raise InvalidJwt("the token is not a signed JWT")
+def unverified_part(token: str, number: int) -> JSONObject | None:
+    """Return the unverified header (0) or claims (1) of a JWT; None if it is not a JWT."""
+    parts = token.split(".", 3)
+    if len(parts) != 3 or len(parts[number]) > (_LARGEST_HEADER, _LARGEST_PAYLOAD)[number]:
+        return None
     try:
-        decoded: bytes = _joserfc("util").urlsafe_b64decode(encoded.encode("ascii"))
-        header = _object(read_json(decoded))
+        return object_in(base64url_bytes(parts[number]))
     except ValueError:
-        raise InvalidJwt("the header of the token is malformed") from None
+        return None
+
+
+def read_header(token: str) -> JSONObject:
+    """Return the unverified header of a JWT; raise `InvalidJwt`."""
+    if (header := unverified_part(token, 0)) is None:
+        raise InvalidJwt("the token is not a signed JWT")
     # No critical extensions are supported (RFC 7515, section 4.1.11; RFC 7797).
     if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):
         raise InvalidJwt("the header of the token requires an unsupported feature")
     return header
 
 
-def _object(value: object) -> dict[str, Any]:
-    if not is_object(value):
-        raise InvalidJwt("a part of the token is not a JSON object")
-    return value
-
-
-def _private_key(text: str) -> Any:
-    if text.lstrip().startswith("{"):
-        try:
-            jwk = read_json(text)
-        except ValueError:
-            raise InvalidKey("the private key is not valid JSON") from None
-        key = _of_jwk(jwk)
-    else:
-        key = _of_pem(text)
-    if not key.is_private:
-        raise InvalidKey("expected a private key, got a public one")
-    return key
+def _read(key: Mapping[str, Any] | str, *, private: bool) -> Any:
+    read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
+    if not _algorithms(read):
+        raise InvalidKey("the curve of the key is not supported")
+    if read.key_type == "RSA" and not _SMALLEST_RSA <= read.raw_value.key_size <= _LARGEST_RSA:
+        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
+    if read.is_private != private:
+        wanted, got = ("private", "public") if private else ("public", "private")
+        raise InvalidKey(f"expected a {wanted} key, got a {got} one")
+    return read
 
 
 def _of_jwk(jwk: Mapping[str, Any]) -> Any:
@@ -166,31 +161,21 @@ def _of_jwk(jwk: Mapping[str, Any]) -> Any:
         raise InvalidKey("the RSA key must have 2048 to 8192 bits")
     jwks, errors = _joserfc("jwk"), _joserfc("errors")
     try:
-        key = jwks.import_key({**jwk})
+        return jwks.import_key({**jwk})
     except (ValueError, TypeError, KeyError, errors.JoseError):
         raise InvalidKey("the JWK is malformed or not supported") from None
-    return _check_key(key)
 
 
 def _of_pem(text: str) -> Any:
     jwk, errors = _joserfc("jwk"), _joserfc("errors")
     for kind in (jwk.ECKey, jwk.OKPKey, jwk.RSAKey):
         try:
-            key = kind.import_key(text)
+            return kind.import_key(text)
         except errors.InvalidKeyTypeError:
             continue
         except (ValueError, TypeError, errors.JoseError):
             break
-        return _check_key(key)
     raise InvalidKey("the key must be PEM without a password, of type EC, OKP or RSA")
-
-
-def _check_key(key: Any) -> Any:
-    if not _algorithms(key):
-        raise InvalidKey("the curve of the key is not supported")
-    if key.key_type == "RSA" and not _SMALLEST_RSA <= key.raw_value.key_size <= _LARGEST_RSA:
-        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
-    return key
 
 
 def _algorithms(key: Any) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ def server_metadata_urls(issuer: str) -> tuple[str, ...]:
 
     Empty for an invalid issuer, such as one with a query or a fragment (RFC 8414, section 2).
     """
-    parts = split_url(issuer)
-    if parts is None or "?" in issuer or "#" in issuer:
+    if (parts := split_url(issuer)) is None or "?" in issuer or "#" in issuer:
         return ()
     root, path = f"{parts.scheme}://{parts.netloc}", parts.path.removesuffix("/")
     places = (f"{root}{SERVER_METADATA}{path}", f"{root}{_OPENID}{path}", f"{root}{path}{_OPENID}")

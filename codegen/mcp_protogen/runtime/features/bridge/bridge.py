@@ -6,11 +6,10 @@ client can do.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ...client.base import ClientBase
@@ -18,7 +17,6 @@ from ...client.connect import open_client
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ...core.json import JSONObject, is_object
-from ...core.losses import Loss
 from ...core.options import USUAL, Options, SizeLimit
 from ...core.revision import Revision
 from ...core.throttle import Throttle
@@ -140,15 +138,17 @@ class BridgeBase:
         info: JSONObject | None,
         opener: Opener,
         options: Options = USUAL,
+        server_revisions: Iterable[Revision] | None = None,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Return a server of `revision` in place of another one, for mounting.
 
         The other server sees a client with this declaration and info.
         """
-        known = next(candidate for candidate in cls.REVISIONS if candidate.id == revision)
+        known = next(known for known in cls.REVISIONS if known.id == revision)
+        servers = cls.REVISIONS if server_revisions is None else server_revisions
         # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return open_proxy(cls, caller, opener, cls.REVISIONS, options, carries=False)
+        return open_proxy(cls, caller, opener, servers, options, carries=False)
 
 
 @asynccontextmanager
@@ -168,7 +168,7 @@ async def open_proxy(
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     to_server.carries, to_server.tasks = carries, bridge.TASKS
-    views = _Views(caller, to_server, servers, options.on_loss)
+    views = _Views(caller, to_server, servers)
     if caller.revision.id not in views.offer.eras:
         caller.check()
     # The client's own revision loses nothing, so it is tried first.
@@ -186,14 +186,10 @@ async def open_proxy(
 
 class _Views(RevisionViews[ClientBase]):
     def __init__(
-        self,
-        caller: "Caller",
-        to_server: ProxyClientRuntime,
-        servers: Iterable[Revision],
-        on_loss: Callable[[Loss], object] | None,
+        self, caller: "Caller", to_server: ProxyClientRuntime, servers: Iterable[Revision]
     ) -> None:
         revision, client = caller.revision.id, to_server.client
-        super().__init__({revision: client}, servers, on_loss)
+        super().__init__({revision: client}, servers, to_server.on_loss)
         self._caller = caller
         if to_server.carries:
             table = PassThroughTable(client.TABLE)
@@ -272,7 +268,7 @@ class Arrival:
         self._offer = Offer({id: revision.era for id, revision in known})
         self._seen = deque[Received]()
         self._has_ended = False
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
 
     async def first(self) -> Caller | None:
         """Return the client after its introduction; None if it has gone."""
@@ -315,13 +311,13 @@ class Arrival:
         match server_negotiation.route(call, self._offer, handshaken=False):
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
-                return caller_of(call, self._revisions[revision], self._limit)
             case str(revision) if call.id is not None:
-                return caller_of(call, self._revisions[revision], self._limit)
+                pass
             case _:
                 if call.id is not None:
                     await self.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
+        return caller_of(call, self._revisions[revision], self._limit)
 
     async def refuse(self, message: str) -> None:
         while self._seen:

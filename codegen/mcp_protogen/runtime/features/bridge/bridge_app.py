@@ -4,21 +4,10 @@ Each session has its own connection to the server. Stateless requests share one 
 info and declaration are the same.
 """
 
-from asyncio import (
-    FIRST_COMPLETED,
-    Event,
-    Future,
-    TimerHandle,
-    create_task,
-    gather,
-    get_running_loop,
-    shield,
-    wait,
-)
+from asyncio import TimerHandle, gather, get_running_loop, shield, wait
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -29,78 +18,27 @@ from ...core.json import json_text
 from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
-from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
-from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
+from ...http.server.asgi import HttpExchange, HttpRefusal
 from ...http.server.http_state import HttpState
 from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
+from ...http.server.sessions.servers import Served
 from ...http.server.stateless import StatelessHttp
-from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerState
 from ...server.serve import Router
+from ...server.upstream import Upstream
 from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
-from ...transports.memory import Tap
 from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
-from .proxies import runtime_of
-
-_CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and its client's info and declaration."""
-
-
-def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
-    posted, answer = bytearray(), _Answer(tap)
-
-    async def receiving() -> Any:
-        event = await receive()
-        if event["type"] == "http.request" and scope["method"] == "POST":
-            posted.extend(event.get("body", b""))
-            if posted and not event.get("more_body"):
-                tap("client", bytes(posted))
-                posted.clear()
-        return event
-
-    async def sending(event: Any) -> None:
-        if event["type"] == "http.response.start":
-            answer.begin(dict(event["headers"]))
-        elif event["type"] == "http.response.body":
-            answer.take(event.get("body", b""), more=bool(event.get("more_body")))
-        await send(event)
-
-    return receiving, sending
-
-
-class _Answer:
-    def __init__(self, tap: Tap) -> None:
-        self._tap = tap
-        self._body: bytearray | None = None
-        self._events: Parser | None = None
-
-    def begin(self, fields: dict[bytes, bytes]) -> None:
-        media = media_type(fields.get(_CONTENT_TYPE, b"").decode("latin-1"))
-        if media == JSON:
-            self._body = bytearray()
-        elif media == EVENTS:
-            self._events = Parser(LARGEST)
-
-    def take(self, chunk: bytes, *, more: bool) -> None:
-        if self._events is not None:
-            for event in self._events.feed(chunk):
-                if event.data and event.event == "message":
-                    self._tap("server", event.data.encode())
-        elif self._body is not None:
-            self._body += chunk
-            if self._body and not more:
-                self._tap("server", bytes(self._body))
-                self._body.clear()
 
 
 def bridge_app(
@@ -111,15 +49,13 @@ def bridge_app(
     server_revisions: Iterable[Revision] | None = None,
     options: Options = USUAL,
     http: HttpOptions = USUAL_HTTP,
-    tap: Tap | None = None,
 ) -> HttpApp:
     """Return an ASGI application that forwards all requests of clients to a server.
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are its
     parameters. `opener` is called for each session, and once for all stateless requests with the
     same principal, client info and capabilities. `http.max_sessions` limits both kinds, in all and
-    per principal; unused ones end after `http.session_lifetime`. `tap` is shown each message from
-    and to the clients.
+    per principal; unused ones end after `http.session_lifetime`.
 
     Raise `ValueError` for options with shared sessions, or without sessions.
     """
@@ -127,45 +63,38 @@ def bridge_app(
         raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
     revisions = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _BridgeSettings(bridge, opener, revisions, servers, options)
-    return _BridgeApp(way, http, tap)
+    # Before a server is known, only the revisions count.
+    unknown = max(revisions, key=lambda revision: revision.id).load().Server()
+    served = Served((unknown,), revisions, options, http)
+    return BridgeApp(BridgeSettings(bridge, opener, servers, served))
 
 
-class _BridgeSettings(NamedTuple):
+class BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
-    clients: tuple[Revision, ...]
     servers: tuple[Revision, ...]
-    options: Options
+    served: Served
 
 
-class _BridgeApp(HttpApp):
-    def __init__(self, way: _BridgeSettings, http: HttpOptions, tap: Tap | None) -> None:
-        # Before a server is known, only the revisions count.
-        self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
-        self._way = way
-        self._tap = tap
-        super().__init__((self._none,), way.clients, way.options, http)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._tap is not None and scope["type"] == "http":
-            receive, send = tap_exchange(scope, receive, send, self._tap)
-        await super().__call__(scope, receive, send)
+class BridgeApp(HttpApp):
+    def __init__(self, way: BridgeSettings) -> None:
+        self.way = way
+        super().__init__(way.served)
 
     def _new_running(self) -> Running:
-        state = _BridgeState(self._way, self._none, self.http)
+        state = _BridgeState(self.way)
         return Running(state, _BridgedStateless(state))
 
 
 class _BridgeState(HttpState):
-    def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
-        super().__init__((none,), way.clients, way.options, http)
+    def __init__(self, way: BridgeSettings) -> None:
+        super().__init__(way.served)
         self.way = way
-        self.revisions: Final = {revision.id: revision for revision in way.clients}
-        self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
+        self.revisions: Final = {revision.id: revision for revision in way.served.revisions or ()}
+        self.alike: OrderedDict[_Key, _Upstream] = OrderedDict()
         """The shared connections, the latest used at the end."""
-        self.of_alike = quota_of(http, "max_sessions")
-        self.connecting = Tasks()
+        self._of_alike = quota_of(self.http, "max_sessions")
+        self._connecting = Tasks()
         """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
 
@@ -173,16 +102,21 @@ class _BridgeState(HttpState):
         self, call: Call, revision: str, exchange: HttpExchange
     ) -> BoundServer:
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
-        upstream = _Upstream(self.way, caller, self.connecting)
+        upstream = self._open_upstream(caller)
         try:
-            server = await upstream.wait_open(call, exchange, upstream.leave)
+            server = await upstream.wait_open(call, exchange, upstream.end)
         except BaseException:
-            upstream.leave()
+            upstream.end()
             raise
         bound_server = self.servers_of(server).bound_server(revision)
         self._of_sessions[bound_server] = upstream
-        upstream.when_over(lambda: self._end_session(bound_server))
+        upstream.when_gone(lambda: self._end_session(bound_server))
         return bound_server
+
+    def _open_upstream(self, caller: Caller) -> "_Upstream":
+        upstream = _Upstream()
+        upstream.work = self._connecting.start(upstream.run(_connect(self.way, caller)))
+        return upstream
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
         """Return the state for the clients of one connection; tasks are not shared with others."""
@@ -228,52 +162,82 @@ class _BridgeState(HttpState):
         except Exception as error:
             _report(error)
 
+    @contextmanager
+    def use_upstream(self, key: _Key, caller: Caller) -> Generator["_Upstream", None, None]:
+        alike = self.alike.get(key)
+        if alike is None:
+            self._of_alike.require(key[1], free=self._drop_idle)
+            self._of_alike.take(key[1])
+            alike = self.alike[key] = self._open_upstream(caller)
+            alike.when_gone(lambda: self._forget(key, alike))
+        self.alike.move_to_end(key)
+        alike.used += 1
+        if alike.idle is not None:
+            alike.idle.cancel()
+        try:
+            yield alike
+        finally:
+            alike.used -= 1
+            if not alike.used and self.alike.get(key) is alike:
+                lifetime = self.http.session_lifetime
+                alike.idle = get_running_loop().call_later(lifetime, self._drop, key, alike)
+
+    def _drop_idle(self, owner: str | None, _: int) -> bool:
+        for key, alike in self.alike.items():
+            if not alike.used and owner in (None, key[1]):
+                self._drop(key, alike)
+                return True
+        return False
+
+    def leave(self, key: _Key, alike: "_Upstream") -> None:
+        """End a connection that is not open yet, unless others wait for it."""
+        if alike.used == 1:
+            self._drop(key, alike)
+
+    def _drop(self, key: _Key, alike: "_Upstream") -> None:
+        if self.alike.get(key) is not alike:
+            return
+        del self.alike[key]
+        self._of_alike.give_back(key[1])
+        if alike.idle is not None:
+            alike.idle.cancel()
+        self.tasks.start(alike.close())
+
+    def _forget(self, key: _Key, alike: "_Upstream") -> None:
+        self._drop(key, alike)
+        if alike.http is not None:
+            alike.http.abort(Disconnected("the server is gone"))
+
     async def close(self) -> None:
         await super().close()
-        await gather(*(entry.upstream.close() for entry in self.alike.values()))
-        await self.connecting.cancel()
+        await gather(*(upstream.close() for upstream in self.alike.values()))
+        await self._connecting.cancel()
 
 
 def _report(error: Exception) -> None:
     _log.error("the server cannot be reached: %s: %s", type(error).__name__, error)
 
 
-class _Upstream:
-    """One connection to the server, in its own task, which must exit what it enters."""
+@asynccontextmanager
+async def _connect(way: BridgeSettings, caller: Caller) -> AsyncGenerator[ServerBase[Any], None]:
+    bridge, opener, servers, served = way
+    try:
+        async with open_proxy(bridge, caller, opener, servers, served.options) as server:
+            yield server
+    except Exception as error:
+        _report(error)
+        raise
 
-    def __init__(self, way: _BridgeSettings, caller: Caller, tasks: Tasks) -> None:
-        self._way, self._caller = way, caller
-        self._over = Event()
-        self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
-        # Otherwise asyncio would report a failure without a waiter.
-        self._server.add_done_callback(lambda one: one.cancelled() or one.exception())
-        self._task: Final = tasks.start(self._run())
 
-    async def _run(self) -> None:
-        way = self._way
-        try:
-            async with open_proxy(
-                way.bridge, self._caller, way.opener, way.servers, way.options
-            ) as server:
-                self._server.set_result(server)
-                gone = create_task(runtime_of(server).until_gone())
-                over = create_task(self._over.wait())
-                try:
-                    await wait((gone, over), return_when=FIRST_COMPLETED)
-                finally:
-                    gone.cancel()
-                    over.cancel()
-        except Exception as error:
-            _report(error)
-            if not self._server.done():
-                self._server.set_exception(error)
-        finally:
-            # Waiters must learn of a cancelled attempt.
-            if not self._server.done():
-                self._server.set_exception(Disconnected("the connection was not opened"))
+class _Upstream(Upstream):
+    http: StatelessHttp | None = None
+    """The side of clients that share it."""
+    used = 0
+    """The requests that use it now."""
+    idle: TimerHandle | None = None
 
-    def when_over(self, work: Callable[[], None]) -> None:
-        self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
+    def when_gone(self, work: Callable[[], None]) -> None:
+        self.work.add_done_callback(lambda _: None if self.over.is_set() else work())
 
     async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
@@ -284,7 +248,8 @@ class _Upstream:
         """
         try:
             with exchange.watching(give_up):
-                return await shield(self._server)
+                await shield(self.ready)
+            return self.server
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
             code, data = error.code, error.data
@@ -292,22 +257,9 @@ class _Upstream:
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
 
-    def leave(self) -> None:
-        self._over.set()
-        if not self._server.done():
-            self._task.cancel()
-
     async def close(self) -> None:
-        self.leave()
-        await wait([self._task])
-
-
-@dataclass(eq=False, slots=True)
-class _SharedUpstream:
-    upstream: _Upstream
-    http: StatelessHttp | None = None
-    used: int = 0
-    idle: TimerHandle | None = None
+        self.end()
+        await wait([self.work])
 
 
 class _BridgedStateless:
@@ -331,56 +283,9 @@ class _BridgedStateless:
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         key: _Key = (version, exchange.principal_id, said)
-        with self._use_upstream(key, caller) as alike:
-            give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.wait_open(message, exchange, give_up)
+        with state.use_upstream(key, caller) as alike:
+            leave = partial(state.leave, key, alike)
+            server = await alike.wait_open(message, exchange, leave)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)
-
-    @contextmanager
-    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_SharedUpstream, None, None]:
-        state, loop = self._state, get_running_loop()
-        alike = state.alike.get(key)
-        if alike is None:
-            principal_id = key[1]
-            state.of_alike.require(principal_id, free=self._drop_idle)
-            state.of_alike.take(principal_id)
-            upstream = _Upstream(state.way, caller, state.connecting)
-            alike = state.alike[key] = _SharedUpstream(upstream)
-            alike.upstream.when_over(lambda: self._forget(key, alike))
-        state.alike.move_to_end(key)
-        alike.used += 1
-        if alike.idle is not None:
-            alike.idle.cancel()
-        try:
-            yield alike
-        finally:
-            alike.used -= 1
-            if not alike.used and state.alike.get(key) is alike:
-                alike.idle = loop.call_later(state.http.session_lifetime, self._drop, key)
-
-    def _drop_idle(self, owner: str | None, _: int) -> bool:
-        for key, alike in self._state.alike.items():
-            if not alike.used and owner in (None, key[1]):
-                self._drop(key)
-                return True
-        return False
-
-    def _give_up(self, key: _Key, alike: _SharedUpstream) -> None:
-        """End a connection that is not open yet, unless others wait for it."""
-        if alike.used == 1 and self._state.alike.get(key) is alike:
-            self._drop(key)
-
-    def _drop(self, key: _Key) -> None:
-        alike = self._state.alike.pop(key)
-        self._state.of_alike.give_back(key[1])
-        if alike.idle is not None:
-            alike.idle.cancel()
-        self._state.tasks.start(alike.upstream.close())
-
-    def _forget(self, key: _Key, alike: _SharedUpstream) -> None:
-        if self._state.alike.get(key) is alike:
-            self._drop(key)
-        if alike.http is not None:
-            alike.http.abort(Disconnected("the server is gone"))

@@ -6,24 +6,30 @@ The client's request may end sooner, with a question to the client, and come bac
 from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from logging import getLogger
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
+from ...connection import PROGRESS
+from ...core.connection_errors import Disconnected, Unsent
+from ...core.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LocalError,
+    McpError,
+    RemoteError,
+    RequestId,
+)
 from ...core.options import Progress
 from ...core.spec import AnyRequest
+from ...messages.envelope import PROGRESS_TOKEN
 from ...server.context import RequestContext
-from .forwarding import FAILURES, error_for
+from .forwarding import error_for, result_of
 
 _log: Final = getLogger(__name__)
 
-_MOST_REPORTS: Final = 16
+_MOST_REPORTS: Final = 1000
 """The most progress reports that wait for a slow client; the oldest are dropped."""
-
-_MOST_OF_ALL_REPORTS: Final = 1000
-
-Report: TypeAlias = Callable[[RequestContext, Progress], Awaitable[None]]
 
 
 class _Question(NamedTuple):
@@ -32,22 +38,35 @@ class _Question(NamedTuple):
     answer: Future[Any]
 
 
+_current: Final[ContextVar["ForwardedRequest | None"]] = ContextVar("forwarded", default=None)
+
+
+def note_sent(id: RequestId) -> RequestId:
+    """Note that the forwarded request of this task, if any, was sent under `id`; return `id`."""
+    if (forwarded := _current.get()) is not None:
+        forwarded.sent.add(id)
+    return id
+
+
 class ForwardedRequest:
-    def __init__(
-        self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
-    ) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begin(work, method))
+    def __init__(self, method: str, work: Callable[[], Awaitable[Any]]) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(self._run(work, method))
         self._task.add_done_callback(self._on_end)
+        self.sent: set[RequestId] = set()
+        """The ids at the server, of all rounds."""
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._report_each = report
-        most = _MOST_REPORTS if report is None else _MOST_OF_ALL_REPORTS
-        self._unreported: deque[Progress] = deque(maxlen=most)
+        self._unreported: deque[Progress] = deque(maxlen=_MOST_REPORTS)
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
+
+    async def _run(self, work: Callable[[], Awaitable[Any]], method: str) -> Any:
+        # Leaves no coroutine behind if cancelled before it begins.
+        _current.set(self)
+        return await result_of(work(), method)
 
     def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
@@ -73,11 +92,7 @@ class ForwardedRequest:
     async def _report(self) -> None:
         while self._busy and self._unreported and self.context is not None:
             try:
-                progress = self._unreported.popleft()
-                if self._report_each is not None:
-                    await self._report_each(self.context, progress)
-                else:
-                    await self.context.reports.progress(*progress)
+                await _report(self.context, self._unreported.popleft())
             except Disconnected:
                 _log.info("progress was not reported: the client is gone")
 
@@ -106,7 +121,9 @@ class ForwardedRequest:
         finally:
             self._busy = False
         if self._task.cancelled():
-            raise McpError(INTERNAL_ERROR, "The request was cancelled")
+            # The connection to the server has ended.
+            cause = Disconnected() if self.sent else Unsent()
+            raise McpError(INTERNAL_ERROR, "The request was cancelled") from cause
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:
@@ -158,18 +175,19 @@ class ForwardedRequest:
         return not self._busy and not self.is_over
 
     @property
+    def is_open(self) -> bool:
+        """Return whether the server works on it."""
+        return bool(self.sent) and not self.is_over
+
+    @property
     def is_over(self) -> bool:
         return self._given_up or self._task.done()
 
 
-async def _begin(work: Callable[[], Awaitable[Any]], method: str) -> Any:
-    # Leaves no coroutine behind if cancelled before it begins.
-    return await result_of(work(), method)
-
-
-async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
-    """Return the server's result; raise `McpError` for an error, or without an answer."""
-    try:
-        return await answer
-    except FAILURES as error:
-        raise error_for("client", method, error) from error
+async def _report(context: RequestContext, progress: Progress) -> None:
+    # Not by the context's own reports, which leave out some of them.
+    spec = context.table.notifications[PROGRESS]
+    wire = {name: value for name, value in progress._asdict().items() if value is not None}
+    wire["progress"] = wire.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
+    await context.notify(spec, params)

@@ -34,7 +34,7 @@ from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES, LISTEN, LOG
 from ...messages.codec import Notification, Request, SpecT, TypedCall
-from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
+from ...messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
 from ...messages.method_table import MethodTable
 from ...messages.writing import wire_text
@@ -45,6 +45,7 @@ from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...rules.task_kinds import RELATED_TASK
 from ...rules.task_methods import RESULT
 from ...server.context import RequestContext
+from ...transports.related import RELATED_REQUEST
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -57,9 +58,6 @@ LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime handles at each end by itself."""
 
 _log: Final = getLogger(__name__)
-
-
-FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
 """The most answered requests whose late progress is still forwarded."""
@@ -90,15 +88,8 @@ class PassThroughTable(MethodTable):
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
-        super().__init__(
-            known.revision,
-            requests=known.requests,
-            notifications=known.notifications,
-            errors=known.errors,
-            input_requests=known.input_requests,
-            rules=known.rules,
-        )
-        self.core, self.extensions = known.core, known.extensions
+        vars(self).update(vars(known))
+        self.core = known.core
 
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         id, method, params, meta, message = call
@@ -183,10 +174,19 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
     return McpError(code, error.message, error.data)
 
 
+async def result_of(answer: Awaitable[T], method: str = "", asking: Role = "client") -> T:
+    """Return the other side's result; raise `McpError` for an error, or without an answer."""
+    try:
+        return await answer
+    except (McpError, LocalError, RemoteError, Disconnected) as error:
+        raise error_for(asking, method, error) from error
+
+
 @dataclass(eq=False, slots=True)
-class _ForwardedCall:
+class ForwardedCall:
     """A forwarded request: the sender's id and token, and its destination."""
 
+    is_open: ClassVar[bool] = True
     id: RequestId
     token: object
     endpoint: Endpoint
@@ -207,18 +207,18 @@ class _ForwardedCall:
 
 class _Requests:
     def __init__(self) -> None:
-        self.open: dict[RequestId, _ForwardedCall] = {}
+        self.open: dict[RequestId, ForwardedCall] = {}
         """By their ids at the destination."""
         self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
-    def begin(self, passed_on: _ForwardedCall, id: RequestId) -> None:
+    def begin(self, passed_on: ForwardedCall, id: RequestId) -> None:
         passed_on.sent_as = id
         self.open[id] = passed_on
         if isinstance(id, int):
             self._last = id
 
-    def end(self, passed_on: _ForwardedCall) -> None:
+    def end(self, passed_on: ForwardedCall) -> None:
         id = passed_on.sent_as
         if id is None:
             return
@@ -230,7 +230,7 @@ class _Requests:
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
-    def find(self, id: object) -> _ForwardedCall | None:
+    def find(self, id: object) -> ForwardedCall | None:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
@@ -248,8 +248,7 @@ class _Requests:
 class ServerHalf(Protocol):
     def contexts(self) -> list[RequestContext]: ...
 
-    @property
-    def is_shared(self) -> bool: ...
+    def log_readers(self, params: Any) -> list[RequestContext]: ...
 
     def count(self, method: str) -> None: ...
 
@@ -257,11 +256,7 @@ class ServerHalf(Protocol):
 class Forwarding:
     def __init__(self, to_server: ClientConnection, to_client: ServerHalf) -> None:
         self._to_server, self._to_client = to_server, to_client
-        self._asked_server, self._asked_client = _Requests(), _Requests()
-
-    def open_contexts(self) -> list[RequestContext]:
-        passed_on = self._asked_server.open.values()
-        return [request.context for request in passed_on if request.context is not None]
+        self.asked_server, self._asked_client = _Requests(), _Requests()
 
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__
@@ -288,27 +283,25 @@ class Forwarding:
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
-        request = _ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
+        request = ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
-        lasts = method in (LISTEN, RESULT)
-        options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
-        on_begin = partial(self._asked_server.begin, request)
+        options = _options(context.endpoint, token, lasts=method in (LISTEN, RESULT))
+        begin = partial(self.asked_server.begin, request)
+        sent = endpoint.request(request_of(method), params, options, on_begin=begin)
         try:
-            result = await endpoint.request(request_of(method), params, options, on_begin=on_begin)
+            result = await result_of(sent, method)
             if request.order is not None and request.order.locked():
                 # A slow client must get all progress before the answer.
                 async with request.order:
                     pass
-        except FAILURES as error:
-            raise error_for("client", method, error) from error
         finally:
-            self._asked_server.end(request)
+            self.asked_server.end(request)
         return _with_stream(result, request.id) if method == LISTEN else result
 
     def _notify(self, method: str, context: RequestContext, params: Any) -> Awaitable[None] | None:
         endpoint = self._to_server.endpoint
         if method == CANCELLED:
-            for request in list(self._asked_server.open.values()):
+            for request in list(self.asked_server.open.values()):
                 sender, id = request.context, params.request_id
                 if sender and sender.connection is context.connection and request.id == id:
                     request.cancel(params)
@@ -324,14 +317,12 @@ class Forwarding:
             raise McpError(METHOD_NOT_FOUND, f"{method} needs an open request of the client")
         endpoint, token = context.endpoint, call.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
-        request = _ForwardedCall(call.id, token, endpoint, sink)
-        lasts = RELATED_TASK in call.meta
-        options = _options(endpoint.options.max_timeout, token, lasts=lasts)
+        request = ForwardedCall(call.id, token, endpoint, sink)
+        options = _options(endpoint, token, lasts=RELATED_TASK in call.meta)
         begin = partial(self._asked_client.begin, request)
+        sent = endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
         try:
-            return await endpoint.request(call.spec, call.params, options, via=sink, on_begin=begin)
-        except FAILURES as error:
-            raise error_for("server", method, error) from error
+            return await result_of(sent, method, "server")
         finally:
             self._asked_client.end(request)
 
@@ -340,20 +331,23 @@ class Forwarding:
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
-        request: _ForwardedCall | None = None
+        request: ForwardedCall | None = None
         if method == PROGRESS:
-            request = self._asked_server.find(params.progress_token)
-            params = _with_token(params, self._asked_server)
+            request = self.asked_server.find(params.progress_token)
+            params = _with_token(params, self.asked_server)
         elif (stream := _stream_in(params)) is not None:
-            request = self._asked_server.find(stream)
+            request = self.asked_server.find(stream)
             if request is not None:
                 params = _with_stream(params, request.id)
-            elif self._asked_server.is_own(stream):
+            elif self.asked_server.is_own(stream):
                 return None  # the client has ended it
         if params is _UNKNOWN:
             return None
+        request = request or self.asked_server.find(RELATED_REQUEST.get())
         if request is None or request.context is None:
-            return _tell_all(self._hearing(method), method, params)
+            client = self._to_client
+            hearing = client.log_readers(params) if method == LOG else client.contexts()
+            return _tell_all(hearing, method, params)
         return _tell_client(request.context, method, params, request.order)
 
     def _cancelled_by_server(self, params: AboutRequest) -> Awaitable[None] | None:
@@ -362,18 +356,11 @@ class Forwarding:
             if request.id == id:
                 request.cancel(params)
                 return None
-        stream = self._asked_server.find(id)
+        stream = self.asked_server.find(id)
         if stream is None or stream.context is None:
             return None
         # The server ends a listen stream; its answer still follows.
         return _tell_client(stream.context, CANCELLED, {**params, "requestId": stream.id})
-
-    def _hearing(self, method: str) -> list[RequestContext]:
-        if method == LOG and self._to_client.is_shared:
-            # It goes to the request that wants log entries, unless that is ambiguous.
-            wanting = [context for context in self.open_contexts() if LOG_LEVEL in context.meta]
-            return wanting if len(wanting) == 1 else []
-        return self._to_client.contexts()
 
 
 _UNKNOWN: Final = AboutRequest()
@@ -396,8 +383,8 @@ def _stream_in(params: object) -> object:
     return meta_in(params).get(SUBSCRIPTION_ID) if is_object(params) else None
 
 
-def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
-    options: CallOptions = {**NO_END} if lasts else {"timeout": most}
+def _options(client: Endpoint, token: object, *, lasts: bool) -> CallOptions:
+    options: CallOptions = {**NO_END} if lasts else {"timeout": client.options.max_timeout}
     if token is not None:
         # It is forwarded like any notification.
         options["on_progress"] = lambda progress: None

@@ -6,7 +6,7 @@ Each half handles and declares what the peer at the other end does. If both ends
 
 from asyncio import wait
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_hex
@@ -16,12 +16,12 @@ from ...client.base import Caller, ClientConnection, ClientRuntime, asks
 from ...client.listen_stream import ListenStream
 from ...connection import CANCELLED, PROGRESS
 from ...core.connection_errors import Disconnected
-from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
-from ...core.json import JSONObject, is_object
+from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
-from ...core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, NotificationSpec
+from ...core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest, NotificationSpec
 from ...core.subscriptions import (
     ACKNOWLEDGED,
     LISTEN,
@@ -30,7 +30,13 @@ from ...core.subscriptions import (
     UNSUBSCRIBE,
     is_change,
 )
-from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_capabilities, members
+from ...messages.envelope import (
+    CLIENT_CAPABILITIES,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules.capabilities import Declared, unmet
@@ -41,8 +47,9 @@ from ...rules.task_methods import CHANGED, CORE_CHANGED, RESULT
 from ...server.base import ServerBase, ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .forwarded_request import ForwardedRequest, result_of
-from .forwarding import LOCAL_METHODS, EveryMethod, Forwarding, error_for
+from ...transports.related import RELATED_REQUEST, with_related
+from .forwarded_request import ForwardedRequest, note_sent
+from .forwarding import LOCAL_METHODS, EveryMethod, ForwardedCall, Forwarding, result_of
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
@@ -103,10 +110,6 @@ class AdaptsTasks(Protocol):
         ...
 
 
-def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
-    return {name: value for name, value in declared.items() if name != EXTENSIONS}
-
-
 class ProxyClientRuntime(ClientRuntime):
     """The half that speaks to the server: it appears as the client."""
 
@@ -119,6 +122,8 @@ class ProxyClientRuntime(ClientRuntime):
     tasks: AdaptsTasks | None = None
     carries: bool
     """Whether it serves a client; if not, the server is mounted in another one."""
+    name = ""
+    """The name of the server, if its questions and log entries are marked with it."""
     forwarding: Forwarding | None = None
     """Carries everything, if both sides speak one revision."""
     stream: ListenStream | None = None
@@ -130,7 +135,7 @@ class ProxyClientRuntime(ClientRuntime):
         return merge_objects(self.capabilities, tasks_declared(self.owner.TABLE, "client"))
 
     def declaration_in(self, revision: str) -> JSONObject:
-        return _without_extensions(self.capabilities)
+        return without(self.capabilities, EXTENSIONS)
 
     def identity(self) -> JSONObject:
         return self.info
@@ -178,12 +183,14 @@ class ProxyClientRuntime(ClientRuntime):
 
     def adopt(self, connection: ClientConnection) -> None:
         super().adopt(connection)
-        table = self.owner.TABLE
+        table, core = self.owner.TABLE, connection.endpoint.connection
+        core.ids = map(note_sent, core.ids)
+        vars(connection)["take"] = with_related(connection.take)
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
         if self.passes_unchanged(self.revision):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
-            connection.endpoint.connection.envelope = None
+            core.envelope = None
             attributes = vars(self.server.owner)
             attributes["TABLE"] = connection.view.table
             attributes["introduction"] = connection.introduction
@@ -191,18 +198,17 @@ class ProxyClientRuntime(ClientRuntime):
         adapter = None if self.tasks is None else self.tasks.between(self, self.server)
         self.server.adapter = adapter
         if not self.same_revision:
-            carried = frozenset[str]() if adapter is None else frozenset({TASKS_EXTENSION})
-            self._note_extensions("ClientCapabilities", self.capabilities, carried)
-            self._note_extensions("ServerCapabilities", self.peer_capabilities(), carried)
+            carried = set[str]() if adapter is None else {TASKS_EXTENSION}
+            ours, theirs = self.capabilities, self.peer_capabilities()
+            for name, declared in {
+                "ClientCapabilities": ours,
+                "ServerCapabilities": theirs,
+            }.items():
+                if set(declared.get(EXTENSIONS, ())) - carried:
+                    self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
-
-    def _note_extensions(
-        self, name: str, declared: Mapping[str, Any], carried: frozenset[str]
-    ) -> None:
-        if set(declared.get(EXTENSIONS, ())) - carried:
-            self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
 
     def lose(self, method: str, pointer: str, why: str) -> None:
         self.losses.take(method, [Loss(pointer, "dropped", why)])
@@ -210,6 +216,17 @@ class ProxyClientRuntime(ClientRuntime):
     @property
     def same_revision(self) -> bool:
         return self.revision == self.owner.TABLE.revision
+
+    @property
+    def passes_rounds(self) -> bool:
+        """Return whether the client gets questions in results, and keeps the server's state."""
+        return self.same_revision and not self.owner.TABLE.rules.server_requests
+
+    def name_server_in(self, spec: AnyRequest, params: Any) -> Any:
+        """Return the params of a question, which says what server asks the user."""
+        if not self.name or spec.known_as != ELICIT:
+            return params
+        return params.model_copy(update={"message": f"{self.name}: {params.message}"})
 
     async def open(self) -> None:
         if self.stream is not None:
@@ -223,7 +240,7 @@ class ProxyClientRuntime(ClientRuntime):
         """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
-        capabilities = _without_extensions(self.connection.view.declared)
+        capabilities = without(self.connection.view.declared, EXTENSIONS)
         if is_object(extensions) and extensions:
             capabilities[EXTENSIONS] = extensions
         return members({CLIENT_CAPABILITIES: capabilities})
@@ -236,6 +253,11 @@ class ProxyClientRuntime(ClientRuntime):
 
         result = await send(params)
         if not asks(spec, result):
+            return result
+        if self.passes_rounds:
+            questions: Mapping[str, Any] = result.input_requests or {}
+            for key, question in questions.items():
+                self.connection.prepare(key, question)
             return result
         params = spec.params.from_wire({}) if params is None else params
         return await self.connection.complete(spec, params, result, send)
@@ -251,13 +273,15 @@ class ProxyServerRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self._forwarded: dict[str, ForwardedRequest] = {}
+        self.turn: AbstractAsyncContextManager[object] = nullcontext()
+        """Entered while the server works on a request, if it gets few at a time."""
 
     def declaration(self) -> JSONObject:
         declared = self.client.peer_capabilities()
         if self.client.same_revision:
             return dict(declared)
         tasks = {} if self.adapter is None else self.adapter.task_capabilities(declared)
-        return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
+        return merge_objects(tasks, without_tasks(without(declared, EXTENSIONS), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
@@ -285,25 +309,58 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        key = await context.questions.once.do("forwarded", partial(token_hex, 8))
+        once, waited = context.questions.once, False
+        if self.client.passes_rounds or "may_require_input" not in spec.traits:
+            key, params = token_hex(8), self._with_own_state(context, params)
+        else:
+            waited = "forwarded" in once.done
+            key = await once.do("forwarded", partial(token_hex, 8))
         forwarded = self._forwarded.get(key)
         if forwarded is None:
-            if "requestState" in context.raw:
+            if waited:
                 # A new start would repeat the server's work.
-                raise McpError(
-                    INVALID_PARAMS, "requestState has expired: repeat the request without it"
-                )
+                text = "requestState has expired: repeat the request without it"
+                raise McpError(INVALID_PARAMS, text)
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
-            return await forwarded.outcome(context)
+            result = await forwarded.outcome(context)
+            return self._with_our_state(context, result) if asks(spec, result) else result
         finally:
             if forwarded.is_over:
                 self._forwarded.pop(key, None)
+                # After an error that names URLs to visit first, it starts again.
+                once.done.pop("forwarded", None)
             elif forwarded.waits:
                 # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
-                forwarded.expire(context.endpoint.options.max_timeout, forget)
+                # If it keeps a turn from others, the limit is that of the server.
+                keeper = context if isinstance(self.turn, nullcontext) else self.client
+                forwarded.expire(keeper.endpoint.options.max_timeout, forget)
+
+    def _with_own_state(self, context: RequestContext, params: Any) -> Any:
+        """Return the params of a request with the state that its server has given, if any."""
+        if declared_member(params, "request_state") is None:
+            return params
+        update: JSONObject = {"request_state": None}
+        if context.inputs is None:
+            # The answers are for a middleware.
+            update["input_responses"] = None
+        elif context.inputs.state["server"] != self.client.name:
+            raise McpError(INVALID_PARAMS, "requestState is of another server")
+        else:
+            update["request_state"] = context.inputs.state["state"]
+        return params.model_copy(update=update)
+
+    def _with_our_state(self, context: RequestContext, result: Any) -> Any:
+        questions: Mapping[str, Any] = result.input_requests or {}
+        requests: dict[str, Any] = {}
+        for key, question in questions.items():
+            spec = self.owner.TABLE.input_requests[question.method]
+            params = self.client.name_server_in(spec, question.params)
+            requests[key] = question.model_copy(update={"params": params} if params else {})
+        state = {"server": self.client.name, "state": result.request_state}
+        return result.model_copy(update=context.ask(requests, state))
 
     def _make_room(self, most: int) -> None:
         waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
@@ -312,23 +369,24 @@ class ProxyServerRuntime(ServerRuntime):
 
     def _begin(self, spec: AnyRequest, context: RequestContext, params: Any) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if not self.client.carries:
+            options = {"reset_on_progress": True}
         if spec.known_as == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress needs the request that was sent.
             options["on_progress"] = lambda progress: self._report_progress(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
-        # Between revisions, reports are as rare as the options say.
-        report = _report if self.client.same_revision else None
-        forwarded = ForwardedRequest(spec.method, work, report)
+        forwarded = ForwardedRequest(spec.method, work)
         return forwarded
 
     async def _result(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        if self.adapter is not None and spec.known_as == CALL_TOOL:
-            return await self.adapter.call(context, spec, params, options)
-        result = await self.client.call(spec, params, options, self.declared_by(context))
+        async with self.turn:
+            if self.adapter is not None and spec.known_as == CALL_TOOL:
+                return await self.adapter.call(context, spec, params, options)
+            result = await self.client.call(spec, params, options, self.declared_by(context))
         if self.adapter is not None and spec.known_as == LIST_TOOLS:
             return self.adapter.add_task_support(result)
         return result
@@ -337,7 +395,9 @@ class ProxyServerRuntime(ServerRuntime):
         """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
+        # Tasks are those of the mounting server.
+        declared = without_tasks(client_capabilities(context.meta), "client")
+        return self.client.extension_members(declared.get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.is_over:
@@ -346,25 +406,40 @@ class ProxyServerRuntime(ServerRuntime):
             forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
-        id = _related.get()
-        if id is None or self.adapter is None:
+        id, params = _related.get(), self.client.name_server_in(spec, params)
+        if id is not None and self.adapter is not None:
+            return await self.adapter.ask(id, spec, params)
+        with self._pausing():
             return await self.ask_any_client(spec, params, {} if id is None else NO_END)
-        return await self.adapter.ask(id, spec, params)
+
+    @contextmanager
+    def _pausing(self) -> Generator[None, None, None]:
+        """Let no request to the server time out while a client is asked for it."""
+        requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
+        forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
+        ids = [id for request in forwarded for id in request.sent]
+        set_paused = self.client.endpoint.set_paused
+        try:
+            for id in ids:
+                set_paused(id, True)
+            yield
+        finally:
+            for id in ids:
+                set_paused(id, False)
 
     async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
-                try:
-                    return await context.request_unchecked(spec, params, options)
-                except (LocalError, RemoteError) as error:
-                    raise error_for("server", spec.method, error) from error
-        # Nothing names the request it belongs to: take the latest whose client is there.
+                answer = context.request_unchecked(spec, params, options)
+                return await result_of(answer, spec.method, "server")
+        # Unless its request is known, take the latest whose client is there.
         asking = [
             request
             for request in reversed(self._forwarded.values())
-            if request.context is not None
+            if self.cause in (None, request)
+            and request.context is not None
             and request.context.questions.rounds is not None
-            and not request.is_over
+            and request.is_open
         ]
         if self.is_shared and len(asking) > 1:
             # With several clients it could go to the wrong one.
@@ -378,15 +453,18 @@ class ProxyServerRuntime(ServerRuntime):
             return  # The adapter looks at these tasks itself.
         declared: Declared = {"server": self.declaration(), "client": self.client.capabilities}
         need = unmet(spec.requires, "server", params, declared)
-        if need is not None:
+        # A server above declares changes itself.
+        if need is not None and (self.client.carries or not is_change(spec.known_as)):
             why = f"it needs {need.capability.name}, which is not declared"
-            self.client.losses.take(spec.method, [Loss("", "dropped", why)])
+            self.client.lose(spec.method, "", why)
             return
         if is_change(spec.known_as) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.known_as, declared_member(params, "uri"))
         elif spec.known_as == LOG:
-            for context in self._log_readers():
-                await context.reports.log(params.level, params.data, params.logger)
+            logger = "/".join(filter(None, (self.client.name, params.logger))) or None
+            wire: JSONObject = {**params.to_wire(), "logger": logger}
+            for context in self.log_readers(wire):
+                await context.reports.log(**wire)
         else:
             for context in self.contexts():
                 # Clients that have left need no notification.
@@ -394,34 +472,51 @@ class ProxyServerRuntime(ServerRuntime):
                     await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context per connection: of its latest open request, if any."""
+        """Return the context of the current message's request, if that is known.
+
+        Otherwise, return one per connection: of its latest open request, if any.
+        """
+        if self.cause is not None and self.cause.context is not None:
+            return [self.cause.context]
+        latest = {request.connection: request for request in self._open_contexts()}
         contexts: list[RequestContext] = []
-        under_way = self._open_contexts()
         for connection in self.connections:
-            context = connection.session().__mcp_runtime__
-            if context.spoken.era.remembers_client:
-                requests = (request for request in under_way if request.connection is connection)
-                context = next(requests, context)
-            contexts.append(context)
+            own: RequestContext = connection.session().__mcp_runtime__
+            is_shared = own.endpoint.connection.shared
+            contexts.append(own if is_shared else latest.get(connection, own))
         return contexts
 
+    @property
+    def cause(self) -> "ForwardedRequest | ForwardedCall | None":
+        """The request in whose response the current message came, if the transport knows it."""
+        id, forwarding = RELATED_REQUEST.get(), self.client.forwarding
+        if forwarding is not None:
+            return forwarding.asked_server.find(id)
+        return next((request for request in self._forwarded.values() if id in request.sent), None)
+
     def _open_contexts(self) -> list[RequestContext]:
-        if self.client.forwarding is not None:
-            return self.client.forwarding.open_contexts()[::-1]
-        requests = reversed(self._forwarded.values())
-        return [request.context for request in requests if request.context and not request.is_over]
+        forwarding = self.client.forwarding
+        own = self._forwarded if forwarding is None else forwarding.asked_server.open
+        return [request.context for request in own.values() if request.context and request.is_open]
 
     @property
     def is_shared(self) -> bool:
         return any(connection.endpoint.connection.shared for connection in self.connections)
 
-    def _log_readers(self) -> list[RequestContext]:
-        readers = self.contexts()
-        if any(reader.spoken.era.remembers_client for reader in readers):
-            return readers
-        # Nothing names the request of an entry: take the latest.
-        contexts = self._open_contexts()
-        return [] if self.is_shared and len(contexts) > 1 else contexts[:1]
+    def log_readers(self, params: Any) -> list[RequestContext]:
+        """Return the contexts for a log entry; if clients share a connection, only a sure one."""
+        if self.cause is not None or not self.is_shared:
+            return self.contexts()
+        wanting = [context for context in self._open_contexts() if LOG_LEVEL in context.meta]
+        if len(wanting) == 1:
+            return wanting
+        what = "a log entry of the server belongs to no one request: %.500s"
+        self.client.endpoint.log.info(what, json_text(params))
+        return []
+
+    @property
+    def is_gone(self) -> bool:
+        return self.client.endpoint.broken is not None
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
@@ -453,11 +548,3 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
         for method, (spec, _) in entries.items()
         if method not in _LOCAL_METHODS
     }
-
-
-async def _report(context: RequestContext, progress: Progress) -> None:
-    spec = context.table.notifications[PROGRESS]
-    wire = {name: value for name, value in progress._asdict().items() if value is not None}
-    wire["progress"] = wire.pop("done")
-    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
-    await context.notify(spec, params)

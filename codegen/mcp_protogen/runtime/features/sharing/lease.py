@@ -6,15 +6,12 @@ from functools import partial
 from math import inf
 from typing import Final
 
-
-def _clock() -> Callable[[], float]:
-    """Return a clock that cannot be set, and that goes on while the machine sleeps."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
-    return time.monotonic
-
-
-now: Final = _clock()
+now: Final[Callable[[], float]] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+    if hasattr(time, "CLOCK_BOOTTIME")
+    else time.monotonic
+)
+"""A clock that cannot be set, and that goes on while the machine sleeps, if it has one."""
 
 
 class Lease:

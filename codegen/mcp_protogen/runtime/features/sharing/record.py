@@ -71,9 +71,6 @@ class SessionRecord:
     def choices(self) -> Choices:
         return Choices(self.confirmed, self.level, self.subscriptions, self.switched)
 
-    def to_bytes(self) -> bytes:
-        return _records().dump_json(self)
-
 
 def read_record(data: bytes) -> SessionRecord:
     """Return a stored record; raise `ValueError` if it is invalid."""
@@ -136,7 +133,7 @@ class SharedSession(HttpSession):
             info=dict(connection.identity["client"]),
             **choices._asdict(),
         )
-        return record.to_bytes()
+        return _records().dump_json(record)
 
     def choose(self, choices: Choices) -> None:
         """Apply choices; raise the error for too many subscriptions."""

@@ -4,24 +4,21 @@ A change tells clients to look again, so duplicates are harmless, and after a ga
 changed. The changes that wait for an engine are few, and never outdated.
 """
 
-from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
+from asyncio import Task, get_running_loop, sleep, timeout, wait
 from collections.abc import Collection, Iterator
 from functools import cache
-from logging import getLogger
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
-from ...core.tasks import Tasks, call_in
+from ...core.tasks import Signal, Tasks, call_in
 from ...core.throttle import Throttle
 from ...http.server.sessions.worker import faults_in
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .shared_worker import SharedWorker
-
-_log: Final = getLogger(__name__)
 
 # The most waiting changes; more are replaced by one for everything.
 _MOST: Final = 1000
@@ -48,13 +45,13 @@ class ChangeRelay:
         """The engine; several applications of a process may share it."""
         self._worker = worker
         self._tasks = tasks
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._servers: dict[ServerRuntime, None] = {}
         self._by_session: dict[str, ServerRuntime] = {}
         """The servers of single sessions, by key."""
         self._waiting: dict[PublishedChange, None] = {}
-        self._attempt: Future[None] = self.loop.create_future()
-        """Done after an attempt to publish the waiting changes."""
+        self._attempt = Signal()
+        """Set after an attempt to publish the waiting changes."""
         self._sending: Task[None] | None = None
         self._away = False
         worker.on_change.append(self._take)
@@ -89,7 +86,7 @@ class ChangeRelay:
         except (EngineUnavailable, TimeoutError):
             self._log.warning("%d changes could not be published", len(self._waiting))
         finally:
-            self._let_go()
+            self._attempt.notify_all()
 
     # From servers to the bus.
 
@@ -100,7 +97,7 @@ class ChangeRelay:
             return
         self._put(change)
         if not self._away:
-            await shield(self._attempt)
+            await self._attempt.wait()
 
     def announce(self, change: PublishedChange) -> None:
         """Publish a change without waiting; callable from any thread."""
@@ -124,7 +121,7 @@ class ChangeRelay:
         try:
             while self._waiting:
                 changes, self._waiting = self._waiting, {}
-                attempt, self._attempt = self._attempt, self.loop.create_future()
+                attempt, self._attempt = self._attempt, Signal()
                 try:
                     await self._publish(changes)
                     self._away, pause = False, _SOON
@@ -135,17 +132,13 @@ class ChangeRelay:
                         raise
                     self._log.warning("changes wait: the engine is unavailable")
                 finally:
-                    attempt.set_result(None)
+                    attempt.notify_all()
                 if self._away:
                     await sleep(pause)
                     pause = min(2 * pause, _LATER)
         finally:
             self._sending = None
-            self._let_go()
-
-    def _let_go(self) -> None:
-        attempt, self._attempt = self._attempt, self.loop.create_future()
-        attempt.set_result(None)
+            self._attempt.notify_all()
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
         await self._worker.engine.bus.publish([*map(_changes().dump_json, changes)])

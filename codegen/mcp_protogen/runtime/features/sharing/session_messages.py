@@ -1,7 +1,6 @@
 """Messages about sessions that go from one worker to another."""
 
 import re
-from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
@@ -21,8 +20,6 @@ from .shared_worker import SharedWorker
 from .stored_sessions import StoredSessions
 from .worker_messages import ClientSent
 
-_log: Final = getLogger(__name__)
-
 _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
@@ -30,7 +27,7 @@ class SessionMessages:
     def __init__(self, worker: SharedWorker, stored: StoredSessions) -> None:
         self._worker = worker
         self._stored = stored
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         worker.on(ClientSent, self._on_sent)
         worker.on(StreamClaimed, self._on_claimed)
         worker.on(StreamTaken, self._on_taken)
@@ -58,11 +55,7 @@ class SessionMessages:
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._worker.name:
             return False
-        key, worker = session.copy.key, named[1]
-        text, fault = _write_message(message)
-        owner = session.principal_id
-        event = ClientSent(session=key, principal_id=owner, message=text, fault=fault)
-        if await self._worker.tell_or_store([worker], event):
+        if await self._worker.tell_or_store([named[1]], _event_of(session, message)):
             raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
 
@@ -80,13 +73,11 @@ class SessionMessages:
                 return
         elif connection.table.own_name(method) not in session.connection.handlers:
             return
-        text = json_text(notification.message).decode()
-        event = ClientSent(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Writing the record returns the workers that have a copy now.
             others = await self._stored.write(session) or ()
         # Do not delay the answer until all know, unlike for choices.
-        await self._worker.tell_or_store(others, event)
+        await self._worker.tell_or_store(others, _event_of(session, notification))
 
     async def _on_claimed(self, event: StreamClaimed) -> JSONObject | None:
         if (session := self._stored.copies.get(event.session)) is None:
@@ -122,10 +113,14 @@ def _request_id_in(message: Parsed) -> RequestId | None:
     return message.id
 
 
-def _write_message(message: Parsed) -> tuple[str, str]:
+def _event_of(session: SharedSession, message: Parsed) -> ClientSent:
+    fault = ""
     if isinstance(message, Call):
-        return json_text(message.message).decode(), ""
-    if isinstance(message, Malformed):
-        return json_text({"id": message.error.id, "error": None}).decode(), message.error.message
-    outcome = {"result": message.result} if message.error is None else {"error": message.error}
-    return json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}).decode(), ""
+        written = message.message
+    elif isinstance(message, Malformed):
+        written, fault = {"id": message.error.id, "error": None}, message.error.message
+    else:
+        outcome = {"result": message.result} if message.error is None else {"error": message.error}
+        written = {"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}
+    text, owner = json_text(written).decode(), session.principal_id
+    return ClientSent(session=session.copy.key, principal_id=owner, message=text, fault=fault)

@@ -4,16 +4,7 @@ Important messages are acknowledged after handling. A worker that does not ackno
 lease counts as gone: by then it has noticed, and trusts none of its copies.
 """
 
-from asyncio import (
-    FIRST_COMPLETED,
-    Event,
-    Future,
-    Task,
-    TimerHandle,
-    get_running_loop,
-    shield,
-    wait,
-)
+from asyncio import Event, Future, TimerHandle, get_running_loop, shield
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
+from ...core.context_task import ContextTask
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
@@ -37,6 +29,7 @@ from ...storage.engine import (
     EngineUnavailable,
 )
 from ...storage.engine import Event as StoredEvent
+from ...transports.base import wait_within
 from .worker_messages import (
     Acknowledged,
     ClientSent,
@@ -65,7 +58,7 @@ def _stream_for(worker: str) -> str:
 @dataclass(eq=False, slots=True)
 class _Sent:
     waiting: set[str]
-    done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    done: Event = field(default_factory=Event)
     answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
 
     def confirm(self, worker: str, answer: JSONObject | None = None) -> None:
@@ -73,8 +66,8 @@ class _Sent:
             self.waiting.discard(worker)
             if answer is not None:
                 self.answers[worker] = answer
-        if not self.waiting and not self.done.done():
-            self.done.set_result(None)
+        if not self.waiting:
+            self.done.set()
 
 
 class SharedWorker(Worker):
@@ -93,7 +86,7 @@ class SharedWorker(Worker):
         self._engine = engine
         self._tasks = tasks
         self._connection = None
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._handlers: dict[type, _Handle[Any]] = {}
         self.on_change: list[Callable[[bytes], None]] = []
         """Called with each change on the bus; must not wait."""
@@ -105,38 +98,24 @@ class SharedWorker(Worker):
         """The answers to messages, by sender and number."""
         self._followed: dict[tuple[str, str], set[Event]] = {}
         self._timer: TimerHandle | None = None
-        self._connecting: Task[None] | None = None
-        self._end: Event = Event()
+        self._connected = ContextTask()
 
     # The connection.
 
     async def begin(self) -> None:
         """Connect to the engine; raise the error of an unusable one."""
-        ready: Future[None] = get_running_loop().create_future()
-        # A connection must be exited in the task that entered it.
-        self._connecting = get_running_loop().create_task(self._connect(ready))
-        await wait([ready, self._connecting], return_when=FIRST_COMPLETED)
-        if not ready.done():
-            task, self._connecting = self._connecting, None
-            await task
-
-    async def _connect(self, ready: Future[None]) -> None:
-        engine = self._engine
-        async with engine.connect(self.name, self.lease, self._receive) as connection:
-            self._connection = connection
-            ready.set_result(None)
-            await self._end.wait()
+        connecting = self._engine.connect(self.name, self.lease, self._receive)
+        self._connection = await self._connected.enter(connecting)
 
     async def close(self) -> None:
         """Leave the engine, which tells other workers that this one is gone."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._connecting is not None:
-            self._end.set()
-            await wait([self._connecting])
-            if (error := self._connecting.exception()) is not None:
-                _log.error("leaving the engine failed", exc_info=error)
+        try:
+            await shield(self._connected.leave())
+        except Exception:
+            _log.exception("leaving the engine failed")
 
     # Incoming.
 
@@ -218,8 +197,7 @@ class SharedWorker(Worker):
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
-                await wait([sent.done], timeout=self.lease / 2)
-                if sent.done.done():
+                if await wait_within(self.lease / 2, sent.done.wait()):
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
                 for gone in sent.waiting - alive:
@@ -272,9 +250,7 @@ class SharedWorker(Worker):
     async def take_in_stored(self, event: StoredEvent) -> None:
         """Handle a stored message, unless it has come meanwhile."""
         envelope = self._envelope_in(event.message)
-        if envelope is None or envelope.number is None:
-            return
-        if isinstance(envelope.message, ClientSent):
+        if envelope and envelope.number and isinstance(envelope.message, ClientSent):
             await self._answer_to(envelope.message, (envelope.sender, envelope.number))
 
     async def _mail(

@@ -3,7 +3,6 @@
 from asyncio import Lock
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -15,8 +14,6 @@ from ...storage.engine import EngineUnavailable
 from .record import READ_AGAIN, SessionCopy, SessionRecord, SharedSession, read_record
 from .shared_worker import SharedWorker
 from .worker_messages import SessionChanged
-
-_log: Final = getLogger(__name__)
 
 # The lifetime of a record, in lifetimes of a session; it is refreshed every quarter.
 _RECORD_LIFETIME: Final = 1.25
@@ -30,8 +27,8 @@ class StoredSessions:
         self.lifetime: Final = servers.http.session_lifetime * _RECORD_LIFETIME
         self.copies: Final = dict[str, SharedSession]()
         """By key."""
-        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self.log: Final = Throttle(_log)
+        self._locks = WeakValueDictionary[str, Lock]()
+        self.log: Final = Throttle(__name__)
 
     def lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())

@@ -89,7 +89,7 @@ def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
     if listed == DYNAMIC:
         return None
     given = listed if is_array(listed) else []
-    files: dict[str, JSONObject] = {file["uri"]: file for file in given if _is_file(file, root)}
+    files = {file["uri"]: file for file in given if _is_file(file, root)}
     if len(files) < len(given) or uri not in files:
         message = "its entry must list its own files, each once, with digest and size"
         raise UnverifiedSkill("entry", uri, message)
@@ -97,15 +97,11 @@ def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
 
 
 def _is_file(one: Any, root: str) -> bool:
-    if not is_object(one):
-        return False
-    uri, size = one.get("uri"), one.get("size")
-    return (
-        isinstance(uri, str)
-        and _is_below(root, uri)
-        and isinstance(one.get("digest"), str)
-        and isinstance(size, int)
-    )
+    match one:
+        case {"uri": str(uri), "digest": str(), "size": int()}:
+            return _is_below(root, uri)
+        case _:
+            return False
 
 
 def _is_below(root: str, uri: str) -> bool:

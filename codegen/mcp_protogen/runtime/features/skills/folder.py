@@ -6,7 +6,6 @@ URIs are looked up, not made into paths, so clients reach nothing outside of the
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
@@ -43,13 +42,13 @@ class InvalidSkill(ValueError):
     """A skill in a folder does not follow the specifications."""
 
 
-@dataclass(slots=True)
 class _Found:
-    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    children: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    frontmatter: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
-    """By the URI of `SKILL.md`."""
-    entries: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
+    def __init__(self) -> None:
+        self.files = dict[str, bytes]()
+        self.children = dict[str, list[str]]()
+        self.frontmatter = dict[str, JSONObject]()
+        """By the URI of `SKILL.md`."""
+        self.entries = dict[str, JSONObject]()
 
 
 class SkillFolder:
@@ -84,7 +83,7 @@ class SkillFolder:
         if uri in self._found.children:
             return {"uri": uri, "name": _name(uri), "mimeType": DIRECTORY}
         front = self._found.frontmatter.get(uri, {})
-        listed: JSONObject = {"uri": uri, "name": front.get("name") or _name(uri)}
+        listed = {"uri": uri, "name": front.get("name") or _name(uri)}
         if front:
             listed["description"] = front["description"]
         data = self._found.files[uri]

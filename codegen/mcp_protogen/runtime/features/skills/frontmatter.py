@@ -9,7 +9,7 @@ from functools import cache
 from math import isfinite
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_array, is_object
+from ...core.json import JSONObject, is_array, is_object, is_same
 from ...core.libraries import library
 
 _BLOCK: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.M)
@@ -42,9 +42,9 @@ def frontmatter_of(text: str) -> JSONObject:
         raise InvalidFrontmatter("it must begin with YAML between two lines of ---")
     if len(block[1]) > _LARGEST:
         raise InvalidFrontmatter(f"its frontmatter is longer than {_LARGEST} characters")
-    yaml = _yaml()
+    yaml = library("yaml", "a skill", "pyyaml")
     try:
-        found = yaml.load(block[1], Loader=_loader())
+        found = yaml.load(block[1], Loader=_loader(yaml))
     except (yaml.YAMLError, ValueError) as error:
         said = " ".join(str(error).split())
         raise InvalidFrontmatter(f"its frontmatter cannot be read: {said:.300}") from None
@@ -61,7 +61,7 @@ def is_equal(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if is_array(one) and is_array(other):
         return len(one) == len(other) and all(map(is_equal, one, other))
-    return isinstance(one, bool) is isinstance(other, bool) and one == other
+    return is_same(one, other)
 
 
 def _is_json(value: Any) -> bool:
@@ -74,14 +74,9 @@ def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, str | int)
 
 
-def _yaml() -> Any:
-    return library("yaml", "a skill", "pyyaml")
-
-
 @cache
-def _loader() -> Any:
+def _loader(yaml: Any) -> Any:
     """Return a loader of the core schema; PyYAML's own reads YAML 1.1."""
-    yaml = _yaml()
 
     def compose(self: Any, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):

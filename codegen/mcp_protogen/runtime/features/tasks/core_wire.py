@@ -94,9 +94,10 @@ async def _get(request: TasksRequest) -> JSONObject:
 
 
 async def _list(request: TasksRequest) -> JSONObject:
-    page = await request.registry.page(request.owner, request.wire.get("cursor"), PAGE_SIZE)
-    more = {} if page.cursor is None else {"nextCursor": page.cursor}
-    return {"tasks": [*map(request.write, page.tasks)], **more}
+    given = request.wire.get("cursor")
+    tasks, cursor = await request.registry.page(request.owner, given, PAGE_SIZE)
+    more = {} if cursor is None else {"nextCursor": cursor}
+    return {"tasks": [*map(request.write, tasks)], **more}
 
 
 async def _cancel(request: TasksRequest) -> JSONObject:

@@ -3,8 +3,9 @@
 from asyncio import Event, get_running_loop
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from secrets import token_bytes
-from typing import Final, Protocol
+from typing import Final
 
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from .lifecycle import has_ended
@@ -21,19 +22,28 @@ class LeaseLost(Exception):
     """Another worker runs the task, or may do so: this one was silent for too long."""
 
 
-class TaskLease:
+class HeldLease:
+    """A lease of this process; once it is `lost`, another worker may have it."""
+
+    def __init__(self) -> None:
+        self.renewed = get_running_loop().time()
+        """In the time of the event loop."""
+        self.lost = False
+
+    def lose(self) -> None:
+        self.lost = True
+
+
+class TaskLease(HeldLease):
     """A task that a worker runs; `over` is set when it must stop."""
 
     def __init__(
         self, task: Task, worker: str, change: Callable[[str, Step], Awaitable[Task]]
     ) -> None:
+        super().__init__()
         self.task = task
         self.worker: Final = worker
         self.over: Final = Event()
-        self.lost = False
-        """Whether another worker may run the task."""
-        self.renewed = get_running_loop().time()
-        """In the time of the event loop."""
         self._change = change
 
     async def change(self, step: Step) -> Task:
@@ -58,14 +68,8 @@ class TaskLease:
         self.over.set()
 
     def lose(self) -> None:
-        self.lost = True
+        super().lose()
         self.over.set()
-
-
-class LeaseHolder(Protocol):
-    renewed: float
-
-    def lose(self) -> None: ...
 
 
 Renew = Callable[[Collection[str], float], Awaitable[None]]
@@ -77,20 +81,17 @@ class Leases:
     def __init__(self, renew: Renew, seconds: float) -> None:
         self._renew = renew
         self.seconds: Final = seconds
-        self._held: dict[str, LeaseHolder] = {}
+        self._held: dict[str, HeldLease] = {}
         self._timers = Timers(self._come)
 
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def add(self, key: str, lease: LeaseHolder) -> None:
+    def add(self, key: str, lease: HeldLease) -> None:
         self._held[key] = lease
         self._timers.schedule(key, self.seconds / 3)
 
     def has(self, key: str) -> bool:
         return key in self._held
 
-    def remove(self, key: str, lease: LeaseHolder) -> None:
+    def remove(self, key: str, lease: HeldLease) -> None:
         # The process may have taken over a task that it had lost.
         if self._held.get(key) is lease:
             del self._held[key]
@@ -119,31 +120,21 @@ def is_lock(stored: StoredTask) -> bool:
     return stored.record.startswith(_LOCK)
 
 
-class _SharedLock:
-    def __init__(self) -> None:
-        self.record: Final = _LOCK + token_bytes(12)
-        self.renewed = get_running_loop().time()
-        self.lost = False
-
-    def lose(self) -> None:
-        self.lost = True
-
-
+@dataclass(eq=False, slots=True)
 class SharedLocks:
     """Locks between all workers that share a task store.
 
     A lock is a record in the store; workers delete overdue ones.
     """
 
-    def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
-        self._store = store
-        self._watch = watch
-        self._leases = leases
+    _store: TaskStore
+    _watch: Watch
+    _leases: Leases
 
     @asynccontextmanager
     async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
-        lock = _SharedLock()
-        await self._take(key, lock.record, ends_at)
+        lock, record = HeldLease(), _LOCK + token_bytes(12)
+        await self._take(key, record, ends_at)
         self._leases.add(key, lock)
         try:
             yield
@@ -151,7 +142,8 @@ class SharedLocks:
             self._leases.remove(key, lock)
             # Without the store, the lock expires.
             with suppress(EngineUnavailable):
-                await self._leave(key, lock)
+                if not lock.lost:
+                    await self._leave(key, record)
 
     async def _take(self, key: str, record: bytes, ends_at: float | None) -> None:
         lease = self._leases.seconds
@@ -167,9 +159,9 @@ class SharedLocks:
                 if other is not None:
                     await waiter.rung.wait()
 
-    async def _leave(self, key: str, lock: _SharedLock) -> None:
-        kept = None if lock.lost else await self._store.get(key)
+    async def _leave(self, key: str, record: bytes) -> None:
+        kept = await self._store.get(key)
         # Another worker may have it.
-        if kept is not None and kept.record == lock.record:
+        if kept is not None and kept.record == record:
             await self._store.delete(key)
             self._watch.wake(key)

@@ -42,8 +42,7 @@ class TasksOnWire:
         return tasks_declared(wire, self._role)
 
     def untranslated_members(self, wire: MethodTable) -> Untranslated:
-        kind = task_kind(wire)
-        if kind is None:
+        if (kind := task_kind(wire)) is None:
             return NOTHING
         return self._core if kind == "core" else _OTHERWISE
 
@@ -53,8 +52,7 @@ class ServersTasks(TasksOnWire):
 
     def __init__(self, support: Callable[[str], str | None]) -> None:
         def supporting(tool: JSONObject) -> JSONObject:
-            said = support(tool["name"])
-            if said is None:
+            if (said := support(tool["name"])) is None:
                 return tool
             return {**tool, "execution": {**tool.get("execution", {}), "taskSupport": said}}
 

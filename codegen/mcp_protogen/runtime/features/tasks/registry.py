@@ -4,7 +4,7 @@ A change reads a task, applies a step, and writes it if no other was faster; oth
 again. The clock of the store decides when a task expires.
 """
 
-from asyncio import create_task, sleep, timeout
+from asyncio import create_task, sleep
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,6 +22,7 @@ from ...core.throttle import Throttle
 from ...rules.task_kinds import TaskKind
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
+from ...transports.base import wait_within
 from .leases import LeaseLost, Leases, SharedLocks, Step, TaskLease, is_lock
 from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record
@@ -59,6 +60,8 @@ class TaskOptions:
 _log: Final = getLogger(__name__)
 
 _ORPHANS_AT_ONCE: Final = 20
+# The most seconds until a change by another worker is found.
+_POLL: Final = 0.5
 # Prevents busy waiting for a near end.
 _SHORTEST_WAIT: Final = 0.01
 
@@ -78,11 +81,6 @@ class TooManyTasks(McpError):
         super().__init__(INTERNAL_ERROR, why)
 
 
-class TaskPage(NamedTuple):
-    tasks: list[Task]
-    cursor: str | None
-
-
 class _Read(NamedTuple):
     task: Task
     at: float
@@ -100,30 +98,19 @@ def new_task_id() -> str:
 
 
 class TaskRegistry:
-    """The tasks in a store, as one worker sees them; an application has one registry.
+    """The tasks in a store, as one worker sees them; an application has one registry."""
 
-    Changes by other workers are found within `poll` seconds, the longest pause between looks.
-    `clock` returns seconds since the epoch.
-    """
-
-    def __init__(
-        self,
-        store: TaskStore,
-        options: TaskOptions,
-        *,
-        clock: Callable[[], float] | None = None,
-        poll: float = 0.5,
-    ) -> None:
+    def __init__(self, store: TaskStore, options: TaskOptions) -> None:
         self.options: Final = options
-        # A store in memory has its own clock.
-        default = store.clock if isinstance(store, MemoryTaskStore) else time
-        self.clock: Final = default if clock is None else clock
+        self.clock: Callable[[], float] = time
+        """Returns the seconds since the epoch."""
+        if isinstance(store, MemoryTaskStore):
+            self.clock = store.clock
         self._store = store
-        self._poll = poll
-        self._watch: Final = Watch(store.versions, poll)
-        self._leases: Final = Leases(store.renew, options.lease)
-        self._locks: Final = SharedLocks(store, self._watch, self._leases)
-        self._throttled: Final = Throttle(_log)
+        self._watch = Watch(store.versions, _POLL)
+        self._leases = Leases(store.renew, options.lease)
+        self._locks = SharedLocks(store, self._watch, self._leases)
+        self._throttled = Throttle(__name__)
 
     def new(self, kind: TaskKind, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now = self.clock()
@@ -187,10 +174,10 @@ class TaskRegistry:
         """Wait until a task has ended; return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._wait_until(task.id, has_ended)
 
-    def wake_waiters(self, id: str) -> None:
-        self._watch.wake(_key(id))
-
-    async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
+    async def page(
+        self, principal_id: str | None, cursor: str | None, size: int
+    ) -> tuple[list[Task], str | None]:
+        """Return some tasks of a principal, and the cursor of the others; None without any."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -203,7 +190,7 @@ class TaskRegistry:
             after = records[-1].key
         keys = list(tasks)
         more = keys[size - 1] if len(keys) > size else None
-        return TaskPage([tasks[key] for key in keys[:size]], more)
+        return [tasks[key] for key in keys[:size]], more
 
     def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
@@ -253,15 +240,12 @@ class TaskRegistry:
             lease.lose()
 
     async def _give_back(self, lease: TaskLease) -> None:
-        def release(task: Task) -> Task:
-            lease.check(task)
-            return assign(task, None, None)
-
         # Ignore it if the task has ended, is gone, or has another worker.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
                 task = await self.find(lease.task.id)
-                if await self._replace(task, release(task), lease=0.0) is not None:
+                lease.check(task)
+                if await self._replace(task, assign(task, None, None), lease=0.0) is not None:
                     return
 
     async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
@@ -272,20 +256,17 @@ class TaskRegistry:
                     read = await self._read(id)
                 except EngineUnavailable:
                     # Waiting for a change includes waiting for the store.
-                    await sleep(self._poll)
+                    await sleep(_POLL)
                     continue
                 if condition(read.task):
                     return read.task
                 waiter.version = read.task.version
-                with suppress(TimeoutError):
-                    async with timeout(read.wait):
-                        await waiter.rung.wait()
+                await wait_within(read.wait, waiter.rung.wait())
 
     async def _read(self, id: str) -> _Read:
         while True:
             stored = await self._store.get(_key(id))
-            task = None if stored is None else _task(stored)
-            if stored is None or task is None:
+            if stored is None or (task := _task(stored)) is None:
                 raise UnknownTask
             current = fail_if_lapsed(task, stored.at)
             if current is task:
@@ -294,19 +275,19 @@ class TaskRegistry:
                 return _Read(written, stored.at)
 
     async def _replace(self, task: Task, new: Task, *, lease: float | None = None) -> Task | None:
-        record = to_record(new)
+        key, record = _key(task.id), to_record(new)
         if not await self._store.replace(
-            _key(task.id),
+            key,
             record,
             version=task.version,
             ends_at=new.kept_until,
             lease=self._lease(new) if lease is None else lease,
         ):
             return None
-        self.wake_waiters(task.id)
+        self._watch.wake(key)
         if new.status != task.status:
             owner = _name_principal(task.principal_id)
-            _log.info("task %.10s of %s is %s", _key(task.id), owner, new.status)
+            _log.info("task %.10s of %s is %s", key, owner, new.status)
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:

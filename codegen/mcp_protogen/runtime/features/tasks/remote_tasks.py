@@ -8,7 +8,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, InvalidAnswer, McpError, ProtocolError
 from ...core.json import JSONObject
 from ...core.models.base import WireModel
-from .lifecycle import TRANSITIONS
+from .lifecycle import ENDS
 from .task import Status
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class TaskState:
 
     @property
     def has_ended(self) -> bool:
-        return not TRANSITIONS[self.status]
+        return self.status in ENDS
 
 
 def state_of(task: JSONObject) -> TaskState:

@@ -31,13 +31,9 @@ class Timers:
 
     def __init__(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         self._work = work
-        # None for due keys.
-        self._keys: dict[str, TimerHandle | None] = {}
+        self._keys: dict[str, TimerHandle] = {}
         self._ready: dict[str, None] = {}
         self._running: Task[None] | None = None
-
-    def __len__(self) -> int:
-        return len(self._keys)
 
     def schedule(self, key: str, seconds: float) -> None:
         self._stop(key)
@@ -57,7 +53,6 @@ class Timers:
             timer.cancel()
 
     def _come(self, key: str) -> None:
-        self._keys[key] = None
         self._ready[key] = None
         if self._running is None:
             self._begin()
@@ -113,13 +108,9 @@ class Watch:
         self._watched: dict[str, _Watched] = {}
         self._timers = Timers(self._look)
 
-    def __len__(self) -> int:
-        return len(self._watched)
-
     @contextmanager
     def add_waiter(self, key: str) -> Generator[Waiter, None, None]:
-        watched = self._watched.get(key)
-        if watched is None:
+        if (watched := self._watched.get(key)) is None:
             watched = self._watched[key] = _Watched()
             self._timers.schedule(key, min(watched.interval, self._longest))
         waiter = Waiter()

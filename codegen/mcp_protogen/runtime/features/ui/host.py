@@ -42,14 +42,13 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
 
     def ui_of(self, tool: WireModel) -> ToolMetaT | None:
         """Return the metadata of a tool's user interface; None if it has none."""
-        meta = _meta_of(tool)
-        ui = meta.get(KEY)
-        flat = meta.get(_FLAT)
+        meta = _meta(tool.to_wire())
+        ui, flat = meta.get(KEY), meta.get(_FLAT)
         if flat is not None and (ui is None or (is_object(ui) and "resourceUri" not in ui)):
             ui = {**(ui or {}), "resourceUri": flat}
         if ui is None:
             return None
-        read = cast(ToolMetaT, self._read("McpUiToolMeta", ui))
+        read: ToolMetaT = self._read("McpUiToolMeta", ui)
         uri = cast(Any, read).resource_uri
         if uri is not None and not uri.startswith(SCHEME):
             raise InvalidAnswer(f"the user interface of a tool must have a {SCHEME} URI")
@@ -71,42 +70,39 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         ui: Any = self.ui_of(tool)
         if ui is None or ui.resource_uri is None:
             return None
-        uri: str = ui.resource_uri
+        uri = ui.resource_uri
         client = cast(Any, self)
         contents = _page(await client.read_resource(uri))
-        meta: object = _meta(contents).get(KEY)
+        meta = _meta(contents).get(KEY)
         if meta is None:
             async for resource in client.iter_resources():
                 if resource.uri == uri:
-                    meta = _meta_of(resource).get(KEY)
+                    meta = _meta(resource.to_wire()).get(KEY)
         return UserInterface(
             uri=uri,
             html=_html(contents),
-            meta=cast(MetaT, self._read("McpUiResourceMeta", {} if meta is None else meta)),
+            meta=self._read("McpUiResourceMeta", {} if meta is None else meta),
         )
 
-    def _read(self, name: str, value: object) -> WireModel:
+    def _read(self, name: str, value: object) -> Any:
         try:
-            read: WireModel = getattr(self.MODELS, name).from_wire(value)
+            return getattr(self.MODELS, name).from_wire(value)
         except ValidationError as error:
             raise InvalidAnswer(f"the user interface's metadata is not a valid {name}") from error
-        return read
 
 
 def _page(result: WireModel) -> JSONObject:
     listed: list[JSONObject] = result.to_wire().get("contents", [])
     contents = listed[0] if listed else {}
-    if contents.get("mimeType") != MIME_TYPE:
-        raise InvalidAnswer(
-            f"a user interface must be {MIME_TYPE}, got {contents.get('mimeType')!r:.80}"
-        )
+    given = contents.get("mimeType")
+    if given != MIME_TYPE:
+        raise InvalidAnswer(f"a user interface must be {MIME_TYPE}, got {given!r:.80}")
     return contents
 
 
 def _html(contents: JSONObject) -> str:
     if "text" in contents:
-        text: str = contents["text"]
-        return text
+        return str(contents["text"])
     try:
         return b64decode(contents["blob"], validate=True).decode()
     except ValueError as error:
@@ -114,9 +110,5 @@ def _html(contents: JSONObject) -> str:
 
 
 def _meta(wire: JSONObject) -> JSONObject:
-    meta: object = wire.get("_meta")
+    meta = wire.get("_meta")
     return meta if is_object(meta) else {}
-
-
-def _meta_of(entry: WireModel) -> JSONObject:
-    return _meta(entry.to_wire())

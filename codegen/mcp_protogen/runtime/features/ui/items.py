@@ -4,10 +4,9 @@ Clients that do not declare them see ordinary tools.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.json import JSONObject, is_array, is_object
+from ...core.json import JSONObject, is_array, is_object, without
 from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
@@ -25,16 +24,16 @@ def concerns(marked: MarkedFunction) -> bool:
 
 
 def is_host(session: SessionBase) -> bool:
-    extensions: object = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
-    settings: object = extensions.get(APPS) if is_object(extensions) else None
-    shown: object = settings.get("mimeTypes") if is_object(settings) else None
+    extensions = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
+    settings = extensions.get(APPS) if is_object(extensions) else None
+    shown = settings.get("mimeTypes") if is_object(settings) else None
     return is_array(shown) and MIME_TYPE in shown
 
 
 class UiTool(Tool):
     def __init__(self, marked: MarkedFunction, models: RevisionModels) -> None:
         options = marked.mark.options
-        given: str | WireModel = options[KEY]
+        given = options[KEY]
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
         self._ui_uri: str | None = ui.get("resourceUri")
         if self._ui_uri is not None:
@@ -43,9 +42,9 @@ class UiTool(Tool):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
         super().__init__(_add_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
-        meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
+        meta = without(listed.pop("_meta"), KEY)
         model = models.entry(self.field)
-        self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
+        self._plain = model.from_wire({**listed, "_meta": meta} if meta else listed)
 
     def listed_for(self, session: SessionBase) -> Any:
         return self.listed if is_host(session) else self._plain
@@ -73,7 +72,7 @@ class UiResource(Resource):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         result = await super().read(server, session, uri, given)
-        contents: list[WireModel] | None = declared_member(result, "contents")
+        contents = declared_member(result, "contents")
         if contents is None:  # a question to the client
             return result
         return result.model_copy(update={"contents": [*map(self._complete_contents, contents)]})
@@ -85,9 +84,10 @@ class UiResource(Resource):
         return type(contents).from_wire(wire)
 
 
-MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = MappingProxyType(
-    {"tools": UiTool, "resources": UiResource}
-)
+MAKERS: Final[Mapping[str, Callable[[MarkedFunction, RevisionModels], Item]]] = {
+    "tools": UiTool,
+    "resources": UiResource,
+}
 
 
 def _check_scheme(marked: MarkedFunction, uri: str) -> None:

@@ -4,29 +4,21 @@ Stateless streams cannot be resumed (2026-07-28, basic/transports/streamable-htt
 Messages").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
-from logging import getLogger
 from time import monotonic
 from typing import Final
 
-from ...core.connection_errors import Disconnected
 from ...core.errors import RequestId
-from ...core.tasks import Signal, Tasks
+from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...transports.base import Received
+from ...transports.base import Inbox
 from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
 from .outgoing import ProtocolState
-
-_log: Final = getLogger(__name__)
-
-# Limits for waiting messages, in number and bytes; reading pauses at them.
-_CAPACITY: Final = 1000
-_LARGEST: Final = 64 * 1024 * 1024
 
 # The default delay, and the longest after repeated failures; in seconds.
 _USUAL_WAIT: Final = 1.0
@@ -34,50 +26,6 @@ _LONGEST_GROWN: Final = 30.0
 
 # A connection of this length succeeds even without a message; in seconds.
 _LASTING: Final = 10.0
-
-
-class Inbox:
-    def __init__(self) -> None:
-        self._messages: list[Received] = []
-        self._size = 0
-        self._changed = Signal()
-        self._ended = False
-        self._take: Callable[[Received], bool] | None = None
-        self.broken: Disconnected | None = None
-        """The error that has ended the connection, if any."""
-
-    def put(self, received: Received) -> None:
-        if self._ended:
-            return
-        if self._take is not None and not self._messages:
-            if not self._take(received):
-                self._take = None
-            return
-        self._messages.append(received)
-        self._size += len(received) if isinstance(received, bytes) else 0
-        self._changed.notify_all()
-
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._take = take
-
-    async def receive(self) -> Sequence[Received]:
-        while not self._messages and not self._ended:
-            await self._changed.wait()
-        messages, self._messages, self._size = self._messages, [], 0
-        self._changed.notify_all()
-        if not messages and self.broken is not None:
-            raise self.broken
-        return messages
-
-    async def room(self) -> None:
-        while not self._ended and (len(self._messages) >= _CAPACITY or self._size >= _LARGEST):
-            await self._changed.wait()
-
-    def end(self, broken: Disconnected | None = None) -> None:
-        if not self._ended:
-            self._ended = True
-            self.broken = broken
-            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +52,15 @@ class Reconnection:
 
 
 class Cursor:
-    def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, reconnection: Reconnection) -> None:
         self.last_id: str | None = None
         self._reconnection = reconnection
-        self._clock = clock
         self._retry = _USUAL_WAIT
         self._failures = 0
-        self._opened = clock()
+        self._opened = monotonic()
 
     def opens(self) -> None:
-        self._opened = self._clock()
+        self._opened = monotonic()
 
     def take_event(self, event: Event) -> bytes | None:
         if event.retry is not None:
@@ -128,7 +75,7 @@ class Cursor:
 
     def broke(self) -> None:
         """Note the end of a connection, a failure unless the next one brings a message."""
-        if self._clock() - self._opened >= _LASTING:
+        if monotonic() - self._opened >= _LASTING:
             self._failures = 0
         self._failures += 1
 
@@ -152,7 +99,7 @@ class ClientState:
         self.inbox: Final = Inbox()
         self.tasks: Final = Tasks()
         self.protocol: Final = ProtocolState()
-        self.log: Final = Throttle(_log)
+        self.log: Final = Throttle(__name__)
         self.own_requests: Final = count(1)
         self.time_left: Callable[[RequestId], float] = lambda id: 0.0
 

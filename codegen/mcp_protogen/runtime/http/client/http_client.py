@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, TypeAlias
 
-from ...core.connection_errors import Disconnected
+from ...core.connection_errors import Disconnected, Unsent
 from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
-from ..httpx2 import HttpClient, httpx2
+from ..httpx2 import URL as URL
+from ..httpx2 import HttpClient, httpx2, origin_of, redact_url
 
-# Classes of httpx2.
-URL: TypeAlias = Any
 Response: TypeAlias = Any
+"""An `httpx2.Response`."""
 
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
@@ -122,7 +122,7 @@ class HttpWire:
         self._limit = limit
         self._owned = owned
         self.url: Final = url
-        self._named = _redact_url(url)
+        self._named = redact_url(url)
 
     @asynccontextmanager
     async def open(
@@ -133,7 +133,7 @@ class HttpWire:
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
         actual = self.url if url is None else url
-        label = f"{method} {self._named if url is None else _redact_url(actual)}"
+        label = f"{method} {self._named if url is None else redact_url(actual)}"
         with _disconnecting(label):
             response = await self._send(method, {**self._headers, **headers}, body, actual)
         try:
@@ -150,10 +150,9 @@ class HttpWire:
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            location, new_url = response.headers.get("location"), None
             follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
-            if follows and location is not None:
-                new_url = self.resolve(location, response.request.url)
+            location = response.headers.get("location") if follows else None
+            new_url = None if location is None else self.resolve(location, response.request.url)
             if new_url is None:
                 # The caller decides about an unfollowed redirect.
                 return response
@@ -167,21 +166,11 @@ class HttpWire:
             url = (base or self.url).join(reference)
         except httpx2().InvalidURL:
             return None
-        return url if _origin(url) == _origin(self.url) else None
+        return url if origin_of(url) == origin_of(self.url) else None
 
     async def close(self) -> None:
         if self._owned:
             await self._client.aclose()
-
-
-def _origin(url: URL) -> tuple[str, str, int | None]:
-    # The port is None for the default of the scheme.
-    return url.scheme, url.host, url.port
-
-
-def _redact_url(url: URL) -> str:
-    # Without parts that may be secret.
-    return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
 @contextmanager
@@ -192,4 +181,5 @@ def _disconnecting(label: str) -> Generator[None, None, None]:
     except (package.RequestError, package.InvalidURL) as error:
         reason = str(error)
         text = f"{label}: {type(error).__name__}{f': {reason}' if reason else ''}"
-        raise Disconnected(text) from None
+        unsent = (package.ConnectError, package.ConnectTimeout, package.PoolTimeout)
+        raise (Unsent if isinstance(error, unsent) else Disconnected)(text) from None

@@ -7,7 +7,6 @@
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from logging import getLogger
 from typing import Any, Final, Literal, NamedTuple
 
 from ...core.errors import RequestId
@@ -21,8 +20,6 @@ from ...messages.method_table import MethodTable
 from ...messages.reading import answered_id, read
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
-
-_log: Final = getLogger(__name__)
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -95,7 +92,7 @@ class ProtocolState:
         """The negotiated revision of a handshake."""
         self.session_id: str | None = None
         self.sessions = 0
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._stateless: str | None = None
         self._header_params: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
 
@@ -119,8 +116,8 @@ class ProtocolState:
             # The handshake has no revision and no session yet.
             return {**POSTED, **({} if message.method == INITIALIZE else self.session_headers())}
         facts = self.facts_of(message)
-        whole = {"method": message.method, "params": message.params}
         headers = {**POSTED, fields.PROTOCOL_VERSION: message.revision}
+        whole = {"method": message.method, "params": message.params}
         headers |= facts.request_fields(message.method, whole)
         name = message.params.get("name")
         if message.method == facts.call_tool and isinstance(name, str):
@@ -161,8 +158,7 @@ class ProtocolState:
         return len(sound) < len(tools)
 
     def _is_sound(self, tool: object) -> bool:
-        name = tool.get("name") if is_object(tool) else None
-        if not is_object(tool) or not isinstance(name, str):
+        if not is_object(tool) or not isinstance(name := tool.get("name"), str):
             # Validation reports this.
             return True
         self._header_params.forget(name)

@@ -7,15 +7,24 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.connection_errors import Disconnected, HttpError, in_answer
-from ...core.errors import METHOD_NOT_FOUND, InvalidAnswer, McpError, ParseError, RemoteError
-from ...core.json import JSONObject, is_object, json_text
+from ...core.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    InvalidAnswer,
+    McpError,
+    ParseError,
+    RemoteError,
+)
+from ...core.json import JSONObject, is_object, json_text, without
 from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
+from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...rules.client_negotiation import stateless_error
 from ...transports.base import Received, Unanswered
+from ...transports.related import RelatedMessage
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
@@ -43,7 +52,7 @@ _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 _LONGEST_EXCERPT: Final = 200
 
 
-Repair: TypeAlias = Literal["session", "headers", "legacy_sse"]
+Repair: TypeAlias = Literal["session", "headers", "legacy_sse", "revision"]
 """What to change before the next attempt."""
 
 
@@ -76,6 +85,12 @@ def refusal_of(
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = "legacy_sse"
+    elif (
+        (error is not None and reply.status == 400 and not opening)
+        # The errors of the stateless era have this status, too.
+        and (message.revision is None or not (is_modern or code == INVALID_PARAMS))
+    ):
+        repair = "revision"
     return RefusedPost(received, repair)
 
 
@@ -95,7 +110,7 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
 
 def http_error(label: str, reply: HttpReply) -> HttpError:
     readable = reply.media in (fields.JSON, "text/plain")
-    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
+    excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace") if readable else ""
     text = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
         text = "redirects are followed only if they repeat the request to the same origin"
@@ -174,9 +189,9 @@ class PostedRequest:
             self._check_fields(reply)
             if not self._messages(data, reply.session_id):
                 raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
-        except ParseError as error:
-            self._deliver(Unanswered(self.message.id, in_answer(error, name)))
         except RemoteError as error:
+            if isinstance(error, ParseError):
+                error = in_answer(error, name)
             self._deliver(Unanswered(self.message.id, error))
 
     def _check_fields(self, reply: HttpReply) -> None:
@@ -198,8 +213,10 @@ class PostedRequest:
                 # It can only be about this request.
                 value["id"], is_changed = request.id, True
             text = json_text(value) if is_changed else data
-            self._deliver(self._state.protocol.incoming(request, value, text, session_id))
-            answered = answered or answer_in(value, request.id) is not None
+            is_answer = answer_in(value, request.id) is not None
+            text = self._state.protocol.incoming(request, value, text, session_id)
+            self._deliver(text if is_answer else RelatedMessage(text, request.id))
+            answered = answered or is_answer
         return answered
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
@@ -209,10 +226,7 @@ class PostedRequest:
         def take(event: Event) -> None:
             nonlocal answered
             data = cursor.take_event(event)
-            if data is None:
-                return
-            is_answer = self._take_event(data, reply.session_id)
-            if is_answer and not answered:
+            if data is not None and self._take_event(data, reply.session_id) and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
@@ -240,19 +254,17 @@ class PostedRequest:
             return True
 
     async def _resume(self, cursor: Cursor) -> None:
-        resumable = self.message.revision is None
-        if not resumable or cursor.last_id is None:
-            raise Disconnected(f"the stream ended before {self.message.name} was answered")
+        ended = f"the stream ended before {self.message.name} was answered"
+        if self.message.revision is not None or cursor.last_id is None:
+            raise Disconnected(ended)
         cursor.broke()
         while not cursor.is_given_up:
             await sleep(cursor.wait)
             if await self._continue(cursor):
                 return
             cursor.broke()
-        raise Disconnected(
-            f"the stream ended before {self.message.name} was answered, and brought no message "
-            f"in {self._state.reconnection.max_attempts} more connections"
-        )
+        attempts = self._state.reconnection.max_attempts
+        raise Disconnected(f"{ended}, and brought no message in {attempts} more connections")
 
     async def _continue(self, cursor: Cursor) -> bool:
         try:
@@ -317,7 +329,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether a call's header fields have changed."""
     old = state.protocol.post_headers(call)
     # Progress tokens belong to one request.
-    meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
+    meta = without(call.params["_meta"], PROGRESS_TOKEN)
     facts = state.protocol.facts_of(call)
     rules = facts.rules
 

@@ -3,22 +3,19 @@
 import asyncio
 from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
-from logging import getLogger
-from typing import Final
+from typing import Final, NoReturn
 
-from ...core.connection_errors import Disconnected, HttpError
+from ...core.connection_errors import Disconnected, HttpError, RevisionLost, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
-from ...transports.base import Paused, Unanswered
+from ...transports.base import Paused, Renewed, Unanswered, wait_within
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
-from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
+from .outgoing import CANCELLED, DISCOVER, INITIALIZE, INITIALIZED, POSTED, Message, message_of
 from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
-
-_log: Final = getLogger(__name__)
 
 # Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
@@ -49,13 +46,41 @@ class RenewableSession:
         self._state = state
         self._lock = asyncio.Lock()
         self._task: Task[None] | None = None
+        self.stream: object = object()
+        """The open stream, which first requests wait for; None while messages may be missed."""
         # Set once it is known whether the server has a stream.
         self._known = asyncio.Event()
+        self._lost: RevisionLost | None = None
 
     async def ready(self) -> None:
-        if self._lock.locked():
-            async with self._lock:
-                pass
+        async with self._lock:
+            self._check()
+
+    def _check(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+
+    async def check_revision(self, refused: Message) -> None:
+        """Raise `RevisionLost` if the server no longer speaks the revision of a message."""
+        async with self._lock:
+            self._check()
+            try:
+                if refused.revision is None:
+                    await ask(self._state, "ping", {})
+                else:
+                    await ask(self._state, DISCOVER, {"_meta": refused.params["_meta"]})
+            except McpError as error:
+                self._leave(f"the server speaks the negotiated revision no longer: {error}")
+
+    def _leave(self, text: str) -> NoReturn:
+        self._lost = RevisionLost(f"{text}: connect again")
+        self._state.tasks.start(self._end_inbox())
+        raise self._lost
+
+    async def _end_inbox(self) -> None:
+        # Requests that wait for the session hear first that they were not sent.
+        async with self._lock:
+            self._state.inbox.end(self._lost)
 
     async def renew(self, lost: int) -> None:
         """Begin a new session, unless there is one since `lost` sessions.
@@ -64,6 +89,7 @@ class RenewableSession:
         """
         protocol = self._state.protocol
         async with self._lock:
+            self._check()
             if protocol.sessions != lost or protocol.opening is None:
                 return
             version = protocol.agreed
@@ -74,24 +100,23 @@ class RenewableSession:
                     raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
                 text = f"the session has ended, and no new one could begin: {error}"
-                raise Disconnected(text) from None
+                if isinstance(error, McpError):
+                    self._leave(text)
+                raise Unsent(text) from None
             if protocol.agreed != version:
-                broken = Disconnected(
+                self._leave(
                     f"the session ended, and the new one has revision {protocol.agreed} "
-                    f"instead of {version}: connect again"
+                    f"instead of {version}"
                 )
-                self._state.inbox.end(broken)
-                raise broken
             await post_unanswered(self._state, message_of(_INITIALIZED))
             self._open_stream()
+            self._state.inbox.put(Renewed(protocol.sessions))
 
     async def listen(self) -> None:
         self._open_stream()
-        try:
-            async with asyncio.timeout(_LISTENING):
-                await self._known.wait()
-        except TimeoutError:
-            _log.info("the server has not answered the request for its stream yet")
+        if not await wait_within(_LISTENING, self._known.wait()):
+            self.stream = None
+            self._state.log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
         if self._task is not None:
@@ -132,6 +157,7 @@ class RenewableSession:
 
         try:
             async with self._state.get(cursor) as reply:
+                self.stream = (self.stream or object()) if reply.streams else None
                 self._known.set()
                 if reply.streams:
                     await reply.read_events(take, self._state.inbox.room)
@@ -142,6 +168,7 @@ class RenewableSession:
             self._state.log.info("the server's stream broke: %s", error)
             return None
         finally:
+            self.stream = None
             self._known.set()
 
     async def end(self) -> None:
@@ -152,11 +179,11 @@ class RenewableSession:
         try:
             async with asyncio.timeout(_FAREWELL), opening as reply:
                 # The server may refuse, or not know the session.
-                _log.info("the session was ended: HTTP %d", reply.status)
+                self._state.log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
             # Also for errors of the user's authentication: closing must go on, and its reason may
             # be a worse error.
-            _log.warning("the session could not be ended at the server: %r", error)
+            self._state.log.warning("the session could not be ended at the server: %r", error)
 
 
 class LegacySseTransport:
@@ -259,6 +286,10 @@ class HttpTransport:
             else:
                 await self._post(message)
 
+    @property
+    def stream(self) -> object:
+        return None if self._legacy else self._session.stream
+
     def know(self, table_of: Callable[[str], MethodTable]) -> None:
         """Follow the tables of revisions; `table_of` raises `LookupError` for an unknown one."""
         self._state.protocol.table_of = table_of
@@ -299,6 +330,8 @@ class HttpTransport:
             refusal = await request.attempt()
         elif refusal.repair == "legacy_sse":
             refusal = await self._try_legacy(request.message, refusal)
+        elif refusal.repair == "revision":
+            await self._session.check_revision(request.message)
         elif refusal.repair == "headers" and await relearn(self._state, request.message):
             refusal = await request.attempt()
         if refusal is not None:

@@ -40,7 +40,7 @@ from .options import USUAL_HTTP, HttpOptions
 from .resource_metadata import send_document
 from .routes import Route, RouteResponse, Routes
 from .scope_check import check_known
-from .sessions.servers import cannot_begin
+from .sessions.servers import Served, cannot_begin
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 
@@ -85,7 +85,7 @@ def http_app(
         _check_no_tokens(all_servers, beside)
     else:
         check_known(http.authentication.method_scopes, all_servers)
-    return HttpApp(all_servers, spoken, options, http, beside)
+    return HttpApp(Served(all_servers, spoken, options, http), beside)
 
 
 def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
@@ -114,19 +114,10 @@ def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
 class HttpApp:
     """An ASGI 3 application for both eras at one endpoint."""
 
-    def __init__(
-        self,
-        servers: tuple[Server, ...],
-        revisions: tuple[Revision, ...] | None,
-        options: Options,
-        http: HttpOptions,
-        routes: Iterable[Route] = (),
-    ) -> None:
-        self._servers = servers
-        self._revisions = revisions
-        self.options = options
-        self.http: Final = http
-        self._log = Throttle(_log)
+    def __init__(self, served: Served, routes: Iterable[Route] = ()) -> None:
+        self._servers, self._revisions, self.options, self.http = served
+        http = self.http
+        self._log = Throttle(__name__)
         listed_only = http.cors is not None and http.cors.credentials
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
         self._unchecked: dict[str, _Handler] = {}
@@ -136,8 +127,8 @@ class HttpApp:
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
-            known = [revision.load().methods.TABLE for revision in revisions or ()]
-            tables = known or [server.TABLE for server in servers]
+            known = [revision.load().methods.TABLE for revision in self._revisions or ()]
+            tables = known or [server.TABLE for server in self._servers]
             self._cross_origin = CrossOrigin(http.cors, self._guard.may_call, tables)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
         paths = http.path, *old
@@ -150,6 +141,8 @@ class HttpApp:
         self._beginning: Task[None] | None = None
         self.on_begun: Callable[[], None] | None = None
         """Called after the start in the lifespan of the ASGI server."""
+        self.missing: Callable[[], Collection[str]] = tuple
+        """Returns the names of what it is not ready without."""
         self.failure: LifespanError | None = None
         """The error in the lifespan of the ASGI server, which only logs it."""
 
@@ -216,6 +209,8 @@ class HttpApp:
             status = "closing"
         else:
             status = "ready" if running.state.worker.current else "engine unavailable"
+        if status == "ready" and (missing := self.missing()):
+            status = f"waiting for {', '.join(missing)}"
         await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
 
     async def _has_begun(self) -> bool:
@@ -279,7 +274,7 @@ class HttpApp:
         self._running = running
 
     def _new_running(self) -> "Running":
-        state = HttpState(self._servers, self._revisions, self.options, self.http)
+        state = HttpState(Served(self._servers, self._revisions, self.options, self.http))
         return Running(state, StatelessHttp(state))
 
     async def _begin_first(self) -> None:
@@ -431,7 +426,7 @@ class Running:
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
         """The lifespans of the servers."""
-        self._log = Throttle(_log)
+        self._log = Throttle(__name__)
         self._stateful = StatefulHttp(state)
         self._stateless = stateless
         http, legacy = state.http, LegacySse(state)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from logging import getLogger
 from time import time
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
@@ -126,10 +125,7 @@ class Authentication:
     schemes: tuple[str, ...] = field(init=False, repr=False)
     """The accepted authentication schemes."""
     _log: Throttle = field(
-        default_factory=partial(Throttle, getLogger(__name__)),
-        init=False,
-        repr=False,
-        compare=False,
+        default_factory=partial(Throttle, __name__), init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
@@ -167,8 +163,7 @@ class Authentication:
                 # It may be stolen (RFC 9449, section 7.2).
                 raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
         except TokenRefused as error:
-            status = _STATUSES.get(error.error, 401)
-            raise self._refusal(status, error.description, scheme, error.error) from None
+            raise self._refusal(error.description, scheme, error.error) from None
         except VerifierUnavailable as error:
             self._log.warning("a token could not be verified: %s", error)
             reason = "Tokens cannot be verified now"
@@ -183,12 +178,12 @@ class Authentication:
 
     def _credentials(self, exchange: HttpExchange) -> tuple[str, str]:
         kind, _, secret = (exchange.field(b"authorization") or "").partition(" ")
-        scheme, token = _SCHEMES.get(kind.lower()), secret.strip(" ")
-        if scheme is None or scheme not in self.schemes:
+        scheme, token = _SCHEMES.get(kind.lower(), ""), secret.strip(" ")
+        if scheme not in self.schemes:
             # Without credentials there is no error code (RFC 6750, section 3.1).
-            raise self._refusal(401, "An access token is required")
+            raise self._refusal("An access token is required")
         if not _TOKEN.fullmatch(token):
-            raise self._refusal(400, "The credentials are malformed", scheme, "invalid_request")
+            raise self._refusal("The credentials are malformed", scheme, "invalid_request")
         return scheme, token
 
     async def _verify_token(self, token: str) -> Principal:
@@ -206,10 +201,9 @@ class Authentication:
         assert self.proofs is not None
         if not _is_bound(principal):
             raise TokenRefused("invalid_token", "The token is not bound to a key")
-        proofs = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
         await self.proofs.check(
             ProofRequest(
-                proofs=tuple(value.decode("latin-1").strip(" \t") for value in proofs),
+                proofs=tuple(exchange.request.headers.getlist("dpop")),
                 method=exchange.scope["method"],
                 url=self._url(exchange, endpoint),
                 token=token,
@@ -240,13 +234,13 @@ class Authentication:
         scheme = _SCHEMES.get(kind.lower(), BEARER)
         return (self._challenge(scheme, self.needed | scopes, text, "insufficient_scope"),)
 
-    def _refusal(self, status: int, reason: str, scheme: str = "", error: str = "") -> HttpRefusal:
+    def _refusal(self, reason: str, scheme: str = "", error: str = "") -> HttpRefusal:
         """Return a refusal with a challenge per scheme; `scheme` gets the error."""
         fields = [
             self._challenge(name, self.needed, reason, error if name == scheme else "")
             for name in self.schemes
         ]
-        return HttpRefusal(status, reason, fields=fields)
+        return HttpRefusal(_STATUSES.get(error, 401), reason, fields=fields)
 
     def _challenge(self, scheme: str, scopes: frozenset[str], text: str, error: str) -> Field:
         fields = {"error": error, "error_description": mask_unquotable(text)} if error else {}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from ...core.options import string_set
 from ...messages.method_table import MethodTable
 from .. import headers
 from .asgi import Field, HttpExchange, Message, Scope
@@ -51,8 +52,7 @@ class Cors:
 
     def __post_init__(self) -> None:
         for name in ("headers", "expose"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"Cors: {name} must be a list of names, not a string")
+            string_set(getattr(self, name), f"Cors: {name}")
 
 
 class CrossOrigin:

@@ -96,30 +96,27 @@ class KeepAlive:
     def __init__(self, interval: float, tasks: Tasks) -> None:
         self._interval = interval
         self.tasks = tasks
-        self._responses: dict[EventResponse, None] = {}
+        self.responses: dict[EventResponse, None] = {}
         self._timer: TimerHandle | None = None
 
-    def __len__(self) -> int:
-        return len(self._responses)
-
     def add(self, response: EventResponse) -> None:
-        self._responses[response] = None
+        self.responses[response] = None
         if self._timer is None:
             self._timer = get_running_loop().call_later(self._interval, self._comment)
 
     def remove(self, response: EventResponse) -> None:
-        self._responses.pop(response, None)
-        if not self._responses and self._timer is not None:
+        self.responses.pop(response, None)
+        if not self.responses and self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _comment(self) -> None:
         self._timer = get_running_loop().call_later(self._interval, self._comment)
-        for response in self._responses:
+        for response in self.responses:
             self.tasks.start(response.comment())
 
     async def close(self, seconds: float) -> None:
         """Complete all responses; leave those that are not read in time."""
-        closing = [self.tasks.start(response.close()) for response in list(self._responses)]
+        closing = [self.tasks.start(response.close()) for response in list(self.responses)]
         if closing:
             await wait(closing, timeout=seconds)

@@ -5,38 +5,43 @@ errors; then it closes all sessions, and completes open responses.
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...core.connection_errors import Disconnected
-from ...core.options import Options
+from ...core.errors import InvalidRequest
 from ...core.quotas import Quota
-from ...core.revision import Revision
 from ...core.tasks import Signal
+from ...messages.jsonrpc import Call, Parsed
+from ...messages.reading import Batch
 from ...server.connection import ServerConnection
-from ...server.serve import Server
 from .asgi import Bodies, HttpExchange
 from .event_stream import KeepAlive
-from .options import HttpOptions, quota_of
+from .options import quota_of
 from .param_header_check import ToolHeaders
 from .scope_check import ScopeCheck
 from .sessions.registry import HttpSession, SessionRegistry
-from .sessions.servers import HttpServers
+from .sessions.servers import HttpServers, Served
 
 SHUTTING_DOWN: Final = "The server is shutting down"
 
 
+def calls_in(messages: Iterable[Parsed | Batch], most: int) -> list[Call]:
+    """Return the calls among messages; raise `InvalidRequest` for more than `most` messages."""
+    members: list[Parsed] = []
+    for message in messages:
+        members += message.members if isinstance(message, Batch) else [message]
+    if len(members) > most:
+        raise InvalidRequest(f"a batch must have at most {most} messages")
+    return [member for member in members if isinstance(member, Call)]
+
+
 class HttpState(HttpServers):
-    def __init__(
-        self,
-        servers: tuple[Server, ...],
-        revisions: tuple[Revision, ...] | None,
-        options: Options,
-        http: HttpOptions,
-    ) -> None:
-        super().__init__(servers, revisions, options, http)
+    def __init__(self, served: Served) -> None:
+        super().__init__(served)
+        http = served.http
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.streams = quota_of(http, "max_streams")
         """Open streams, without those of POST requests."""

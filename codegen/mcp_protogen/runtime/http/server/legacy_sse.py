@@ -7,25 +7,22 @@ the stream (2024-11-05, basic/transports, "HTTP with SSE").
 from asyncio import wait
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from ...connection import INITIALIZED
-from ...core.errors import InvalidRequest
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
-from ...core.tasks import Signal
-from ...messages.jsonrpc import Call, Parsed
-from ...messages.reading import Batch, read_messages
+from ...messages.reading import read_messages
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
 from ...server.serve import Router
-from ...transports.base import Received
+from ...transports.base import Inbox
 from .. import headers
 from ..sse import write_event
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .http_state import HttpState, RequestPlace
+from .http_state import HttpState, RequestPlace, calls_in
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
@@ -33,8 +30,7 @@ _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
 
 _QUERY: Final = "session_id"
 
-# The limits of posted messages that wait.
-_MOST: Final = 1000
+# The most bytes of posted messages that wait.
 _LARGEST: Final = 16 * 1024 * 1024
 
 
@@ -71,10 +67,9 @@ class LegacySse:
 
     async def post(self, exchange: HttpExchange) -> None:
         check_json(exchange.fields.get(b"content-type", b""))
-        query = exchange.scope.get("query_string", b"").decode("latin-1")
-        (id,) = parse_qs(query).get(_QUERY, [""])[:1]
+        id, *_ = exchange.request.query.get(_QUERY, [""])
         transport = self._transports.get(id)
-        if transport is None or transport.principal_id != exchange.principal_id:
+        if transport is None or id_of(transport.principal) != exchange.principal_id:
             raise HttpRefusal(404, "Unknown session: open a stream first")
         bodies = self._state.bodies
         try:
@@ -92,12 +87,7 @@ class LegacySse:
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
-        members: list[Parsed] = []
-        for message in read_messages(body):
-            members += message.members if isinstance(message, Batch) else [message]
-        if len(members) > (most := self._state.options.max_waiting):
-            raise InvalidRequest(f"a batch must have at most {most} messages")
-        calls = [member for member in members if isinstance(member, Call)]
+        calls = calls_in(read_messages(body), self._state.options.max_waiting)
         if connection is None:
             # Items are known only after the handshake.
             wants = any(server.__mcp_runtime__.wants_scopes for server in transport.servers)
@@ -117,15 +107,12 @@ class _SseTransport:
         principal: Principal | None,
         servers: Iterable[ServerBase[Any]],
     ) -> None:
-        self.principal_id = id_of(principal)
+        self.principal = principal
         self.servers = tuple(servers)
-        self._principal = principal
         self._router: Router | None = None
         self._response = response
-        self._messages: list[bytes] = []
-        self._waiting = 0
-        self._changed = Signal()
-        self._closed = False
+        self._inbox = Inbox()
+        self.receive = self._inbox.receive
 
     @property
     def handshaken(self) -> ServerConnection | None:
@@ -133,37 +120,26 @@ class _SseTransport:
 
     def begin(self, router: Router) -> None:
         self._router = router
-        router.set_principal(self._principal)
+        router.set_principal(self.principal)
 
     def set_principal(self, principal: Principal | None) -> None:
         """Note the principal of the latest POST, whose scopes may have changed."""
-        self._principal = principal
+        self.principal = principal
         if self._router is not None:
             self._router.set_principal(principal)
 
     def take(self, message: bytes) -> None:
-        if len(self._messages) >= _MOST or self._waiting + len(message) > _LARGEST:
+        if self._inbox.full or self._inbox.size + len(message) > _LARGEST:
             raise HttpRefusal.for_now("Too many messages at once")
-        self._messages.append(message)
-        self._waiting += len(message)
-        self._changed.notify_all()
-
-    async def receive(self) -> Sequence[Received]:
-        while not self._messages and not self._closed:
-            await self._changed.wait()
-        messages, self._messages = self._messages, []
-        self._waiting = 0
-        return messages
+        self._inbox.put(message)
 
     async def send(self, messages: Sequence[bytes]) -> None:
         await self._response.write(b"".join(write_event(m, event="message") for m in messages))
 
     async def close(self) -> None:
-        self._closed = True
-        self._changed.notify_all()
+        self._inbox.end()
         await self._response.close()
 
     def abort(self) -> None:
-        self._closed = True
-        self._changed.notify_all()
+        self._inbox.end()
         self._response.abort()

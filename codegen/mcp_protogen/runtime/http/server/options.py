@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Final, Literal
 
+from ...core.options import string_set
 from ...core.quotas import Quota
 from .authentication import Authentication
 from .cors import Cors
@@ -107,8 +108,7 @@ class HttpOptions:
 
     def __post_init__(self) -> None:
         for name in ("allowed_hosts", "allowed_origins"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be a list of names, not a string")
+            string_set(getattr(self, name), name)
         for host in self.allowed_hosts:
             if "/" in host or (host.count(":") > 1 and not host.startswith("[")):
                 raise ValueError(f"allowed_hosts: {host!r} must be a host name, as in Host")

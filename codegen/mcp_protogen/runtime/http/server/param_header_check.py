@@ -54,10 +54,10 @@ class ToolHeaders:
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
         self._time = get_running_loop().time
-        self._listed: OrderedDict[_Key, _ToolList] = OrderedDict()
+        self._listed = OrderedDict[_Key, _ToolList]()
         self._latest: dict[str, _ToolList] = {}
         # By key, so that callers wait only for their own list.
-        self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
+        self._asking = WeakValueDictionary[_Key, Lock]()
 
     def check(self, connection: ServerConnection, call: Job, exchange: HttpExchange) -> Work | None:
         """Return the check of a call's header fields, which raises `HttpRefusal`.

@@ -1,7 +1,6 @@
 """The public metadata of protected resources (RFC 9728, section 3)."""
 
 from collections.abc import Mapping
-from logging import getLogger
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -37,7 +36,7 @@ class MetadataApp:
 
     def __init__(self, documents: Mapping[str, bytes]) -> None:
         self._documents = documents
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; raise `NotImplementedError` for other scopes than HTTP."""

@@ -21,7 +21,7 @@ from asyncio import (
 )
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from faulthandler import dump_traceback_later
 from functools import partial
 from importlib import import_module
@@ -35,11 +35,9 @@ from signal import Signals, getsignal, signal
 from socket import AF_INET, AF_INET6, create_server, socket
 from threading import Thread, current_thread, main_thread
 from types import ModuleType
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, Unpack, cast
 
 from ...core.libraries import library
-from ...core.options import USUAL, Options
-from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
 from ...server.lifespan import LifespanError
@@ -47,8 +45,7 @@ from ...server.serve import Server
 from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
 from .asgi import Message, Receive, Scope, Send
-from .options import USUAL_HTTP, HttpOptions
-from .routes import Route
+from .options import HttpOptions
 from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
@@ -79,15 +76,12 @@ def run_http(
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    http: HttpOptions = USUAL_HTTP,
-    routes: Iterable[Route] = (),
+    **app_options: Unpack[AppOptions],
 ) -> None:
-    """Serve HTTP until a signal ends the process; the parameters are those of `http_app`.
+    """Serve HTTP until a signal ends the process; `app_options` are those of `http_app`.
 
     `servers` may also be a name, `"module:app"`, of a server, of the result of `http_app`, which
-    already has the other parameters, or of a function that returns this result. Several `workers`
+    already has the other options, or of a function that returns this result. Several `workers`
     (processes) need a name, or one server that is a global of a module.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` must have
@@ -100,14 +94,6 @@ def run_http(
         advice = "serve what http_app(...) returns with any ASGI server"
         raise RuntimeError(f"run_http cannot run inside a running event loop: {advice}")
     _check_number(workers)
-    parameters: dict[str, tuple[object, object]] = {
-        "revisions": (revisions and tuple(revisions), None),
-        "routes": (routes and tuple(routes), ()),
-        "options": (options, USUAL),
-        "http": (http, USUAL_HTTP),
-    }
-    given = {name: value for name, (value, usual) in parameters.items() if value is not usual}
-    app_options = cast(AppOptions, given)
     name, app = _application(servers, app_options, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(
@@ -296,19 +282,19 @@ def _server(
     return server, shutdown
 
 
+@dataclass(eq=False, slots=True)
 class _Shutdown:
     """The shutdown of a server: the application closes before uvicorn does.
 
     uvicorn waits for open responses, and streams do not end by themselves.
     """
 
-    def __init__(
-        self, server: Any, app: HttpApp, listen: "Callable[[], SharedListener | None]"
-    ) -> None:
-        self._server, self._app, self._listen = server, app, listen
-        self._loop: AbstractEventLoop | None = None
-        self._listener: SharedListener | None = None
-        self._closing: Task[None] | None = None
+    _server: Any
+    _app: HttpApp
+    _listen: "Callable[[], SharedListener | None]"
+    _loop: AbstractEventLoop | None = None
+    _listener: "SharedListener | None" = None
+    _closing: Task[None] | None = None
 
     def begin(self) -> None:
         self._loop = get_running_loop()

@@ -5,7 +5,6 @@ calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from logging import getLogger
 
 from ...core.errors import RequestId
 from ...core.oauth_scopes import NO_SCOPES, InsufficientScope
@@ -27,12 +26,11 @@ class ScopeCheck:
         self._authentication = authentication
         needed = None if authentication is None else authentication.needed_by
         self._by_method: Mapping[str, frozenset[str]] = needed or {}
-        self._has_methods = bool(self._by_method)
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
 
     def asks(self, connection: ServerConnection) -> bool:
         """Return whether anything on a connection may need scopes."""
-        return connection.bound_server.runtime.wants_scopes or self._has_methods
+        return connection.bound_server.runtime.wants_scopes or bool(self._by_method)
 
     async def check(
         self,
@@ -57,7 +55,7 @@ class ScopeCheck:
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
         """Check calls by method only; see `check`."""
-        if self._has_methods:
+        if self._by_method:
             calls = list(calls)
             self._require(self._scopes_of_methods(calls), calls, exchange)
 
@@ -99,7 +97,7 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     """Raise `ValueError` for an unknown method, whose real name would stay unguarded."""
     if not methods:
         return
-    known: set[str] = set()
+    known = set[str]()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
         known |= cls.REQUESTS.keys() | cls.NOTIFICATIONS.keys()

@@ -18,7 +18,7 @@ from .. import headers
 from ..headers import facts_of
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
-from .http_state import HttpState, RequestPlace
+from .http_state import HttpState, RequestPlace, calls_in
 from .response import HttpResponse, single_request
 from .sessions.registry import CHOICES, HttpSession, NewSession, new_id
 from .sessions.streams import NO_SESSION
@@ -171,11 +171,7 @@ class StatefulHttp:
     ) -> None:
         """Handle anything but a single request; raise `RemoteError` for an invalid batch."""
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
-        most = state.options.max_waiting
-        if isinstance(message, Batch) and len(message.values) > most:
-            raise InvalidRequest(f"a batch must have at most {most} messages")
-        members = message.members if isinstance(message, Batch) else [message]
-        calls = [member for member in members if isinstance(member, Call)]
+        calls = calls_in([message], state.options.max_waiting)
         asks = any(call.id is not None for call in calls)
         # Answers and cancellations take no place, since others wait for them.
         own_name = endpoint.connection.table.own_name

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
+from ...core.json_pointers import value_at
 from ...core.spec import CALL_TOOL, HeaderField
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
@@ -21,7 +22,7 @@ from ...rpc.jobs import Job, Work
 from ...rpc.null_sink import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection, ServerState
-from ..headers import HttpFacts, decode_value, facts_of, is_ours, value_at
+from ..headers import HttpFacts, decode_value, facts_of, is_ours
 from .asgi import HttpExchange, HttpRefusal, fields_of
 from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch

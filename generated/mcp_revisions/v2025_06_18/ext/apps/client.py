@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.features.ui.host import UiHost
-from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_protogen.runtime.messages.extended_table import extended_table
 
 from . import methods
 from . import models as m
@@ -30,7 +30,7 @@ class AppsClient(UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]):
     """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    EXTENDED_TABLE = ExtendedTable
+    EXTENDED_TABLE = extended_table
     MODELS: ClassVar = m
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
-from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_protogen.runtime.messages.extended_table import extended_table
 from mcp_protogen.runtime.server.base import ServerBase
 
 from ...server import Session
@@ -34,7 +34,7 @@ class AppsServer(ServerBase[Session]):
     """Handlers of a server with the extension: a base of its class, beside `Server`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    EXTENDED_TABLE = ExtendedTable
+    EXTENDED_TABLE = extended_table
     EXTENDED_SESSION: ClassVar[type[Any]] = AppsSession
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})

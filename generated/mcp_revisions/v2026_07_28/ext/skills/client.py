@@ -20,7 +20,7 @@ from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
-from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_protogen.runtime.messages.extended_table import extended_table
 from mcp_protogen.runtime.rpc.peer import all_items
 
 from . import methods
@@ -33,7 +33,7 @@ class SkillsClient(ClientBase):
     """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    EXTENDED_TABLE = ExtendedTable
+    EXTENDED_TABLE = extended_table
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType({})
 

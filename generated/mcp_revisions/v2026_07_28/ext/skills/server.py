@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.extensions import Extension
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
-from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_protogen.runtime.messages.extended_table import extended_table
 from mcp_protogen.runtime.server.base import ServerBase
 
 from ...server import Session
@@ -36,7 +36,7 @@ class SkillsServer(ServerBase[Session]):
     """Handlers of a server with the extension: a base of its class, beside `Server`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    EXTENDED_TABLE = ExtendedTable
+    EXTENDED_TABLE = extended_table
     EXTENDED_SESSION: ClassVar[type[Any]] = SkillsSession
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {

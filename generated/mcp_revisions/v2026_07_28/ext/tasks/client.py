@@ -20,7 +20,7 @@ from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls
-from mcp_protogen.runtime.messages.extended_table import ExtendedTable
+from mcp_protogen.runtime.messages.extended_table import extended_table
 
 from . import methods
 from . import models as m
@@ -32,7 +32,7 @@ class TasksClient(TaskCalls):
     """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
-    EXTENDED_TABLE = ExtendedTable
+    EXTENDED_TABLE = extended_table
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType(
         {

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from inspect import isawaitable
 from logging import getLogger
@@ -107,8 +107,7 @@ class ResourceAuthorizer:
             tokens = self._known.tokens
             if (None if tokens is None else tokens.authorization) == sent:
                 first = not any(map(_is_unauthorized, exchanges[:-1]))
-                refusal = _refusal(last, last.revision)
-                await self._authorize(refusal, last.operation, may_refresh=first)
+                await self._authorize(_refusal(last), last.operation, may_refresh=first)
 
         # A failed login fails all waiting requests; more scopes are for one operation.
         purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
@@ -153,12 +152,11 @@ class ResourceAuthorizer:
         if not may_refresh and refusal.status == 401:
             # Refreshed tokens were refused, too.
             auth = replace(auth, tokens=None)
-        async with AsyncExitStack() as stack:
-            place: Redirection | None = None
-            if isinstance(self._settings.grant, AuthorizationCode):
-                registered = auth.client.redirect_uris if auth.client else ()
-                opened = self._settings.user_agent.redirection(registered)
-                place = await stack.enter_async_context(opened)
+        opening: AbstractAsyncContextManager[Redirection | None] = nullcontext()
+        if isinstance(self._settings.grant, AuthorizationCode):
+            registered = auth.client.redirect_uris if auth.client else ()
+            opening = self._settings.user_agent.redirection(registered)
+        async with opening as place:
             flow = authorize(
                 self._settings,
                 auth,
@@ -226,8 +224,8 @@ class _SharedWork:
 
     def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
-        self._lasts: Final = lasts
-        self._task: Final = asyncio.ensure_future(work())
+        self._lasts = lasts
+        self._task = asyncio.ensure_future(work())
         self._waiting = 0
         self._is_given_up = False
 
@@ -284,9 +282,9 @@ def _expires(auth: Authorization) -> float:
     return -inf if expires_at is None else expires_at
 
 
-def _refusal(exchange: Exchange, revision: str = "") -> Refusal:
+def _refusal(exchange: Exchange) -> Refusal:
     challenges = tuple(exchange.values("www-authenticate"))
-    return Refusal(status=exchange.status, www_authenticate=challenges, revision=revision)
+    return Refusal(exchange.status, challenges, exchange.revision)
 
 
 def _wants_nonce(exchange: Exchange) -> bool:

@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import quote_plus, urlencode
@@ -15,12 +14,6 @@ from .values import AuthMethod, ClientInformation, ServerMetadata
 _ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ASSERTION_LIFETIME: Final = 60
 """In seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    form: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
@@ -39,24 +32,25 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
     return "client_secret_post" if post else "client_secret_basic"
 
 
-def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return the credentials for one request; `now` is in seconds since the epoch."""
+def credentials(
+    client: ClientInformation, server: ServerMetadata, now: float
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the credentials for one request: header fields, and members of its form."""
     form = {"client_id": client.client_id}
     match auth_method(client, server):
         case "none":
-            return Credentials(form=form)
+            return {}, form
         case "client_secret_basic":
             # Both are encoded as in a form, so that an id may have a colon (RFC 6749, 2.3.1).
             pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
             basic = f"Basic {b64encode(pair.encode()).decode()}"
             # The id may be in the form as well (3.2.1); some servers look for it only there.
-            return Credentials(headers={"authorization": basic}, form=form)
+            return {"authorization": basic}, form
         case "client_secret_post":
-            return Credentials(form={**form, "client_secret": _secret(client)})
+            return {}, {**form, "client_secret": _secret(client)}
         case "private_key_jwt":
             shown = _assertion(client, server, now)
-            form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": shown}
-            return Credentials(form=form)
+            return {}, {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": shown}
 
 
 def form_post(
@@ -67,13 +61,13 @@ def form_post(
     **headers: str,
 ) -> Fetch:
     """Return a request to the token endpoint; `now` is in seconds since the epoch."""
-    shown = Credentials() if client is None else credentials(client, server, now)
+    fields, members = ({}, {}) if client is None else credentials(client, server, now)
     of_form = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
     return Fetch(
         method="POST",
         url=server.token_endpoint,
-        headers={**of_form, **shown.headers, **headers},
-        body=urlencode({**form, **shown.form}).encode("ascii"),
+        headers={**of_form, **fields, **headers},
+        body=urlencode({**form, **members}).encode("ascii"),
     )
 
 

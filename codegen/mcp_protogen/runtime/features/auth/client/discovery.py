@@ -4,7 +4,6 @@ basic/authorization/authorization-server-discovery; RFC 9728; RFC 8414.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ....http.headers import PROTOCOL_VERSION
@@ -20,6 +19,7 @@ T = TypeVar("T")
 _RESOURCE: Final = "/.well-known/oauth-protected-resource"
 
 _HEADERS: Final = {"accept": "application/json"}
+_OF_SERVER: Final = "authorization server's"
 
 
 def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
@@ -30,12 +30,8 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
     if place is not None:
         _split(place, "resource_metadata in WWW-Authenticate")
         places.insert(0, place)
-    found = yield from _read_first(places, resource_metadata)
-    if isinstance(found, _Missing):
-        if place is None and found.everywhere:
-            return None
-        raise Unreachable(f"The server's metadata was not found: {found}")
-    if not covers(found.resource, url):
+    found = yield from _read_first(places, resource_metadata, "server's", optional=place is None)
+    if found is not None and not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
         other = redact_url(found.resource)
         raise InvalidMetadata(f"The metadata of {redact_url(url)} is for another resource, {other}")
@@ -52,9 +48,8 @@ def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMeta
     places = server_metadata_urls(issuer)
     if not places:
         raise InvalidMetadata("An issuer must not have a query or a fragment")
-    found = yield from _read_first(places, server_metadata)
-    if isinstance(found, _Missing):
-        raise Unreachable(f"The authorization server's metadata was not found: {found}")
+    found = yield from _read_first(places, server_metadata, _OF_SERVER)
+    assert found is not None
     return _of_issuer(found, issuer, trailing_slash)
 
 
@@ -68,11 +63,10 @@ def default_server(
     """
     root, _ = _split(url, "URL of the server")
     headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
-    found = yield from _read_first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
-    if not isinstance(found, _Missing):
+    places = [f"{root}{SERVER_METADATA}"]
+    reading = _read_first(places, server_metadata, _OF_SERVER, headers, optional=True)
+    if (found := (yield from reading)) is not None:
         return _of_issuer(found, root, trailing_slash)
-    if not found.everywhere:
-        raise Unreachable(f"The authorization server's metadata was not found: {found}")
     return ServerMetadata(
         issuer=root,
         authorization_endpoint=f"{root}/authorize",
@@ -103,21 +97,15 @@ def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> Serv
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    answers: Mapping[str, int]
-
-    @property
-    def everywhere(self) -> bool:
-        return all(status == 404 for status in self.answers.values())
-
-    def __str__(self) -> str:
-        return ", ".join(f"{redact_url(url)} answered {code}" for url, code in self.answers.items())
-
-
 def _read_first(
-    places: Iterable[str], read: Callable[[bytes], T], headers: Mapping[str, str] = _HEADERS
-) -> Flow[T | _Missing]:
+    places: Iterable[str],
+    read: Callable[[bytes], T],
+    of: str,
+    headers: Mapping[str, str] = _HEADERS,
+    *,
+    optional: bool = False,
+) -> Flow[T | None]:
+    """Return the first document; None if it is `optional` and all places answer 404."""
     answers: dict[str, int] = {}
     for place in dict.fromkeys(places):
         answer = yield from fetch(Fetch(url=place, headers=headers))
@@ -127,12 +115,14 @@ def _read_first(
             except InvalidMetadata as error:
                 raise InvalidMetadata(f"{error} ({redact_url(place)})") from None
         answers[place] = answer.status
-    return _Missing(answers)
+    if optional and set(answers.values()) == {404}:
+        return None
+    said = ", ".join(f"{redact_url(url)} answered {code}" for url, code in answers.items())
+    raise Unreachable(f"The {of} metadata was not found: {said}")
 
 
 def _split(url: str, label: str) -> tuple[str, str]:
-    parts = split_url(url)
-    if parts is None:
+    if (parts := split_url(url)) is None:
         raise InvalidMetadata(f"The {label} is not an http(s) URL: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

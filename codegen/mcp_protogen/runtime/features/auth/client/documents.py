@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
-from ....core.json import is_array, is_object, read_json
+from ....core.json import is_array
 from ..errors import InvalidMetadata, OAuthError
+from ..json_objects import object_in
 from ..urls import split_url
 from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMetadata
 
@@ -88,14 +89,10 @@ def redact_url(url: str) -> str:
 
 class _Document:
     def __init__(self, body: bytes, of: str) -> None:
-        self._of: Final = of
-        try:
-            members = read_json(body)
-        except ValueError:
-            raise InvalidMetadata(f"The {of} is not JSON") from None
-        if not is_object(members):
+        self._of = of
+        if (members := object_in(body)) is None:
             raise InvalidMetadata(f"The {of} is not a JSON object")
-        self._members: Final = members
+        self._members = members
 
     def invalid(self, name: str, why: str) -> InvalidMetadata:
         return InvalidMetadata(f"The {self._of}: {name} {why}")
@@ -123,16 +120,14 @@ class _Document:
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        value = self._members.get(name)
-        if value is None:
+        if (value := self._members.get(name)) is None:
             return None
         if not is_array(value) or any(type(item) is not str or not item for item in value):
             raise self.invalid(name, "must be a list of non-empty strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:
-        value = self._members.get(name)
-        if value is not None and type(value) is not bool:
+        if (value := self._members.get(name)) is not None and type(value) is not bool:
             raise self.invalid(name, "must be true or false")
         return bool(value)
 

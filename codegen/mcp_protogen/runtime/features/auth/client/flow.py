@@ -14,11 +14,10 @@ from ..challenge import challenges_in, token_param
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
 from ..steps import Flow
-from ..urls import same_identifier
 from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity, require_code_grant
 from .registration import identify
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .token_endpoint import TokenRequest, refresh_tokens
 from .values import Authorization, Refusal, ServerMetadata, Tokens
 
@@ -139,7 +138,7 @@ def authorize(
         return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
     known = yield from _discover(settings, known, refusal)
     tokens = known.tokens
-    granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
+    granted = (tokens and tokens.scopes) or known.requested_scopes
     if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
         try:
             return (yield from refresh(settings, known, refusal))
@@ -174,15 +173,12 @@ def _discover(
         revision = refusal.revision if refusal is not None else ""
         server = yield from default_server(auth.url, revision, trailing_slash=slash)
     else:
-        issuers = [
-            source.issuer
-            for source in (settings, settings.client, auth.server)
-            if source is not None
-        ]
+        sources = (settings, settings.client, auth.server)
+        issuers = [source.issuer for source in sources if source is not None]
         issuer = choose_issuer(resource.authorization_servers, issuers, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
     before = auth.server
-    if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
+    if before and not same_issuer(settings, before.issuer, server.issuer):
         # Tokens belong to their issuer. A client names its own issuer.
         auth = Authorization(url=auth.url, client=auth.client, step_ups=auth.step_ups)
     return replace(auth, resource_metadata=resource, server=server)
@@ -242,8 +238,8 @@ def _server(settings: OAuthSettings, auth: Authorization) -> ServerMetadata:
     server = auth.server
     if server is None:
         raise AuthorizationError("The authorization server is not known")
-    only, slash = settings.issuer, settings.trailing_slash
-    if only and not same_identifier(only, server.issuer, trailing_slash=slash):
+    only = settings.issuer
+    if only and not same_issuer(settings, only, server.issuer):
         raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {only}")
     return server
 

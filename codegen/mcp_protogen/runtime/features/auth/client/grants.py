@@ -48,27 +48,11 @@ _SET_BY_FLOW: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """An authorization request, and the values that its response must match."""
+    """An authorization request, and what it is for."""
 
     request: AuthorizationRequest
     verifier: str = field(repr=False)
-    issuer: str
-    iss_is_sent: bool
-    """Whether its responses have the parameter `iss` (RFC 9207, section 3)."""
-    trailing_slash: bool = False
-    """As in `OAuthSettings`."""
-
-
-def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
-    sent = authorization_request(request, parameters)
-    response = yield from ask_user(sent.request)
-    form = {
-        "grant_type": "authorization_code",
-        "code": check_response(sent, response),
-        "redirect_uri": sent.request.redirect_uri,
-        "code_verifier": sent.verifier,
-    }
-    return (yield from request_tokens(request, form))
+    tokens: TokenRequest
 
 
 def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
@@ -98,18 +82,14 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
             state=state,
         ),
         verifier=verifier,
-        issuer=server.issuer,
-        iss_is_sent=server.authorization_response_iss_parameter_supported,
-        trailing_slash=request.trailing_slash,
+        tokens=request,
     )
 
 
 def _request_parameters(request: TokenRequest) -> dict[str, str]:
-    asked: dict[str, str] = {}
+    asked = _with_scope(request, {})
     if request.resource is not None:
         asked["resource"] = request.resource
-    if request.scopes:
-        asked["scope"] = " ".join(sorted(request.scopes))
     if request.dpop is not None:
         # Makes a stolen code useless (RFC 9449, section 10).
         asked["dpop_jkt"] = request.dpop.thumbprint
@@ -140,11 +120,12 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
     params = _params(response.url)
     if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
         raise AuthorizationError("The response belongs to another authorization request")
-    iss, slash = params.get("iss"), sent.trailing_slash
-    if iss is None and sent.iss_is_sent:
+    iss, server, slash = params.get("iss"), sent.tokens.server, sent.tokens.trailing_slash
+    # RFC 9207, section 3
+    if iss is None and server.authorization_response_iss_parameter_supported:
         raise AuthorizationError("The response does not name its authorization server")
     # Compared as text, never normalised (RFC 3986, section 6.2.1).
-    if iss is not None and not same_identifier(iss, sent.issuer, trailing_slash=slash):
+    if iss is not None and not same_identifier(iss, server.issuer, trailing_slash=slash):
         raise AuthorizationError("The response comes from another authorization server")
     if "error" in params:
         description = printable(params.get("error_description", ""))
@@ -188,7 +169,15 @@ class AuthorizationCode:
             raise ValueError(f"parameters must not contain {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        return code_tokens(request, self.parameters)
+        sent = authorization_request(request, self.parameters)
+        response = yield from ask_user(sent.request)
+        form = {
+            "grant_type": "authorization_code",
+            "code": check_response(sent, response),
+            "redirect_uri": sent.request.redirect_uri,
+            "code_verifier": sent.verifier,
+        }
+        return (yield from request_tokens(request, form))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,11 +259,7 @@ class EnterpriseManaged:
     def _provider(self, slash: bool) -> Flow[ServerMetadata]:
         if self.token_endpoint is None:
             return (yield from find_server(self.identity_provider, trailing_slash=slash))
-        return ServerMetadata(
-            issuer=self.identity_provider,
-            authorization_endpoint=None,
-            token_endpoint=self.token_endpoint,
-        )
+        return ServerMetadata(issuer=self.identity_provider, token_endpoint=self.token_endpoint)
 
 
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:

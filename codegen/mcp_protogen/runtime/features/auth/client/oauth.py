@@ -53,8 +53,7 @@ class OAuth(OAuthSettings):
         Raise `ValueError` for a URL without HTTPS, and for a second server if no `issuer` says who
         may see the client's secret.
         """
-        authorizer = self._authorizers.get(url)
-        if authorizer is None:
+        if (authorizer := self._authorizers.get(url)) is None:
             parsed = httpx2().URL(url)
             on_this_machine = is_loopback(host_of(parsed))
             policy = self.fetch_policy or FetchPolicy(loopback=on_this_machine)
@@ -110,8 +109,7 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
             exchanges: list[Exchange] = []
             while True:
                 verb, url = request.method, str(request.url)
-                fields = authorizer.headers(verb, url)
-                if fields is None:
+                if (fields := authorizer.headers(verb, url)) is None:
                     await authorizer.prepare()
                     fields = authorizer.headers(verb, url) or {}
                 request.headers.update(fields)

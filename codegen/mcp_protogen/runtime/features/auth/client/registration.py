@@ -12,10 +12,10 @@ from pydantic_core import to_json
 from ..errors import AuthorizationError, OAuthError
 from ..fetch_policy import is_loopback
 from ..steps import Fetch, Fetched, Flow, fetch
-from ..urls import is_metadata_document, same_identifier, split_url
+from ..urls import is_metadata_document, split_url
 from .client_authentication import auth_method
 from .documents import error_in, read_registration
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
 
 _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
@@ -73,9 +73,7 @@ def _configured_client(
     issuer = client.issuer
     if issuer is None and known is not None and known.client_id == client.client_id:
         issuer = None if is_metadata_document(client.client_id) else known.issuer
-    if issuer and not same_identifier(
-        issuer, server.issuer, trailing_slash=settings.trailing_slash
-    ):
+    if issuer and not same_issuer(settings, issuer, server.issuer):
         raise AuthorizationError(
             f"The client is registered with {issuer}, but now {server.issuer} issues the tokens"
         )
@@ -92,7 +90,7 @@ def _is_registered(
     ends = known.client_secret_expires_at
     return (
         known.issuer is not None
-        and same_identifier(known.issuer, server.issuer, trailing_slash=settings.trailing_slash)
+        and same_issuer(settings, known.issuer, server.issuer)
         and not is_metadata_document(known.client_id)
         and set(redirect_uris) <= set(known.redirect_uris)
         and (ends is None or settings.clock() < ends)
@@ -102,9 +100,8 @@ def _is_registered(
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
     if metadata.application_type is not None:
         return metadata.application_type
-    parts = [split_url(uri) for uri in redirect_uris]
-    remote = [part for part in parts if part is not None and not is_loopback(part.hostname or "")]
-    return "web" if remote else "native"
+    hosts = (parts.hostname or "" for parts in filter(None, map(split_url, redirect_uris)))
+    return "native" if all(map(is_loopback, hosts)) else "web"
 
 
 def client_metadata_document(
@@ -189,8 +186,7 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
 
 
 def _failure(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
-    error = error_in(answer.body)
-    if error is None:
+    if (error := error_in(answer.body)) is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")
     asked = f"the request had the redirect URIs {', '.join(request['redirect_uris'])}"
     asked += f" and the application type {request['application_type']}"

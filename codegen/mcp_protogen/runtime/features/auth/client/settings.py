@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import time
 
 from ..dpop import DPoP
-from ..urls import is_metadata_document
+from ..urls import is_metadata_document, same_identifier
 from .grants import AuthorizationCode, Grant
 from .storage import MemoryStorage, TokenStorage
 from .user_agent import LoopbackReceiver, UserAgent
@@ -55,3 +55,7 @@ class OAuthSettings:
         if client is not None and client.assertion_audience and not (client.issuer or self.issuer):
             # Any server could be named, and replay the assertion to its true audience.
             raise ValueError("assertion_audience needs an issuer")
+
+
+def same_issuer(settings: OAuthSettings, one: str, other: str) -> bool:
+    return same_identifier(one, other, trailing_slash=settings.trailing_slash)

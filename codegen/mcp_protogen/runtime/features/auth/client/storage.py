@@ -2,14 +2,14 @@
 
 import asyncio
 import os
-from json import JSONDecodeError, dumps, loads
+from json import dumps
 from logging import getLogger
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
-from ....core.json import is_object
+from ....core.files import FILE_MODE, hold_lock, replace_file
 from ....core.libraries import library
+from ..json_objects import object_in
 
 _log: Final = getLogger(__name__)
 
@@ -67,7 +67,6 @@ class FileStorage:
         await asyncio.to_thread(self._change, key, None)
 
     def _change(self, key: str, value: str | None) -> None:
-        self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with hold_lock(self._path.with_name(f"{self._path.name}.lock")):
             values = self._read()
             if values.get(key) == value:
@@ -86,11 +85,8 @@ class FileStorage:
                 text = file.read()
         except FileNotFoundError:
             return {}
-        try:
-            values: Any = loads(text) if text.strip() else {}
-        except JSONDecodeError:
-            values = None
-        if not is_object(values) or not all(isinstance(value, str) for value in values.values()):
+        values = object_in(text) if text.strip() else {}
+        if values is None or not all(isinstance(value, str) for value in values.values()):
             # Do not replace a file of another kind.
             raise ValueError(f"{self._path} is not a token file: choose another path")
         return values

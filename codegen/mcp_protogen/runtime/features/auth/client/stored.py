@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..urls import same_identifier
 from .documents import redact_url
-from .settings import OAuthSettings
+from .settings import OAuthSettings, same_issuer
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
 
@@ -41,8 +40,7 @@ class _StoredTokens:
 
 async def load(settings: OAuthSettings, url: str) -> Authorization:
     nothing, storage = Authorization(url=url), settings.storage
-    place = await _get(storage, _key("server", url), _Place)
-    if place is None:
+    if (place := await _get(storage, _key("server", url), _Place)) is None:
         return nothing
     issuer = place.server.issuer
     auth = replace(
@@ -53,8 +51,7 @@ async def load(settings: OAuthSettings, url: str) -> Authorization:
     )
     if place.client_id is not None:
         registered = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
-        client = _usable(registered, settings)
-        if client is None:
+        if (client := _usable(registered, settings)) is None:
             return nothing
         auth = replace(auth, client=client)
     found = await _get(storage, _tokens_key(auth), _StoredTokens)
@@ -95,10 +92,9 @@ def _usable(client: ClientInformation | None, settings: OAuthSettings) -> Client
     given = settings.client
     if client is None or given is None:
         return client
-    issuer = given.issuer or client.issuer
-    if client.client_id != given.client_id or issuer is None or client.issuer is None:
+    if client.client_id != given.client_id or client.issuer is None:
         return None
-    if not same_identifier(issuer, client.issuer, trailing_slash=settings.trailing_slash):
+    if given.issuer and not same_issuer(settings, given.issuer, client.issuer):
         # Its secret is for the issuer that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None
@@ -121,8 +117,7 @@ def _tokens_key(auth: Authorization) -> str:
 
 
 async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
-    text = await storage.get(key)
-    if text is None:
+    if (text := await storage.get(key)) is None:
         return None
     try:
         value: T = TypeAdapter(type).validate_json(text)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from time import time
 from typing import Any, Final, Literal, TypeAlias
 
-from ....core.json import is_object, read_json
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..json_objects import object_in
 from ..steps import Fetched, Flow, fetch
 from .client_authentication import form_post
 from .documents import error_in
@@ -110,11 +110,8 @@ def _without_secrets(
 
 
 def _object(answer: Fetched) -> Object:
-    try:
-        members = None if len(answer.body) > _LARGEST else read_json(answer.body)
-    except ValueError:
-        members = None
-    if not is_object(members):
+    members = None if len(answer.body) > _LARGEST else object_in(answer.body)
+    if members is None:
         raise AuthorizationError("The token endpoint did not answer with a JSON object")
     return members
 

@@ -6,6 +6,7 @@ import webbrowser
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from inspect import isawaitable
 from logging import getLogger
 from typing import Final, Protocol, TypeAlias
@@ -70,23 +71,18 @@ def check_redirect_uri(uri: str) -> None:
 
 
 def _is_safe(url: str) -> bool:
-    parts = split_url(url)
-    if parts is None:
+    if (parts := split_url(url)) is None:
         return False
     return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
 
 
-def states_in(url: str) -> list[str]:
+def _state_in(url: str) -> str:
+    """Return the state in the URL of a redirect; empty without one, or with several."""
     try:
-        return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
+        states = parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
     except ValueError:
-        return []
-
-
-def matches_request(url: str, request: AuthorizationRequest) -> bool:
-    states = states_in(url)
-    wanted = request.state.encode()
-    return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
+        states = []
+    return states[0] if len(states) == 1 else ""
 
 
 class WebRedirect:
@@ -96,13 +92,7 @@ class WebRedirect:
     application calls `take_redirect` with the whole URL.
     """
 
-    def __init__(
-        self,
-        redirect_uri: str,
-        show: ShowPage,
-        *,
-        timeout: float = 600.0,
-    ) -> None:
+    def __init__(self, redirect_uri: str, show: ShowPage, *, timeout: float = 600.0) -> None:
         """Wait `timeout` seconds for a user; raise `ValueError` for an unsafe redirect URI."""
         check_redirect_uri(redirect_uri)
         self.redirect_uri: Final = redirect_uri
@@ -126,9 +116,7 @@ class WebRedirect:
 
     def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect; return whether a login waits for it."""
-        states = states_in(url)
-        future = self._waiting.get(states[0]) if len(states) == 1 else None
-        if future is None or future.done():
+        if (future := self._waiting.get(_state_in(url))) is None or future.done():
             return False
         future.set_result(AuthorizationResponse(url=url))
         return True
@@ -153,47 +141,38 @@ async def open_browser(url: str) -> bool:
     return await asyncio.to_thread(webbrowser.open, url)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoopbackReceiver:
     """The login of this machine's user, with a browser.
 
-    `open` opens a page; it may return an awaitable, and False if it failed. `port` 0 means the port
-    of an earlier registration if it is free, else any.
+    Raise `ValueError` if the redirect URI would not be on this machine.
     """
 
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        host: str = _ADDRESS,
-        path: str = "/callback",
-        open: ShowPage = open_browser,
-        timeout: float = 300.0,
-    ) -> None:
-        """Wait `timeout` seconds for the user.
+    port: int = 0
+    """0 for the port of an earlier registration if it is free, else any."""
+    host: str = _ADDRESS
+    """For authorization servers that accept only `localhost`."""
+    path: str = "/callback"
+    open: ShowPage = field(default=open_browser, repr=False)
+    """Opens a page; it may return an awaitable, and False if it failed."""
+    timeout: float = 300.0
+    """The seconds to wait for the user."""
 
-        Set `host` for authorization servers that accept only `localhost`. Raise `ValueError` if the
-        redirect URI would not be on this machine.
-        """
-        uri = f"http://{host}:{port or 1}{path}"
+    def __post_init__(self) -> None:
+        uri = f"http://{self.host}:{self.port or 1}{self.path}"
         check_redirect_uri(uri)
         parts = split_url(uri)
-        if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
+        if not self.path or parts is None or (parts.hostname, parts.path) != (self.host, self.path):
             raise ValueError(f"{uri!r} must be a redirect URI on this machine")
-        self._port = port
-        self._host = host
-        self._path = path
-        self._open = open
-        self._timeout = timeout
 
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
         """Listen until the block ends; raise `AuthorizationError` if no port is free."""
-        waiting = _RedirectServer(self._open, self._timeout)
-        ports = [self._port] if self._port else [*self._ports(registered), 0]
+        waiting = _RedirectServer(self.open, self.timeout)
+        ports = [self.port] if self.port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
-        (socket,) = server.sockets
-        port = socket.getsockname()[1]
-        waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
+        port = server.sockets[0].getsockname()[1]
+        waiting.redirect_uri = f"http://{self.host}:{port}{self.path}"
         try:
             yield waiting
             await waiting.wait_for_answers()
@@ -202,11 +181,10 @@ class LoopbackReceiver:
             await waiting.close()
 
     def _ports(self, registered: Sequence[str]) -> list[int]:
-        found = [parts for uri in registered if (parts := split_url(uri)) is not None]
         return [
             parts.port
-            for parts in found
-            if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
+            for parts in filter(None, map(split_url, registered))
+            if is_loopback(parts.hostname or "") and parts.port and parts.path == self.path
         ]
 
 
@@ -288,8 +266,9 @@ class _RedirectServer:
         origin, _, path = self.redirect_uri.removeprefix("http://").partition("/")
         if verb != "GET" or target.partition("?")[0] != f"/{path}":
             return _page(404, "Not found", "This page does not exist.")
-        request, future = self._request, self._response
-        if request is None or future is None or not matches_request(target, request):
+        request, future, state = self._request, self._response, _state_in(target).encode()
+        is_expected = request is not None and hmac.compare_digest(state, request.state.encode())
+        if future is None or not is_expected:
             # It may be of an earlier login, or from an attacker.
             return _page(400, "Not expected", "No login is waiting for this response.")
         if not future.done():

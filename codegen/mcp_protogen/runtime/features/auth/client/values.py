@@ -74,8 +74,8 @@ class ServerMetadata:
     """RFC 8414, section 2; OpenID Connect."""
 
     issuer: str
-    authorization_endpoint: str | None
     token_endpoint: str
+    authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
     scopes_supported: tuple[str, ...] | None = None
     grant_types_supported: tuple[str, ...] | None = None
@@ -123,7 +123,7 @@ class Authorization:
         return None if self.resource_metadata is None else self.resource_metadata.resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal by the MCP server: 401, or 403 for scopes."""
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Hashable
 from hashlib import sha256
 from math import inf
 from time import time
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from ....core.http_request import Principal
 from ....http.server.authentication import TokenRefused, Verify
-from .claims import LONGEST_LEEWAY, refuse, unverified_part
+from ..signing import unverified_part
+from .claims import LONGEST_LEEWAY, refuse
 
 V = TypeVar("V")
 
@@ -30,8 +31,7 @@ class ExpiringCache(Generic[V]):
         return len(self._entries)
 
     def get(self, key: Hashable, now: float) -> V | None:
-        entry = self._entries.get(key)
-        if entry is None:
+        if (entry := self._entries.get(key)) is None:
             return None
         value, until = entry
         if now >= until:
@@ -54,17 +54,6 @@ class ExpiringCache(Generic[V]):
 
     def clear(self) -> None:
         self._entries.clear()
-
-
-class _Key(NamedTuple):
-    verify: Verify
-    digest: bytes
-
-
-class _Refusal(NamedTuple):
-    # Raising one exception again and again would collect tracebacks.
-    error: str
-    description: str
 
 
 class TokenCache:
@@ -90,7 +79,8 @@ class TokenCache:
         if min(lifetime, refused_lifetime) < 0:
             raise ValueError("lifetime and refused_lifetime must not be negative")
         self._verified = ExpiringCache[Principal](max_tokens)
-        self._refused = ExpiringCache[_Refusal](max_tokens)
+        # Raising one exception again and again would collect tracebacks.
+        self._refused = ExpiringCache[tuple[str, str]](max_tokens)
         self._revoked = ExpiringCache[bool](max_tokens)
         self._lifetime = lifetime
         self._refused_lifetime = refused_lifetime
@@ -98,16 +88,18 @@ class TokenCache:
 
     async def verify(self, token: str, verify: Verify) -> Principal:
         """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
-        key, now = _Key(verify, _digest(token)), self._clock()
+        key, now = (verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        if (found := self._find(key, now)) is not None:
+        if (found := self._verified.get(key, now)) is not None:
             return found
+        if (refused := self._refused.get(key, now)) is not None:
+            raise TokenRefused(*refused)
         try:
-            principal = await verify(token)
-            if principal is None:
+            if (principal := await verify(token)) is None:
                 refuse("The token is not valid")
         except TokenRefused as refusal:
-            self._refuse(key, refusal)
+            now, kept = self._clock(), (refusal.error, refusal.description)
+            self._refused.put(key, kept, now + self._refused_lifetime, now)
             raise
         now = self._clock()
         # It may have been revoked meanwhile.
@@ -130,17 +122,6 @@ class TokenCache:
         """Forget all outcomes, but not the revocations."""
         self._verified.clear()
         self._refused.clear()
-
-    def _find(self, key: _Key, now: float) -> Principal | None:
-        principal = self._verified.get(key, now)
-        if principal is None and (refusal := self._refused.get(key, now)) is not None:
-            raise TokenRefused(*refusal)
-        return principal
-
-    def _refuse(self, key: _Key, refusal: TokenRefused) -> None:
-        now = self._clock()
-        kept = _Refusal(refusal.error, refusal.description)
-        self._refused.put(key, kept, now + self._refused_lifetime, now)
 
     def _check_revoked(self, token: str, now: float) -> None:
         if len(self._revoked) and self._revoked.get(_signed_digest(token), now):

@@ -1,20 +1,19 @@
 """The checks of a token's claims, and its principal (RFC 7519, 4.1; RFC 9068, 4)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from time import time
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from ....core.base64url import base64url_bytes
 from ....core.http_request import Principal
-from ....core.json import JSONObject, is_array, is_object, read_json
+from ....core.json import is_array
+from ....core.options import string_set
 from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
-# In characters; verifiers read no more.
-_LONGEST_PART: Final = 64 * 1024
+_MALFORMED: Final = "A claim of the token is malformed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,12 +29,17 @@ class ClaimChecks:
     _audiences: frozenset[str] = field(init=False, repr=False)
     """One of these must be in `aud`, unless empty."""
 
-    def _check_options(self) -> None:
+    def _check_options(self, audience: str | Collection[str] | None) -> None:
+        audiences = frozenset([audience] if isinstance(audience, str) else audience or ())
+        if audience is not None and (not audiences or "" in audiences):
+            raise ValueError("audience must be that of this server")
+        object.__setattr__(self, "_audiences", audiences)
         # Issuers have no fragment (RFC 8414, section 2), and URLs no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
             raise ValueError(f"leeway must be between 0 and {LONGEST_LEEWAY:.0f} seconds")
+        string_set(self.scope_claims, "scope_claims")
         # Copied, so that later changes of a list grant nothing.
         object.__setattr__(self, "scope_claims", tuple(self.scope_claims))
 
@@ -60,26 +64,10 @@ class ClaimChecks:
             refuse("The token has neither sub nor client_id")
         # Ids are unique: issuers contain neither sign.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
-        scopes = frozenset(self._scopes(claims))
+        texts = (text for name in self.scope_claims for text in _texts(claims, name))
+        # RFC 6749, section 3.3
+        scopes = frozenset(scope for text in texts for scope in text.split(" ") if scope)
         return Principal(id, scopes, MappingProxyType({**claims}), until)
-
-    def _scopes(self, claims: Mapping[str, Any]) -> Iterable[str]:
-        for name in self.scope_claims:
-            for text in _texts(claims, name):
-                # RFC 6749, section 3.3
-                yield from filter(None, text.split(" "))
-
-
-def unverified_part(token: str, number: int) -> JSONObject | None:
-    """Return the unverified header (0) or claims (1) of a JWT; None if it is not a JWT."""
-    parts = token.split(".", 3)
-    if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
-        return None
-    try:
-        value = read_json(base64url_bytes(parts[number]))
-    except ValueError:
-        return None
-    return value if is_object(value) else None
 
 
 def numeric_date(value: object) -> float | None:
@@ -90,16 +78,14 @@ def numeric_date(value: object) -> float | None:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    time = numeric_date(claims.get(name))
-    if time is None and claims.get(name) is not None:
-        refuse("A claim of the token is malformed")
+    if (time := numeric_date(claims.get(name))) is None and claims.get(name) is not None:
+        refuse(_MALFORMED)
     return time
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str | None:
-    value = claims.get(name)
-    if value is not None and not isinstance(value, str):
-        refuse("A claim of the token is malformed")
+    if (value := claims.get(name)) is not None and not isinstance(value, str):
+        refuse(_MALFORMED)
     return value
 
 
@@ -107,7 +93,7 @@ def _texts(claims: Mapping[str, Any], name: str) -> list[str]:
     value = claims.get(name, [])
     texts: list[Any] = value if is_array(value) else [value]
     if not all(isinstance(text, str) for text in texts):
-        refuse("A claim of the token is malformed")
+        refuse(_MALFORMED)
     return texts
 
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from logging import getLogger
 from typing import Any, Final
 
 from ....core.http_request import Principal
@@ -22,10 +21,10 @@ from .claims import ClaimChecks, refuse
 from .keys import endpoint, read_object, server_metadata
 from .single_flight import SingleFlight
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 # The member of the metadata, and the seconds for which its value is used.
-_ENDPOINT: Final = b"introspection_endpoint"
+_ENDPOINT: Final = "introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
 
 # Waiting tokens per token that is being asked about.
@@ -68,19 +67,15 @@ class Introspection(ClaimChecks):
     _found: ExpiringCache[ServerMetadata] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = [self.audience] if isinstance(self.audience, str) else self.audience
-        if given is not None and (not given or "" in given):
-            raise ValueError("audience must be that of this server, or None")
         if self.client.client_secret is None and self.client.private_key is None:
             raise ValueError("client needs a secret or a private key")
         if self.max_requests <= 0 or self.timeout <= 0:
             raise ValueError("max_requests and timeout must be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
             raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: set endpoint")
-        self._check_options()
+        self._check_options(self.audience)
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
-            "_audiences": frozenset(given or ()),
             "_fetch": self.fetch or Fetcher(),
             "_requests": SingleFlight[Any](self.max_requests, waiting, patience=self.timeout),
             "_discoveries": SingleFlight[ServerMetadata](1, patience=self.timeout),
@@ -97,7 +92,7 @@ class Introspection(ClaimChecks):
             refuse("The token is too long")
         key = sha256(token.encode()).digest()
         try:
-            answer = await self._requests.join(key, lambda: self._ask(token))
+            answer = await self._requests.join(lambda: self._ask(token), key)
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server did not answer about a token: %s", why)
@@ -113,13 +108,13 @@ class Introspection(ClaimChecks):
         if self.endpoint is not None:
             return _metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
-        return found or await self._discoveries.join(_ENDPOINT, self._discover)
+        return found or await self._discoveries.join(self._discover)
 
     async def _discover(self) -> ServerMetadata:
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _metadata(self.issuer, endpoint(document, _ENDPOINT), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found
@@ -136,7 +131,6 @@ class Introspection(ClaimChecks):
 def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
-        authorization_endpoint=None,
         token_endpoint=endpoint,
         token_endpoint_auth_methods_supported=methods,
     )

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from ....core.http_request import Principal
-from .claims import refuse, unverified_part
+from ..signing import unverified_part
+from .claims import refuse
 
 
 class Verifier(Protocol):
@@ -33,8 +34,7 @@ class Issuers:
             raise ValueError("two verifiers are for the same issuer")
 
     async def __call__(self, token: str) -> Principal | None:
-        claims = unverified_part(token, 1)
-        if claims is None:
+        if (claims := unverified_part(token, 1)) is None:
             verifier = self._opaque
         else:
             issuer = claims.get("iss")

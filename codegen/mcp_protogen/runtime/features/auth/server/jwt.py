@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ....core.http_request import Principal
+from ....core.options import string_set
 from ..signing import InvalidJwt, Jwt, check_algorithms, read_header
 from ..steps import Fetching
 from .cache import TokenCache
@@ -45,16 +46,10 @@ class JwtVerifier(ClaimChecks):
     def __post_init__(self) -> None:
         # Fail when the server starts, not at the first token.
         check_algorithms(self.algorithms)
-        audiences = {self.audience} if isinstance(self.audience, str) else {*self.audience}
-        if not audiences or "" in audiences:
-            raise ValueError("audience must not be empty")
-        for name in ("scope_claims", "types"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be a list of names, not a string")
-        self._check_options()
+        string_set(self.types, "types")
+        self._check_options(self.audience)
         if self.keys is not None and self.fetch is not None:
             raise ValueError("fetch and keys exclude each other: give fetch to keys")
-        object.__setattr__(self, "_audiences", frozenset(audiences))
         keys = self.keys
         if keys is None:
             keys = JwksUri.of_issuer(self.issuer, fetch=self.fetch)
@@ -79,8 +74,7 @@ class JwtVerifier(ClaimChecks):
         if claims.get("iss") != self.issuer:
             refuse("The token is of another issuer")
         self._check_audience(claims)
-        until = self._check_times(claims)
-        if until is None:
+        if (until := self._check_times(claims)) is None:
             refuse("The token has no exp")
         return self._principal(claims, until)
 

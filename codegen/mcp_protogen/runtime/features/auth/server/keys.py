@@ -5,16 +5,16 @@ Tokens cannot choose the place of keys: `jku`, `x5u` and `jwk` in their headers 
 
 from asyncio import timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from logging import getLogger
 from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from ....core.json import is_array, is_object, read_json
+from ....core.json import is_array, is_object
 from ....core.throttle import Throttle
 from ....http.server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
+from ..json_objects import object_in
 from ..signing import InvalidKey, PublicKey, public_key
 from ..steps import Fetch, Fetched, Fetching
 from ..urls import server_metadata_urls
@@ -22,7 +22,7 @@ from .single_flight import SingleFlight
 
 _JSON: Final = {"accept": "application/json"}
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 # The most keys read from a set, and the most tried for one token.
 _MOST_KEYS: Final = 100
@@ -31,8 +31,6 @@ _MOST_TRIED: Final = 4
 # The timeout of an attempt, and the pause after a failed one, in seconds.
 _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
-
-_SET: Final = b""
 
 
 async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
@@ -56,13 +54,9 @@ def endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def read_object(answer: Fetched) -> dict[str, Any]:
-    try:
-        value = read_json(answer.body)
-    except ValueError:
-        value = None
     if answer.status != 200:
         raise InvalidMetadata(f"expected status 200, got {answer.status}")
-    if not is_object(value):
+    if (value := object_in(answer.body)) is None:
         raise InvalidMetadata("the answer is not a JSON object")
     return value
 
@@ -115,7 +109,7 @@ class JwksUri:
         self._lifetime, self._max_stale = lifetime, max_stale
         self._min_interval = min_interval
         self._clock = clock
-        self._log = Throttle(getLogger(__name__))
+        self._log = Throttle(__name__)
         self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
@@ -144,7 +138,7 @@ class JwksUri:
                 raise VerifierUnavailable("the keys of the authorization server are not known")
         elif age >= self._lifetime and self._may_ask():
             # In the background.
-            self._requests.begin(_SET, self._read)
+            self._requests.begin(self._read)
         found = matching(self._keys, kid, algorithm)
         if not found and kid is not None:
             await self._refresh()
@@ -153,7 +147,7 @@ class JwksUri:
 
     async def _refresh(self) -> None:
         if self._may_ask():
-            await self._requests.join(_SET, self._read)
+            await self._requests.join(self._read)
 
     def _may_ask(self) -> bool:
         return self._clock() >= self._next_attempt

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from logging import getLogger
 from secrets import token_urlsafe
 from time import time
 from typing import Final, Protocol, Self
@@ -13,7 +12,7 @@ from ....http.server.authentication import VerifierUnavailable
 from ....storage.engine import Engine, EngineConnection, EngineUnavailable
 from .cache import ExpiringCache
 
-_log: Final = Throttle(getLogger(__name__))
+_log: Final = Throttle(__name__)
 
 
 class Replays(Protocol):
@@ -54,7 +53,7 @@ class SharedReplays:
     def __init__(self, engine: Engine, lease: float = 10.0) -> None:
         self._engine = engine
         self._lease = lease
-        self._worker: Final = f"replays-{token_urlsafe(16)}"
+        self._worker = f"replays-{token_urlsafe(16)}"
         self._stack = AsyncExitStack()
         self._connection: EngineConnection | None = None
 

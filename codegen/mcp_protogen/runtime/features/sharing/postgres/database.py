@@ -2,16 +2,18 @@
 
 import asyncio
 from asyncio import get_running_loop
-from collections.abc import Generator, Mapping
+from collections.abc import Awaitable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from socket import MSG_PEEK, SHUT_RDWR, socket
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ....storage.engine import EngineUnavailable
 from .statements import BEGIN, LAYOUT, NO_SCHEMA, NO_TABLES, PREPARE, TABLES, Schema
 
 Row: TypeAlias = tuple[Any, ...]
+
+T = TypeVar("T")
 
 
 class Database:
@@ -34,12 +36,8 @@ class Database:
         """Return a new connection with the tables ready, in place of an earlier one."""
         await self.close(earlier)
         options = {"autocommit": True, "fallback_application_name": "mcp"}
-        try:
-            async with asyncio.timeout(self.timeout):
-                connect = self.psycopg.AsyncConnection.connect
-                connection = await connect(self._url, **options)
-        except TimeoutError:
-            raise EngineUnavailable(f"no connection within {self.timeout:g} seconds") from None
+        connecting = self.psycopg.AsyncConnection.connect(self._url, **options)
+        connection = await self.in_time(connecting)
         self._connections.add(connection)
         try:
             await self._prepare(connection)
@@ -92,6 +90,14 @@ class Database:
             return await connection.execute(statement, values, binary=values is not None)
         finally:
             timer.cancel()
+
+    async def in_time(self, outcome: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await outcome
+        except TimeoutError:
+            message = f"PostgreSQL did not answer within {self.timeout:g} seconds"
+            raise EngineUnavailable(message) from None
 
     async def close(self, connection: Any) -> None:
         if connection is not None:

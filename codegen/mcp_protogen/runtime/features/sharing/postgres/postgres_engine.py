@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from random import uniform
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ....core.libraries import library
 from ....storage.engine import EngineUnavailable, Receive
+from ..batches import Batches
 from ..lease import Lease
 from . import statements
-from .calls import BatchSender, Calls, end_tasks
+from .calls import Calls, end_tasks
 from .database import Database, is_text
 from .postgres_listener import PostgresListener
 from .postgres_stores import PostgresEvents, PostgresSessions
@@ -37,10 +38,11 @@ class PostgresEngine:
     """
 
     url: str
-    schema: str = field(default="mcp", kw_only=True)
-    timeout: float = field(default=2.0, kw_only=True)
-    connections: int = field(default=4, kw_only=True)
-    max_events: int = field(default=1000, kw_only=True)
+    _: KW_ONLY
+    schema: str = "mcp"
+    timeout: float = 2.0
+    connections: int = 4
+    max_events: int = 1000
 
     def __post_init__(self) -> None:
         psycopg = psycopg_module()
@@ -87,13 +89,13 @@ class PostgresConnection:
 
     def __init__(self, engine: PostgresEngine, worker: str, lease: Lease, receive: Receive) -> None:
         schema = Schema(engine.schema)
-        self._database: Final = Database(engine.url, schema, engine.timeout, psycopg_module())
-        self._calls: Final = Calls(self._database, engine.connections)
-        self._worker: Final = worker
-        self._lease: Final = lease
-        self._listener: Final = PostgresListener(self._database, worker, lease, receive)
-        self._messages: Final = BatchSender(self._send, engine.timeout)
-        self._changes: Final = BatchSender(self._publish, engine.timeout)
+        self._database = Database(engine.url, schema, engine.timeout, psycopg_module())
+        self._calls = Calls(self._database, engine.connections)
+        self._worker = worker
+        self._lease = lease
+        self._listener = PostgresListener(self._database, worker, lease, receive)
+        self._messages = Batches(self._send)
+        self._changes = Batches(self._publish)
         self.sessions: Final = PostgresSessions(self._calls)
         self.events: Final = PostgresEvents(self._calls, engine.max_events)
         self.tasks: Final = PostgresTasks(self._calls)
@@ -118,7 +120,7 @@ class PostgresConnection:
             try:
                 # Do not renew the lease that is given back here.
                 self._database.abort()
-                sending = (self._messages.sending, self._changes.sending)
+                sending = self._messages.task, self._changes.task
                 await end_tasks([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
                     await self._calls.run(statements.DELETE_WORKER, worker=self._worker)
@@ -146,10 +148,11 @@ class PostgresConnection:
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         good = [message for message in messages if is_text(message[0])]
-        there = await self._messages.add(good) if good else frozenset[str]()
+        there = await self._database.in_time(self._messages.add(good)) if good else frozenset[str]()
         return frozenset(name for name, _ in messages) - there
 
-    async def _send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+    async def _send(self, batch: Sequence[Sequence[tuple[str, bytes]]]) -> Sequence[frozenset[str]]:
+        messages = [message for messages in batch for message in messages]
         names = list(dict.fromkeys(name for name, _ in messages))
         rows = await self._calls.run(
             statements.SEND,
@@ -158,7 +161,7 @@ class PostgresConnection:
             to=[name for name, _ in messages],
             contents=[content for _, content in messages],
         )
-        return frozenset(row[0] for row in rows)
+        return [frozenset(row[0] for row in rows)] * len(batch)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
         names = [name for name in workers if is_text(name)]
@@ -166,8 +169,10 @@ class PostgresConnection:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            await self._changes.add(changes)
+            await self._database.in_time(self._changes.add(changes))
 
-    async def _publish(self, changes: Sequence[bytes]) -> None:
-        values = {"contents": list(changes), "channel": self._database.channel("")}
-        await self._calls.run(statements.PUBLISH, number=len(changes), **values)
+    async def _publish(self, batch: Sequence[Sequence[bytes]]) -> Sequence[None]:
+        contents = [content for changes in batch for content in changes]
+        values = {"contents": contents, "channel": self._database.channel("")}
+        await self._calls.run(statements.PUBLISH, number=len(contents), **values)
+        return [None] * len(batch)

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from logging import getLogger
 from random import uniform
 from typing import Any, Final
 
 from ....storage.engine import GAP, Change, DirectMessage, Receive
+from ....transports.base import wait_within
 from ..lease import Lease, now
 from . import statements
 from .database import Database, Row
@@ -48,9 +48,7 @@ class PostgresListener:
             finally:
                 await self._database.close(connection)
                 self.tried.set()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(delay * uniform(0.5, 1)):
-                    await self._database.ended.wait()
+            await wait_within(delay * uniform(0.5, 1), self._database.ended.wait())
             delay = min(2 * delay, _LAST_DELAY)
 
     async def _connect(self) -> Any:

@@ -3,7 +3,15 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ....storage.engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSession
+from ....storage.engine import (
+    Appended,
+    EngineUnavailable,
+    Event,
+    Events,
+    Saved,
+    StoredSession,
+    events_after,
+)
 from . import statements
 from .calls import Calls
 from .database import is_text
@@ -79,16 +87,16 @@ class PostgresEvents:
             rows = await self._call(statements.APPEND, key=key, stream=stream, **values)
             if rows:
                 return Appended(True, max(last, 0), end, frozenset(rows[0][0]))
-            found = await self._call(statements.STREAM, key=key, stream=stream)
+            found = await self._call(statements.READ, key=key, stream=stream, after=_MAX_NUMBER)
             if not found:
                 await self._prepare(key, lifetime)
                 continue
-            session_ended, last_stored, stream_ended, followers = found[0]
+            session_ended, last_stored, stream_ended = found[0][:3]
             ended = session_ended or stream_ended
             # Another change may have made it acceptable.
             if ended or not (last_stored + 1 == number or (last_stored < 0 and number == 1)):
                 last_stored = 0 if session_ended else max(last_stored, 0)
-                return Appended(False, last_stored, ended, frozenset(followers or ()))
+                return Appended(False, last_stored, ended, frozenset())
         raise EngineUnavailable(_CHANGING)
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
@@ -97,12 +105,9 @@ class PostgresEvents:
         start = max(min(after, _MAX_NUMBER), -1)
         rows = await self._call(statements.READ, key=key, stream=stream, after=start)
         session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
-        if session_ended or last < 0 or after >= last:
-            last = 0 if session_ended else max(last, 0)
-            return Events((), session_ended or ended) if after <= last else None
         events = [Event(*row[3:]) for row in rows if row[3] is not None]
-        known = events and events[0].number <= max(after + 1, 1)
-        return Events(events, ended) if known else None
+        # The events of an ended session are deleted.
+        return events_after(after, -1 if session_ended else last, session_ended or ended, events)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         for _ in range(_ATTEMPTS):

@@ -183,9 +183,6 @@ with written as (
     and number <= %(last)s::bigint - %(max_events)s::bigint and exists (select from written)
 )
 select followers from written"""
-STREAM: Final = f"""
-select sessions.ended, coalesce(last, -1), coalesce(streams.ended, false), followers
-from sessions left join streams on session = key and name = %(stream)s where {_LIVE}"""
 READ: Final = f"""
 select sessions.ended, coalesce(last, -1), coalesce(streams.ended, false), number, message
 from sessions left join streams on streams.session = key and name = %(stream)s

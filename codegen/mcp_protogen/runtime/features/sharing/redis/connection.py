@@ -1,19 +1,20 @@
 """Connections to the server, and batching of calls."""
 
 import asyncio
-from asyncio import Future, Task, create_task, get_running_loop
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from asyncio import Future
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ....core.libraries import library
 from ....storage.engine import EngineUnavailable
+from ..batches import Batches
 from ..lease import now
-from .scripts import LOAD, RedisScript
+from .scripts import LOAD
 
 Argument: TypeAlias = str | bytes | int
+Command: TypeAlias = tuple[Argument, ...]
 RawConnection: TypeAlias = Any
 """A `redis.asyncio.connection.Connection`."""
 
@@ -29,18 +30,6 @@ def redis_module(module: str) -> Any:
     return library(module, "RedisEngine")
 
 
-class Command(NamedTuple):
-    """A command, or a script with its number of keys, keys and arguments."""
-
-    script: RedisScript | None
-    arguments: tuple[Argument, ...]
-
-    @property
-    def words(self) -> tuple[Argument, ...]:
-        script, arguments = self
-        return arguments if script is None else ("EVALSHA", script.digest, *arguments)
-
-
 class CommandConnection:
     """A connection that opens at its first use, and again after a failure."""
 
@@ -48,7 +37,7 @@ class CommandConnection:
         self._make = make
         self._timeout = timeout
         self._connection: RawConnection = None
-        self._errors: Final = redis_module("redis.exceptions")
+        self._errors = redis_module("redis.exceptions")
         self._closed_until = 0.0
         self.pause = 0.0
         """The seconds after a failure without a new attempt."""
@@ -103,16 +92,15 @@ class CommandConnection:
         self.run_id = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[Command]) -> list[Any]:
-        encoded = [command.words for command in commands]
-        replies = await self._exchange(encoded)
+        replies = await self._exchange(commands)
         unknown = [i for i, reply in enumerate(replies) if self._is(reply, "NoScriptError")]
         if unknown:
-            again = await self._exchange([*LOAD, *(encoded[i] for i in unknown)])
+            again = await self._exchange([*LOAD, *(commands[i] for i in unknown)])
             for i, reply in zip(unknown, again[len(LOAD) :], strict=True):
                 replies[i] = reply
         return replies
 
-    async def _exchange(self, commands: Sequence[tuple[Argument, ...]]) -> list[Any]:
+    async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
         if not self.is_open:
             # redis-py would reopen it without checking the server.
             raise self._errors.ConnectionError("the connection was closed")
@@ -150,7 +138,7 @@ class CommandConnection:
                 await connection.disconnect(nowait=True)
 
 
-def _pack(command: tuple[Argument, ...]) -> bytes:
+def _pack(command: Command) -> bytes:
     """Return the bytes of a command; redis-py does this more slowly."""
     values = [
         argument if isinstance(argument, bytes) else str(argument).encode(errors="surrogatepass")
@@ -162,7 +150,7 @@ def _pack(command: tuple[Argument, ...]) -> bytes:
     )
 
 
-class RedisCalls:
+class RedisCalls(Batches[Command]):
     """Calls to the server: those of one iteration of the event loop go together, up to a limit.
 
     Other calls wait for the answers of these, or fail with them; waiting does not count as late.
@@ -171,56 +159,21 @@ class RedisCalls:
     def __init__(
         self, connection: CommandConnection, compare: Callable[[CommandConnection], Awaitable[None]]
     ) -> None:
+        super().__init__(self._replies, _TOGETHER)
         self.connection: Final = connection
         self._compare = compare
-        self._waiting: deque[tuple[Command, Future[Any]]] = deque()
-        self._task: Task[None] | None = None
 
-    def run(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
-        """Queue a call; return its future reply, or error: `EngineUnavailable`."""
-        reply = get_running_loop().create_future()
-        self._waiting.append((Command(script, arguments), reply))
-        if self._task is None:
-            self._task = create_task(self._send())
-        return reply
-
-    async def _send(self) -> None:
-        calls = list[tuple[Command, Future[Any]]]()
-        try:
-            while self._waiting:
-                some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
-                # Skip cancelled calls.
-                if calls := [call for call in some if not call[1].done()]:
-                    self._answer(calls, await self._replies([command for command, _ in calls]))
-        finally:
-            # An ending event loop also cancels this task: fail what is left.
-            self._task, queue = None, [*calls, *self._waiting]
-            self._waiting.clear()
-            self._answer(queue, [EngineUnavailable("calls to Redis have ended") for _ in queue])
+    def run(self, *words: Argument) -> Future[Any]:
+        """Queue a command; return its future reply, or error: `EngineUnavailable`."""
+        return self.add(words)
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
-        try:
-            replies = await self.connection.run(commands)
-            await self._compare(self.connection)
-        except EngineUnavailable as error:
-            return [EngineUnavailable(*error.args) for _ in commands]
+        replies = await self.connection.run(commands)
+        await self._compare(self.connection)
         return replies
-
-    def _answer(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
-        for (_, waiter), reply in zip(calls, replies, strict=True):
-            if waiter.done():
-                continue
-            if isinstance(reply, EngineUnavailable):
-                waiter.set_exception(reply)
-            else:
-                waiter.set_result(reply)
-
-    @property
-    def busy(self) -> bool:
-        return self._task is not None
 
     async def close(self) -> None:
         """Close the connection and fail unanswered calls."""
         await self.connection.close(for_good=True)
-        if self._task is not None:
-            await self._task
+        if self.task is not None:
+            await self.task

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import create_task
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from .redis_stores import RedisEvents, RedisSessions, RedisWorkers
 from .redis_tasks import RedisTasks
 
 
+@dataclass(frozen=True, repr=False)
 class RedisEngine:
     """An engine in Redis or Valkey, at a redis, rediss (TLS) or unix URL of redis-py.
 
@@ -22,25 +24,25 @@ class RedisEngine:
     fails after `timeout` seconds. About `max_events` of each stream are kept.
     """
 
-    def __init__(
-        self, url: str, *, namespace: str = "mcp", timeout: float = 2.0, max_events: int = 1000
-    ) -> None:
-        if not namespace or not {"{", "}"}.isdisjoint(namespace):
+    url: str
+    _: KW_ONLY
+    namespace: str = "mcp"
+    timeout: float = 2.0
+    max_events: int = 1000
+
+    def __post_init__(self) -> None:
+        if not self.namespace or not {"{", "}"}.isdisjoint(self.namespace):
             raise ValueError("namespace must be non-empty, without braces")
-        if timeout <= 0 or max_events < 1:
+        if self.timeout <= 0 or self.max_events < 1:
             raise ValueError("timeout and max_events must be more than 0")
-        parts = urlsplit(url)
+        parts = urlsplit(self.url)
         if parts.fragment or "@" in parts.path:
             raise ValueError("a password in url must be percent-encoded")
-        self._url = url
-        self.namespace: Final = namespace
-        self.timeout: Final = timeout
-        self.max_events: Final = max_events
         self.make_connection()
 
     def __repr__(self) -> str:
         # Leave out the password, and options that may contain one.
-        parts = urlsplit(self._url)
+        parts = urlsplit(self.url)
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         return f"RedisEngine({place!r}, namespace={self.namespace!r})"
 
@@ -58,7 +60,7 @@ class RedisEngine:
         # Names that clients made up may be invalid Unicode.
         ours |= {"socket_connect_timeout": self.timeout, "encoding_errors": "surrogatepass"}
         try:
-            options = module.parse_url(self._url) | ours
+            options = module.parse_url(self.url) | ours
             return options.pop("connection_class", module.Connection)(**options)
         except (TypeError, ValueError):
             # The faulty part may belong to the password.
@@ -71,14 +73,16 @@ class RedisConnection:
         hearing, calling = (
             CommandConnection(engine.make_connection, engine.timeout) for _ in range(2)
         )
-        self._listener = RedisListener(hearing, engine.namespace, worker, lease, receive)
+        namespace = engine.namespace
+        workers = f"{namespace}:{{workers}}"
+        self._listener = RedisListener(hearing, workers, worker, lease, receive)
         self._calls = RedisCalls(calling, self._listener.compare)
         self._lease = lease
-        self.mail: Final = RedisWorkers(self._calls, engine.namespace)
+        self.mail: Final = RedisWorkers(self._calls, workers)
         self.bus: Final = self.mail
-        self.sessions: Final = RedisSessions(self._calls, self.mail, engine.namespace)
-        self.events: Final = RedisEvents(self._calls, engine.namespace, engine.max_events)
-        self.tasks: Final = RedisTasks(self._calls, engine.namespace)
+        self.sessions: Final = RedisSessions(self._calls, self.mail, namespace)
+        self.events: Final = RedisEvents(self._calls, namespace, engine.max_events)
+        self.tasks: Final = RedisTasks(self._calls, f"{namespace}:{{tasks}}")
 
     @property
     def current(self) -> bool:
@@ -98,7 +102,7 @@ class RedisConnection:
             try:
                 await asyncio.wait((task,))
                 with suppress(EngineUnavailable):
-                    await self._calls.run(None, "UNLINK", *listener.own_keys)
+                    await self._calls.run("UNLINK", *listener.own_keys)
             finally:
                 self._lease.end()
                 await listener.connection.close(for_good=True)

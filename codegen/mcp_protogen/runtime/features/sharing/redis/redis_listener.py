@@ -20,12 +20,11 @@ class RedisListener:
     def __init__(
         self,
         connection: CommandConnection,
-        namespace: str,
+        workers: str,
         worker: str,
         lease: Lease,
         receive: Receive,
     ) -> None:
-        workers = f"{namespace}:{{workers}}"
         self._bus = f"{workers}:bus".encode()
         self._box = f"{workers}:box:{worker}".encode()
         self._held = f"{workers}:lease:{worker}".encode()
@@ -64,7 +63,7 @@ class RedisListener:
                 _log.warning("%s", error)
         # Read smaller pieces after a failure.
         self._at_once = max(self._at_once // 8, 1)
-        if not calls.busy:
+        if calls.task is None:
             # It led to the same server; calls should not find that out.
             await calls.connection.close()
         await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
@@ -78,8 +77,9 @@ class RedisListener:
     async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
         limits = milliseconds(self._lease.seconds), BOX_LIFETIME, MOST_MESSAGES
-        arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
-        reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
+        last = self._read.get(self._box, 0)
+        renew: Command = ("EVALSHA", scripts.RENEW, 3, self._held, *boxes, *limits, last)
+        reply = await self._run(renew, opening=connecting)
         had, *newest = map(int, reply)
         process, before = self.connection.run_id, self._run_id
         # Another process may lack data of this one.
@@ -100,15 +100,15 @@ class RedisListener:
             await calls.connection.close()
         calls.connection.reopen()
         # Keeps an idle connection open and to the same server; the outcome does not matter.
-        calls.run(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
+        calls.run("PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
         # Entries of the same number are not from workers.
         places = (f"{self._read[key]}-{_LAST}" for key in keys)
         options = "COUNT", self._at_once, "BLOCK", milliseconds(wait), "STREAMS"
-        command = Command(None, ("XREAD", *options, *keys, *places))
-        found = await self._run(command, patience=wait, opening=False)
+        read: Command = ("XREAD", *options, *keys, *places)
+        found = await self._run(read, patience=wait, opening=False)
         self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
         for key, entries in found or ():
             kind = Change if key == self._bus else DirectMessage

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ....storage.engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
 from .connection import Argument, RedisCalls
-from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, RedisScript, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, milliseconds
 
 # About the most bytes of events in one read, which delays other calls.
 _MOST_BYTES: Final = 1024 * 1024
@@ -17,12 +18,12 @@ _COPIES: Final = 8
 _REFRESHED: Final = 500
 
 
+@dataclass(eq=False)
 class RedisWorkers:
     """Messages to workers, and changes for all workers."""
 
-    def __init__(self, calls: RedisCalls, namespace: str) -> None:
-        self._calls = calls
-        self._prefix = f"{namespace}:{{workers}}"
+    _calls: RedisCalls
+    _prefix: str
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         if not messages:
@@ -30,9 +31,8 @@ class RedisWorkers:
         keys = [
             f"{self._prefix}:{what}:{worker}" for worker, _ in messages for what in ("lease", "box")
         ]
-        limits = MOST_MESSAGES, BOX_LIFETIME
         contents = (content for _, content in messages)
-        flags: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
+        flags: list[int] = await self._run(scripts.SEND, keys, contents)
         return frozenset(messages[i][0] for i in flags)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
@@ -41,22 +41,25 @@ class RedisWorkers:
         if not names:
             return frozenset()
         keys = (f"{self._prefix}:lease:{worker}" for worker in names)
-        leases = await self._calls.run(None, "MGET", *keys)
+        leases = await self._calls.run("MGET", *keys)
         return frozenset(worker for worker, held in zip(names, leases, strict=True) if held)
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            limits = MOST_MESSAGES, BOX_LIFETIME
-            await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
+            await self._run(scripts.PUBLISH, [f"{self._prefix}:bus"], changes)
+
+    async def _run(self, script: str, keys: Sequence[str], contents: Iterable[bytes]) -> Any:
+        limits = MOST_MESSAGES, BOX_LIFETIME
+        return await self._calls.run("EVALSHA", script, len(keys), *keys, *limits, *contents)
 
 
+@dataclass(eq=False, slots=True)
 class RedisSessions:
     """Sessions, one value each."""
 
-    def __init__(self, calls: RedisCalls, workers: RedisWorkers, namespace: str) -> None:
-        self._calls = calls
-        self._workers = workers
-        self._namespace = namespace
+    _calls: RedisCalls
+    _workers: RedisWorkers
+    _namespace: str
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
         reply = await self._run(scripts.OPEN, key, worker, _COPIES)
@@ -98,8 +101,9 @@ class RedisSessions:
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
         return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
 
-    async def _run(self, script: RedisScript, key: str, *arguments: Argument) -> Any:
-        return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
+    async def _run(self, script: str, key: str, *arguments: Argument) -> Any:
+        session = f"{self._namespace}:{{{key}}}"
+        return await self._calls.run("EVALSHA", script, 1, session, *arguments)
 
 
 def _read_session(reply: Sequence[Any]) -> StoredSession:
@@ -111,13 +115,13 @@ def _names(workers: Iterable[Any]) -> frozenset[str]:
     return frozenset(name.decode(errors="replace") for name in workers if isinstance(name, bytes))
 
 
+@dataclass(eq=False, slots=True)
 class RedisEvents:
     """Event streams, one list each."""
 
-    def __init__(self, calls: RedisCalls, namespace: str, most: int) -> None:
-        self._calls = calls
-        self._namespace = namespace
-        self._most = most
+    _calls: RedisCalls
+    _namespace: str
+    _most: int
 
     async def append(
         self,
@@ -152,6 +156,7 @@ class RedisEvents:
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         await self._run(scripts.UNFOLLOW, key, stream, stream, worker)
 
-    async def _run(self, script: RedisScript, key: str, stream: str, *arguments: Argument) -> Any:
+    async def _run(self, script: str, key: str, stream: str, *arguments: Argument) -> Any:
         session = f"{self._namespace}:{{{key}}}"
-        return await self._calls.run(script, 2, session, f"{session}:e:{stream}", *arguments)
+        keys = session, f"{session}:e:{stream}"
+        return await self._calls.run("EVALSHA", script, 2, *keys, *arguments)

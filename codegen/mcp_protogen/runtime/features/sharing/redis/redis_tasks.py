@@ -1,21 +1,21 @@
 """Tasks, one hash each."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 from ....storage.engine import StoredTask
 from . import scripts
 from .connection import Argument, RedisCalls
-from .scripts import RedisScript
 
 
+@dataclass(eq=False, slots=True)
 class RedisTasks:
     """The store of tasks; all share one hash tag."""
 
-    def __init__(self, calls: RedisCalls, namespace: str) -> None:
-        self._calls = calls
-        self._prefix = f"{namespace}:{{tasks}}"
+    _calls: RedisCalls
+    _prefix: str
 
     async def create(
         self,
@@ -59,8 +59,8 @@ class RedisTasks:
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         return _read_tasks(await self._run(scripts.TAKE_OVERDUE, _milliseconds(lease), most))
 
-    async def _run(self, script: RedisScript, *arguments: Argument) -> Any:
-        return await self._calls.run(script, 1, self._prefix, *arguments)
+    async def _run(self, script: str, *arguments: Argument) -> Any:
+        return await self._calls.run("EVALSHA", script, 1, self._prefix, *arguments)
 
 
 def _milliseconds(seconds: float | None) -> Argument:

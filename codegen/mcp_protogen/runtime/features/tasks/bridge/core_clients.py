@@ -4,7 +4,6 @@ Tasks keep their server's ids. Kept here are tasks that the server answered at o
 the client has cancelled: in its revision they stay cancelled.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -13,11 +12,10 @@ from typing import Any, Final
 
 from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
-from ....core.forms import ELICIT
-from ....core.json import JSONObject
+from ....core.json import JSONObject, without
 from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
-from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest
+from ....core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest
 from ....rules import task_methods as methods
 from ....rules.task_kinds import TASKS_EXTENSION, has_tasks, tasks_declared
 from ....server.base import SessionBase
@@ -42,7 +40,7 @@ class CoreClients(PlainClients):
         options = client.task_options
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskRegistry(MemoryTaskStore(), options)
-        self._cancelled: OrderedDict[str, None] = OrderedDict()
+        self._cancelled: dict[str, None] = {}
         if has_tasks(client.spoken, client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
@@ -51,8 +49,9 @@ class CoreClients(PlainClients):
             }
 
     def task_capabilities(self, server: Any) -> JSONObject:
-        table = self.server.owner.TABLE
-        return tasks_declared(table, "server") if has_tasks(self.client.spoken, server) else {}
+        if not has_tasks(self.client.spoken, server):
+            return {}
+        return tasks_declared(self.table, "server")
 
     def add_task_support(self, result: Any) -> Any:
         if not self.handlers:
@@ -65,14 +64,13 @@ class CoreClients(PlainClients):
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        metadata = declared_member(params, "task")
-        if metadata is None or not self.handlers:
+        if (metadata := declared_member(params, "task")) is None or not self.handlers:
             return await super().call(context, spec, params, options)
         if declared_member(metadata, "ttl") is not None:
             why = "in the extension, the server decides how long it keeps a task"
             self.client.lose(CALL_TOOL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
-        plain = {name: value for name, value in params.to_wire().items() if name != "task"}
+        plain = without(params.to_wire(), "task")
         extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(CALL_TOOL)):
@@ -89,9 +87,10 @@ class CoreClients(PlainClients):
 
         It is first reported as working ("Task Status Lifecycle").
         """
-        registry, revision = self._answered_at_once, self.server.owner.TABLE.revision
+        registry = self._answered_at_once
         ttl = core_wire.ttl_asked(metadata.to_wire(), registry.options)
-        task = await registry.create(registry.new("core", revision, CALL_TOOL, ttl, params={}))
+        new = registry.new("core", self.table.revision, CALL_TOOL, ttl, params={})
+        task = await registry.create(new)
         ended = partial(Outcome(result=result.to_wire()).of, now=task.created_at)
         await registry.change(task.id, ended)
         return wire_task(task, self.id_member)
@@ -119,17 +118,15 @@ class CoreClients(PlainClients):
         await self.ask_server(methods.CANCEL, id)
         # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
-        while len(self._cancelled) > _MOST:
-            self._cancelled.popitem(last=False)
+        if len(self._cancelled) > _MOST:
+            del self._cancelled[next(iter(self._cancelled))]
         return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
         id = self.id_in(session)
-        kept = await self._find(id)
-        if kept is not None:
+        if (kept := await self._find(id)) is not None:
             return self.answer(methods.RESULT, core_wire.outcome(kept))
-        handle = self.wire.handles.get(id)
-        if handle is None:
+        if (handle := self.wire.handles.get(id)) is None:
             handle = _BridgedTask(self.wire, "", id=id)
             handle.relating = self.server.relating
         result = None

@@ -4,36 +4,35 @@ Tasks keep their server's ids. The request for the result stays open if a task a
 questions come beside it.
 """
 
-from asyncio import Future, get_running_loop, timeout
+from asyncio import Future, get_running_loop
 from asyncio import Task as Running
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escape_step
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, escape_step
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared_member, validator_of
+from ....core.models.base import declared_member
 from ....core.options import NO_END, CallOptions
 from ....core.spec import CALL_TOOL, AnyRequest, Capability
 from ....core.tasks import Signal
 from ....messages.codec import Request
-from ....messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
+from ....messages.envelope import client_capabilities
 from ....rules import task_methods as methods
 from ....rules.task_kinds import RELATED_TASK, has_tasks, needs_extension, tasks_declared
 from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
+from ....transports.base import wait_within
 from .. import core_wire
 from ..client.calls import CORE_CALLS, as_task
-from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
 from ..remote_tasks import state_of
-from ..server.extension_wire import read_answers
+from ..server.extension_wire import follow, read_answers
 from ..task import Status
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
@@ -46,46 +45,17 @@ _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 _PATIENCE: Final = 1.0
 
 
-async def follow(
-    connection: Any,
-    stream: RequestId,
-    task: JSONObject,
-    look: Callable[[], Awaitable[JSONObject]],
-    news: Signal,
-) -> None:
-    """Send the state of a task, and each change of it, until its end.
-
-    It is polled, also when `news` is set, because servers notify as they like.
-    """
-    endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
-    table = endpoint.connection.table
-    spec, told = table.spec_of(methods.CHANGED), None
-    with suppress(McpError):  # it has expired
-        while True:
-            state = state_of(task)
-            if task != told:
-                # Its class depends on its status. The request has declared the extension, not the
-                # connection.
-                params = validator_of(spec.params)(task)
-                await endpoint.sink.send(table.serialise_notification(spec, params, meta=meta))
-                told = task
-            if state.has_ended:
-                return
-            await wait_within(news.wait(), state.poll_interval or _INTERVAL)
-            task = await look()
-
-
 class _Question(NamedTuple):
     asked: JSONObject
     spec: AnyRequest
     answer: Future[Any]
 
 
-@dataclass(eq=False, slots=True)
 class _WaitingTask:
-    questions: dict[str, _Question] = field(default_factory=dict[str, _Question])
-    changed: Signal = field(default_factory=Signal)
-    result: Running[None] | None = None
+    def __init__(self) -> None:
+        self.questions = dict[str, _Question]()
+        self.changed = Signal()
+        self.result: Running[None] | None = None
 
 
 class ExtensionClients(PlainClients):
@@ -105,14 +75,13 @@ class ExtensionClients(PlainClients):
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
             self.client.lose("ServerCapabilities", "/ServerCapabilities/tasks/list", why)
-        table = self.server.owner.TABLE
-        return tasks_declared(table, "server") if self._serves(server) else {}
+        return tasks_declared(self.table, "server") if self._serves(server) else {}
 
     def _serves(self, declared: Mapping[str, Any]) -> bool:
         return CORE_CALLS.declared_in(declared)
 
     def _wants(self, meta: Mapping[str, Any]) -> bool:
-        return has_tasks(self.server.owner.TABLE, client_capabilities(meta))
+        return has_tasks(self.table, client_capabilities(meta))
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
@@ -121,8 +90,7 @@ class ExtensionClients(PlainClients):
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
-        task = declared_member(result, "task")
-        if task is None:
+        if (task := declared_member(result, "task")) is None:
             return result
         if core_wire.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escape_step(core_wire.IMMEDIATE_RESPONSE)}"
@@ -166,9 +134,7 @@ class ExtensionClients(PlainClients):
         if waiting.result is None:
             waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
         if not waiting.questions:
-            with suppress(TimeoutError):
-                async with timeout(min(patience, _PATIENCE)):
-                    await waiting.changed.wait()
+            await wait_within(min(patience, _PATIENCE), waiting.changed.wait())
         return {key: question.asked for key, question in waiting.questions.items()}
 
     def _waiting_task(self, id: str) -> _WaitingTask:
@@ -189,7 +155,7 @@ class ExtensionClients(PlainClients):
         if id in self.wire.handles:
             # A plain call waits for the result.
             return await super().ask(id, spec, params)
-        asked = self.server.owner.TABLE.write_question(spec, params)
+        asked = self.table.write_question(spec, params)
         waiting, key = self._waiting_task(id), token_hex(8)
         question = _Question(asked, spec, get_running_loop().create_future())
         waiting.questions[key] = question
@@ -207,25 +173,20 @@ class ExtensionClients(PlainClients):
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
         id = self.id_in(session)
-        waiting = self._waiting.get(id)
-        if waiting is None:
+        if (waiting := self._waiting.get(id)) is None:
             # Only its server knows whether the task exists.
             await self.ask_server(methods.GET, id)
-        else:
-            self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(methods.UPDATE, {})
-
-    @staticmethod
-    def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
+            return self.answer(methods.UPDATE, {})
+        given = session.__mcp_runtime__.raw.get("inputResponses", {})
         asked = {
-            key: (open_question.asked, open_question.spec)
-            for key, open_question in waiting.questions.items()
+            key: (question.asked, question.spec) for key, question in waiting.questions.items()
         }
         for key, answer in read_answers(asked, given).items():
             # Do not show answered questions again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
                 question.answer.set_result(answer)
+        return self.answer(methods.UPDATE, {})
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id, method = self.id_in(session), methods.CANCEL
@@ -256,7 +217,13 @@ class ExtensionClients(PlainClients):
             raise needs_extension("Tasks need the extension")
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
-                task = await self.state(id)
-                look = partial(self.state, id)
-                found[id] = partial(follow, connection, request.id, task, look, self._news)
+                task, wait = await self.state(id), partial(self._wait_for_change, id)
+                found[id] = partial(follow, connection, request, task, dict[str, Any], wait)
         return found
+
+    async def _wait_for_change(self, id: str, task: JSONObject) -> JSONObject:
+        """Poll a task, also at news of any, because servers notify as they like."""
+        while True:
+            await wait_within(state_of(task).poll_interval or _INTERVAL, self._news.wait())
+            if (found := await self.state(id)) != task:
+                return found

@@ -48,7 +48,9 @@ class PlainClients(Layer):
         self.server: Final = server
         assert isinstance(client.caller, TaskCaller)
         self.caller: Final[TaskCaller] = client.caller
-        self.id_member: Final = server.owner.TABLE.rules.task_id
+        self.table: Final = server.owner.TABLE
+        """The table of the server in front."""
+        self.id_member: Final = self.table.rules.task_id
 
     @property
     def wire(self) -> TaskWire:
@@ -92,8 +94,7 @@ class PlainClients(Layer):
         return session.__mcp_runtime__.raw[self.id_member]
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
-        table = self.server.owner.TABLE
-        return table.read_result(table.spec_of(method), members)
+        return self.table.read_result(self.table.spec_of(method), members)
 
 
 def _needs_tasks(error: McpError) -> bool:

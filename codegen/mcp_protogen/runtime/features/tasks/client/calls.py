@@ -3,6 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
+from time import monotonic
 from typing import Any, ClassVar, Final, Unpack
 
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
@@ -16,7 +17,7 @@ from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
 from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
-from .handle import PollTiming, TaskHandle, TaskWire, wait_within
+from .handle import TaskHandle, TaskWire
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
@@ -25,7 +26,6 @@ CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 
 class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = PollTiming(wait=wait_within)
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()
@@ -38,7 +38,7 @@ class TaskCaller:
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
-        self._wire = TaskWire(self._runtime.client, connection, self.timing)
+        self._wire = TaskWire(self._runtime.client, connection)
         self._supports = RecentNames()
 
     def note_notification(self, method: str, params: Any) -> None:
@@ -58,10 +58,10 @@ class TaskCaller:
     async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
-        due = self.timing.now() + seconds
+        due = monotonic() + seconds
         # Keep the task no longer than the caller waits.
         wants = declared_member(params, "task") is not None
-        if not wants and self._supports_tasks and self._support(params.name) == "required":
+        if not wants and self._supports_tasks and self.support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.request(spec, params, options)
@@ -70,12 +70,20 @@ class TaskCaller:
             if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
                 raise
             name = params.name
-            if self._support(name) is not None or await self._find_support(name) != "required":
+            if self.support(name) is not None or await self._find_support(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
-        handle = None if wants else self._handle_of(params.name, result)
-        return result if handle is None else await _wait_for_result(handle, wire, due, seconds)
+        if wants or (handle := self._handle_of(params.name, result)) is None:
+            return result
+        try:
+            return await handle.outcome(due, seconds)
+        except (McpError, TaskCancelled):
+            raise
+        except (CancelledError, Exception):
+            # The outcome of cancelling does not matter.
+            wire.connection.endpoint.tasks.start(handle.cancel_quietly())
+            raise
 
     async def start(
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
@@ -94,7 +102,7 @@ class TaskCaller:
             # Questions before there is a task come in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
-        return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
+        return TaskHandle(wire, name, plain=result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         is_task = declared_member(result, "result_type") == "task"
@@ -110,7 +118,7 @@ class TaskCaller:
             self._runtime.peer_capabilities()
         )
 
-    def _support(self, name: str) -> str | None:
+    def support(self, name: str) -> str | None:
         if self._changes != self._runtime.tool_list_changes:
             self._supports, self._changes = RecentNames(), self._runtime.tool_list_changes
         return self._supports.get(name)
@@ -131,7 +139,7 @@ class TaskCaller:
             self._supports.learn(tool.name, support or "forbidden", None)
 
     async def may_be_task(self, name: str) -> bool:
-        support = self._support(name) or await self._find_support(name)
+        support = self.support(name) or await self._find_support(name)
         return support in ("optional", "required")
 
     async def _find_support(self, name: str) -> str | None:
@@ -139,24 +147,13 @@ class TaskCaller:
         async for tool in all_items(self._runtime.client, spec, None, {}):
             if tool.name == name:
                 break
-        return self._support(name)
+        return self.support(name)
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
     """Return call params that request a task, kept for `ttl` seconds if finite."""
     metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
-
-
-async def _wait_for_result(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
-    try:
-        return await handle.outcome(due, seconds)
-    except (McpError, TaskCancelled):
-        raise
-    except (CancelledError, Exception):
-        # The outcome of cancelling does not matter.
-        wire.connection.endpoint.tasks.start(handle.cancel_quietly())
-        raise
 
 
 def _caller(client: ClientBase) -> TaskCaller:

@@ -5,10 +5,9 @@ one request waits for the result, and the server sends questions as requests. A 
 replaces the next poll; nothing relies on it.
 """
 
-from asyncio import Lock, create_task, shield, timeout
+from asyncio import Lock, create_task, shield
 from asyncio import Task as Running
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from logging import getLogger
 from math import inf
 from time import monotonic, time
@@ -29,6 +28,7 @@ from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_kinds import task_kind
 from ....rules.task_methods import CANCEL, GET, RESULT, UPDATE
+from ....transports.base import wait_within
 from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
@@ -44,29 +44,10 @@ _LEAST: Final = 0.05
 _MOST_FAILURES: Final = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollTiming:
-    """The clocks for waiting; `wait` returns whether a signal came in time."""
-
-    now: Callable[[], float] = monotonic
-    epoch: Callable[[], float] = time
-    wait: Callable[[Awaitable[None], float], Awaitable[bool]]
-
-
-async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
-    try:
-        async with timeout(seconds):
-            await heard
-    except TimeoutError:
-        return False
-    return True
-
-
 class TaskWire:
-    def __init__(self, client: ClientBase, connection: ClientConnection, clock: PollTiming) -> None:
+    def __init__(self, client: ClientBase, connection: ClientConnection) -> None:
         self.client: Final = client
         self.connection: Final = connection
-        self.timing: Final = clock
         self.table: Final[MethodTable] = connection.view.table
         self.kind: Final = task_kind(self.table.wire)
         self.id_member: Final = self.table.rules.task_id
@@ -76,8 +57,7 @@ class TaskWire:
     async def ask(
         self, method: str, id: str | None, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
-        spec = self.table.wire.spec_of(method)
-        if spec is None:
+        if (spec := self.table.wire.spec_of(method)) is None:
             raise LocalError(f"{method} is not a request of {self.table.revision}")
         params = spec.params(**{self.id_member: id}, **members)
         return await self.client.request_once(spec, params, **(options or {}))
@@ -92,8 +72,7 @@ class TaskWire:
         return found
 
     def on_notification(self, task: JSONObject) -> None:
-        handle = self.handles.get(task[self.id_member])
-        if handle is not None:
+        if (handle := self.handles.get(task[self.id_member])) is not None:
             handle.note_change(task)
 
 
@@ -109,20 +88,22 @@ class TaskHandle:
         wire: TaskWire,
         tool: str,
         *,
-        id: str | None,
+        id: str | None = None,
         began: float | None = None,
         task: JSONObject | None = None,
+        plain: JSONObject | None = None,
     ) -> None:
         self.id: Final = id
         """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
-        now = wire.timing.epoch()
+        now = time()
         self._began = now if began is None else began
         # In monotonic time, because the wall clock may be set.
-        self._began_at = wire.timing.now() + self._began - now
+        self._began_at = monotonic() + self._began - now
         self._task = task
-        self._plain: JSONObject | None = None
+        self._plain = plain
+        """The result, if the server answered without a task."""
         self._changed = Signal()
         self.has_news = False
         """Whether a notification came after the last look."""
@@ -159,7 +140,7 @@ class TaskHandle:
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
         seconds = inf if max_timeout is None else max_timeout
-        result = await self.outcome(self._wire.timing.now() + seconds, seconds)
+        result = await self.outcome(monotonic() + seconds, seconds)
         if isinstance(self._wire.client, CheckedResults):
             known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
@@ -196,19 +177,15 @@ class TaskHandle:
                     if self._wire.kind == "extension":
                         await self._answer(task["inputRequests"])
                     elif fetching is None or fetching.done():
-                        fetching = self._fetching()
+                        # So that questions come (2025-11-25). The state is polled, so the
+                        # outcome does not matter.
+                        fetching = create_task(self._wire.ask(RESULT, self.id, NO_END))
+                        fetching.add_done_callback(lambda end: end.cancelled() or end.exception())
                 last = state
                 await self._pause(state, inf)
         finally:
             if fetching is not None:
                 fetching.cancel()
-
-    def _fetching(self) -> "Running[Any]":
-        """Request the result, so that questions come (2025-11-25)."""
-        fetching: Running[Any] = create_task(self._wire.ask(RESULT, self.id, NO_END))
-        # The state is polled, so the outcome does not matter.
-        fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        return fetching
 
     def to_json(self) -> JSONObject:
         """Return a JSON object for `task` of a client; its only secret is the id."""
@@ -218,12 +195,6 @@ class TaskHandle:
         return {**value, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
-    def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
-        handle = cls(wire, tool, id=None)
-        handle._plain = result
-        return handle
-
-    @classmethod
     def restore(cls, wire: TaskWire, value: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = value.get("tool"), value.get("began"), value.get("taskId")
         answered, result = value.get("answered", []), value.get("result")
@@ -231,7 +202,7 @@ class TaskHandle:
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
             raise unfit
         if id is None and is_object(result):
-            return cls.from_result(wire, tool, result)
+            return cls(wire, tool, plain=result)
         if not isinstance(id, str) or not is_array(answered):
             raise unfit
         if value.get("form") != wire.kind:
@@ -270,7 +241,7 @@ class TaskHandle:
 
     async def _fetch_result(self, id: str, due: float, seconds: float) -> Any:
         while True:
-            left = min(due, self._lapses()) - self._wire.timing.now()
+            left = min(due, self._lapses()) - monotonic()
             options = CallOptions(timeout=left, max_timeout=left)
             try:
                 asking = self._wire.ask(RESULT, id, options)
@@ -298,7 +269,7 @@ class TaskHandle:
                 await self._answer(task["inputRequests"])
             # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
-            if self._wire.timing.now() >= min(due, lapses):
+            if monotonic() >= min(due, lapses):
                 raise RequestTimeout(
                     self._wire.spec.method, seconds if due <= lapses else state.ttl or 0
                 )
@@ -335,17 +306,15 @@ class TaskHandle:
 
     async def _look(self) -> JSONObject:
         # Tasks are not cancelled by notification, so let the request finish.
-        asked = create_task(self._wire.ask(GET, self.id))
-        result: WireModel = await shield(asked)
+        result: WireModel = await shield(self._wire.ask(GET, self.id))
         self._task, self.has_news = result.to_wire(), False
         return self._task
 
     async def _pause(self, state: TaskState, due: float) -> None:
-        timing = self._wire.timing
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
         if not self.has_news:
-            least = max(min(interval, due - timing.now()), _LEAST)
-            await timing.wait(self._changed.wait(), least)
+            least = max(min(interval, due - monotonic()), _LEAST)
+            await wait_within(least, self._changed.wait())
 
     def _lapses(self, ttl: float | None = None) -> float:
         """Return when the task expires, in monotonic time."""
@@ -377,8 +346,7 @@ class TaskHandle:
 
     def _prepare_question(self, key: str, asked: JSONObject) -> Work:
         method = asked["method"]
-        spec = self._wire.table.wire.input_requests.get(method)
-        if spec is None:
+        if (spec := self._wire.table.wire.input_requests.get(method)) is None:
             raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)

@@ -64,7 +64,7 @@ class TaskReceiverRuntime(ClientRuntime):
     def __init__(self, owner: TaskReceiver) -> None:
         super().__init__(owner)
         options = owner.TASKS
-        self._registry: Final = TaskRegistry(options.store or MemoryTaskStore(), options)
+        self._registry = TaskRegistry(options.store or MemoryTaskStore(), options)
 
     def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         methods = super().handled_methods(revision)
@@ -91,8 +91,7 @@ class TaskReceiverRuntime(ClientRuntime):
         }
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        id = _current.get()
-        if id is not None:
+        if (id := _current.get()) is not None:
             given: Any = params
             wire: JSONObject = {} if given is None else given.to_wire()
             params = validator_of(spec.params)(core_wire.with_related(wire, id))
@@ -104,8 +103,8 @@ class _ConnectionTasks:
         self._connection = connection
         self._registry = registry
         # Servers do not identify themselves reliably, so tasks belong to one connection.
-        self._owner: Final = new_task_id()
-        self._id_member: Final = connection.endpoint.connection.table.rules.task_id
+        self._owner = new_task_id()
+        self._id_member = connection.endpoint.connection.table.rules.task_id
         self._running: dict[str, Running[None]] = {}
 
     async def accept(self, job: Job) -> Any:
@@ -146,15 +145,15 @@ class _ConnectionTasks:
             await self._report(task)
 
     async def _outcome(self, job: Job) -> Outcome:
-        method, spec = job.request.spec.method, job.request.spec
+        spec = job.request.spec
         try:
             result: Any = await self._connection.handle(job)
             plain: type[WireModel] = spec.results[0]
             if not isinstance(result, plain):
-                raise LocalError(f"{type(result).__name__} is not a result of {method}")
+                raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
             return Outcome(result=result.to_wire())
         except Exception as raised:
-            error = self._connection.endpoint.jobs.error_of_handler(raised, method)
+            error = self._connection.endpoint.jobs.error_of_handler(raised, spec.method)
             return Outcome(error=error_object(error))
 
     async def _report(self, task: Task) -> None:
@@ -172,7 +171,6 @@ class _ConnectionTasks:
 
     async def cancel(self, job: Job) -> Any:
         result = await self.answer(job)
-        running = self._running.get(job.request.raw[self._id_member])
-        if running is not None:
+        if (running := self._running.get(job.request.raw[self._id_member])) is not None:
             running.cancel()
         return result

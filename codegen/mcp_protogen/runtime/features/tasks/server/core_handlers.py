@@ -73,8 +73,7 @@ async def _ask_one(registry: TaskRegistry, task: Task, key: str, session: str, a
     # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
         async with registry.exclusive(task, f"{key} {session}"):
-            question = (await registry.find(task.id)).questions.get(key)
-            if question is not None:
+            if (question := (await registry.find(task.id)).questions.get(key)) is not None:
                 answers = {key: await ask(question)}
                 await registry.change(
                     task.id, lambda one: add_answers(one, answers, registry.clock())

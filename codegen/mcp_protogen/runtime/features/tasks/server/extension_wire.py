@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from ....core.errors import InvalidParams, Problem, escape_step
+from ....core.errors import InvalidParams, McpError, Problem, escape_step
 from ....core.json import JSONObject
 from ....core.models.base import validator_of
 from ....core.spec import AnyRequest
@@ -15,27 +15,35 @@ from ....server.base import SessionBase
 from ....server.connection import ServerConnection
 from ....server.rounds import read_answer
 from .. import lifecycle
-from ..lifecycle import TaskEnded, has_ended
+from ..lifecycle import TaskEnded
 from ..on_wire import wire_task
-from ..registry import TaskRegistry, UnknownTask
+from ..registry import UnknownTask
+from ..remote_tasks import state_of
 from ..task import Status, Task
 from .hosting import result_of, tasks_request
 
+T = TypeVar("T")
+
 
 async def follow(
-    connection: ServerConnection, request: Request[Any], registry: TaskRegistry, task: Task
+    connection: ServerConnection,
+    request: Request[Any],
+    task: T,
+    describe: Callable[[T], JSONObject],
+    wait_for_change: Callable[[T], Awaitable[T]],
 ) -> None:
+    """Send the state of a task on a listen stream, and each change of it, until its end."""
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
-    wire = endpoint.connection.table.wire
-    spec = wire.spec_of(CHANGED)
-    with suppress(UnknownTask):  # It has expired.
+    spec = endpoint.connection.table.wire.spec_of(CHANGED)
+    with suppress(McpError, UnknownTask):  # It has expired.
         while True:
+            wire = describe(task)
             # Its class depends on its status.
-            params = validator_of(spec.params)(with_details(task, wire.rules.task_id))
+            params = validator_of(spec.params)(wire)
             await endpoint.notify(spec, params, meta=meta, about=request)
-            if has_ended(task):
+            if state_of(wire).has_ended:
                 return
-            task = await registry.wait_for_change(task)
+            task = await wait_for_change(task)
 
 
 def with_details(task: Task, id_member: str) -> JSONObject:

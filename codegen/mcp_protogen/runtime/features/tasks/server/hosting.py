@@ -2,6 +2,7 @@
 
 from asyncio import CancelledError, current_task
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from ....core.errors import LocalError
@@ -76,10 +77,7 @@ def begin(state: ServerState) -> TaskRunner:
     if store is None and state.host.engine is not None:
         store = state.host.engine().tasks
     registry = TaskRegistry(MemoryTaskStore() if store is None else store, options)
-
-    async def again(task: Task) -> Outcome:
-        return await run_again(state, registry, task)
-
+    again = partial(run_again, state, registry)
     runner = state.host.runner = TaskRunner(registry, state.tasks, again)
     if store is not None:
         # Tasks in memory end with this process.
@@ -87,15 +85,11 @@ def begin(state: ServerState) -> TaskRunner:
     return runner
 
 
-def registry_of(session: SessionBase) -> TaskRegistry:
-    connection: Any = session.__mcp_runtime__.connection
-    return begin(connection.state).registry
-
-
 def tasks_request(session: SessionBase) -> TasksRequest:
     context = session.__mcp_runtime__
-    id_member = context.spoken.rules.task_id
-    return TasksRequest(registry_of(session), context.raw, context.principal_id, id_member)
+    connection: Any = context.connection
+    registry, id_member = begin(connection.state).registry, context.spoken.rules.task_id
+    return TasksRequest(registry, context.raw, context.principal_id, id_member)
 
 
 def result_of(session: SessionBase, method: str, members: JSONObject) -> Any:

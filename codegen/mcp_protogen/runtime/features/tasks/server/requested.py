@@ -24,8 +24,7 @@ class RequestedTask(Generic[ResultT]):
 
     def __init__(self, peer: Peer, created: Any, result: type[ResultT]) -> None:
         """Raise `TypeError` if `created` is not a task: the peer may have answered at once."""
-        task = declared_member(created, "task")
-        if task is None:
+        if (task := declared_member(created, "task")) is None:
             raise TypeError(f"{type(created).__name__} is not a task; it may be the result itself")
         self.id: Final[str] = member_at(task, (peer.TABLE.rules.task_id,))
         self._peer = peer

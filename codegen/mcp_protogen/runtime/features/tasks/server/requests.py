@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from ....connection import ResultText
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
-from ....core.json import JSONObject, is_object, json_text
+from ....core.json import JSONObject, is_object, json_text, without
 from ....core.spec import CALL_TOOL
 from ....messages.codec import Request
 from ....messages.envelope import client_capabilities
@@ -68,7 +68,7 @@ class TaskRequests(Layer):
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
-        self._wire: Final = table.wire
+        self._wire = table.wire
         self._kind: Final = task_kind(table.wire)
         handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._kind].items()
@@ -80,10 +80,7 @@ class TaskRequests(Layer):
             return declared
         # Callers that cannot be told apart must not list tasks (2025-11-25, basic/utilities/tasks,
         # "Task Isolation and Access Control").
-        return {
-            **declared,
-            "tasks": {name: value for name, value in tasks.items() if name != "list"},
-        }
+        return {**declared, "tasks": without(tasks, "list")}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
@@ -118,10 +115,12 @@ class TaskRequests(Layer):
             raise needs_extension("Tasks need the extension")
         registry = begin(connection.state).registry
         principal = RequestContext(connection, request).principal_id
+        describe = partial(extension_wire.with_details, id_member=self._wire.rules.task_id)
+        follow = partial(extension_wire.follow, connection, request)
         for id in sorted(ids):
             with suppress(UnknownTask):
                 task = await registry.get(id, "extension", principal)
-                found[id] = partial(extension_wire.follow, connection, request, registry, task)
+                found[id] = partial(follow, task, describe, registry.wait_for_change)
         return found
 
     def _kind_of(self, request: Request[Any]) -> TaskKind | None:

@@ -4,7 +4,7 @@ A task is stored before its work begins, so that the client can find it. Tasks w
 gone run again if they may; otherwise they fail.
 """
 
-from asyncio import FIRST_COMPLETED, CancelledError, create_task, current_task, sleep, wait
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, sleep, wait
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -139,9 +139,8 @@ class TaskRunner:
     async def close(self, within: float) -> None:
         if self._sweeping is not None:
             self._sweeping.cancel()
-        running = list(self._running)
-        if running:
-            _, left = await wait(running, timeout=within)
+        if self._running:
+            _, left = await wait(self._running, timeout=within)
             for task in left:
                 task.cancel()
             if left:
@@ -151,11 +150,6 @@ class TaskRunner:
 async def _outcome(work: Work, task: Task) -> Outcome:
     try:
         return await work(task)
-    except CancelledError:
-        running = current_task()
-        if running is not None and running.cancelling():
-            raise
-        _log.error("the work of a task cancelled itself")
     except Exception:
         _log.exception("the work of a task failed")
-    return Outcome.failure("Internal error")
+        return Outcome.failure("Internal error")

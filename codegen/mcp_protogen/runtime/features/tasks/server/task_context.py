@@ -15,7 +15,6 @@ from ....core.json import JSONObject
 from ....core.middleware import send_through
 from ....core.options import CallOptions
 from ....core.spec import NotificationSpec, RequestSpec
-from ....core.subscriptions import Level
 from ....messages.codec import Request
 from ....messages.envelope import members
 from ....rpc.jobs import Reply, Serve, Work
@@ -24,7 +23,7 @@ from ....rpc.send_queue import MessageSink
 from ....rules.lifecycle import check
 from ....rules.task_kinds import TaskKind
 from ....server.connection import BoundServer, ServerConnection, ServerState
-from ....server.context import Reports, RequestContext, SessionSwitches
+from ....server.context import RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
 from .. import core_wire, lifecycle
 from ..leases import Step
@@ -105,15 +104,6 @@ class TaskConnection(ServerConnection):
         return super().context(request, reply) if self._task_context is None else self._task_context
 
 
-class _TaskReports(Reports):
-    __slots__ = ()
-    _context: "TaskContext"
-
-    async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        if self._context.id is None or self._context.form == "core":
-            await super().log(level, data, logger)
-
-
 class TaskContext(RequestContext):
     """A request that runs as a task, or will if its handler asks for it."""
 
@@ -148,12 +138,6 @@ class TaskContext(RequestContext):
     async def become_task(self) -> None:
         if self.become is not None:
             self.began(await self.become())
-
-    @property
-    def reports(self) -> Reports:
-        if self.reports_so_far is None:
-            self.reports_so_far = _TaskReports(self)
-        return self.reports_so_far
 
     def is_awaited(self) -> bool:
         origin = self.origin
@@ -191,17 +175,13 @@ class TaskContext(RequestContext):
             return alive
 
         async def send(changed: Any) -> R:
-            return await self._ask(spec, changed)
+            check(spec, "server", changed, {"client": self.peer_capabilities(), "server": {}})
+            answer = await self._answer_to(spoken.write_question(spec, changed))
+            return spoken.read_response(spec, answer)
 
         middleware = self.connection.middleware if spoken.rules.server_requests else ()
         answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
-
-    async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
-        declared = self.peer_capabilities()
-        check(spec, "server", params, {"client": declared, "server": {}})
-        answer = await self._answer_to(self.spoken.write_question(spec, params))
-        return self.spoken.read_response(spec, answer)
 
     async def _answer_to(self, question: JSONObject) -> JSONObject:
         assert self.id is not None

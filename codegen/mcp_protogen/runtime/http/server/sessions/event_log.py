@@ -8,7 +8,6 @@ Redelivery").
 from asyncio import Lock, sleep
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from logging import getLogger
 from typing import Final
 
 from ....core.connection_errors import Disconnected
@@ -18,8 +17,6 @@ from ....storage.engine import Appended, EngineUnavailable, Event, Events
 from ...sse import write_event
 from ..event_stream import EventResponse
 from .worker import Worker
-
-_log: Final = getLogger(__name__)
 
 # Seconds before an unavailable engine is asked again.
 _PAUSE: Final = 0.25
@@ -35,7 +32,7 @@ class StreamContext:
     """Whether events have ids, and request streams are stored."""
     retry: int
     """The client's delay before reconnecting, in milliseconds."""
-    log: Throttle = field(default_factory=lambda: Throttle(_log))
+    log: Throttle = field(default_factory=lambda: Throttle(__name__))
 
     async def pause(self) -> None:
         self.log.warning("the engine is unavailable: streams wait")

@@ -102,7 +102,7 @@ class SessionRegistry(Generic[_S]):
         self._http = http = servers.http
         retry = round(http.retry * 1000)
         self._streams = StreamContext(servers.worker, servers.tasks, http.resumable, retry)
-        self._sessions: OrderedDict[str, _S] = OrderedDict()
+        self._sessions = OrderedDict[str, _S]()
         self._quota = quota_of(http, "max_sessions")
         # Looked up by a keyed hash of the whole, so timing reveals no id.
         self.get: Callable[[str], _S | None] = self._sessions.get
@@ -213,8 +213,7 @@ class SessionRegistry(Generic[_S]):
             self._quota.give_back(session.principal_id)
             await session.close()
 
-    async def delete(self, session: _S) -> None:
-        await self.remove(session)
+    delete = remove
 
     async def close(self) -> None:
         """Close all sessions; shared ones go on in other workers."""

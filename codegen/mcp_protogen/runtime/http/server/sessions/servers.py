@@ -1,11 +1,11 @@
 """The servers of an application in an event loop, as sessions use them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import count
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ....core.middleware import OVER_HTTP
 from ....core.options import Options
@@ -30,29 +30,33 @@ def cannot_begin(error: LifespanError) -> HttpRefusal:
     return HttpRefusal.for_now("The server cannot start")
 
 
-class HttpServers:
-    """The servers by revision; `servers` and `revisions` are those of `serve`."""
+class Served(NamedTuple):
+    """The parameters of an application; `servers` and `revisions` are those of `serve`."""
 
-    def __init__(
-        self,
-        servers: tuple[Server, ...],
-        revisions: tuple[Revision, ...] | None,
-        options: Options,
-        http: HttpOptions,
-    ) -> None:
-        self._servers = servers
-        self._revisions = revisions
-        self.per_session: Final = any(isinstance(server, type) for server in servers)
+    servers: tuple[Server, ...]
+    revisions: tuple[Revision, ...] | None
+    options: Options
+    http: HttpOptions
+
+
+class HttpServers:
+    """The servers by revision."""
+
+    def __init__(self, served: Served) -> None:
+        self._servers, self._revisions, self.options, self.http = served
+        http = served.http
+        self.per_session: Final = any(isinstance(server, type) for server in self._servers)
         """Whether sessions may have their own servers."""
-        self.http = http
-        self.options = options
         self.views = views = self._new_views()
         self.offer = views.offer
         self.tasks = Tasks()
         worker = f"s{token_urlsafe(6)}"
         self.worker = Worker(worker, http.session_lifetime)
-        self.shared = ServerState(views, self.tasks, options)
-        self.shared.ids = own_ids(worker)
+        self.shared = ServerState(views, self.tasks, self.options)
+        # No worker has used these ids in any session, so that an answer may come to any worker
+        # (2025-11-25, basic, "Requests"). The part before the dot names the asking worker; it
+        # begins with a letter, because some clients turn number-like ids into 32-bit integers.
+        self.shared.ids = (f"{worker}.{number}" for number in count(1))
         self.shared.network = OVER_HTTP
         self.shared.tells_apart = http.authentication is not None
         # Without a stateless revision, all requests may belong to sessions.
@@ -110,13 +114,3 @@ class HttpServers:
         else:
             revisions = tuple(revision for revision in revisions if revision.id in versions)
         return RevisionViews(servers, revisions, self.options.on_loss)
-
-
-def own_ids(worker: str) -> Iterator[str]:
-    """Return request ids that no worker, now or earlier, has used in any session.
-
-    An answer may come to any worker of a session (2025-11-25, basic, "Requests"). The part before
-    the dot names the asking worker; it begins with a letter, because some clients turn
-    number-like ids into 32-bit integers.
-    """
-    return (f"{worker}.{number}" for number in count(1))

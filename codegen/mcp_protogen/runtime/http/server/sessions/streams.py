@@ -85,9 +85,9 @@ class StandaloneStream(StreamSink):
     _id: str
     primes: bool
     """Whether responses begin with an event without a message."""
-    on_owned: Callable[[bool], None] | None = None
+    on_owned: Callable[[bool], None] = lambda owned: None
     """Called when this worker becomes the owner, or is no longer."""
-    on_missed: Callable[[], object] | None = None
+    on_missed: Callable[[], object] = lambda: None
     """Called after a time without an owner, when changes were not sent."""
     _epoch: int = 0
     """The number of the latest known claim."""
@@ -208,12 +208,8 @@ class StandaloneStream(StreamSink):
             raise HttpRefusal(404, NO_SESSION)
         if stored.epoch >= self._epoch and not self._closed:
             self._epoch = stored.epoch + 1
-            self._report_owned(True)
+            self.on_owned(True)
         return stored
-
-    def _report_owned(self, owned: bool) -> None:
-        if self.on_owned is not None:
-            self.on_owned(owned)
 
     async def _listen(self, listening: _Listening, stored: StoredSession) -> None:
         handed_over = False
@@ -253,7 +249,7 @@ class StandaloneStream(StreamSink):
             if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
         was_ours = stored.owner == self._context.worker.name
-        if not (answers or was_ours) and self.on_missed is not None:
+        if not (answers or was_ours):
             self.on_missed()
         self._delivered = max(self._delivered, delivered)
 
@@ -269,8 +265,7 @@ class StandaloneStream(StreamSink):
                 start = priming - 1
         if self._listening is not listening:
             return
-        context = self._context
-        allowed = partial(listening.is_owner, context) if context.worker.shared else None
+        allowed = partial(listening.is_owner, self._context)
         delivery = Delivery(log, listening.response, start, None, allowed)
         listening.delivery, listening.noted = delivery, start
         if priming is None:
@@ -294,7 +289,7 @@ class StandaloneStream(StreamSink):
                 self._let_go()
                 # Unless this worker has another claim, which is about to begin.
                 if listening.epoch == self._epoch:
-                    self._report_owned(False)
+                    self.on_owned(False)
                 return
             listening.gaps, listening.noted_at = gaps, now
         if await delivery.catch_up() and self._listening is listening:
@@ -335,7 +330,7 @@ class StandaloneStream(StreamSink):
             if not owned:
                 self._let_go()
         if epoch == self._epoch:
-            self._report_owned(owned)
+            self.on_owned(owned)
 
     def _let_go(self) -> _Listening | None:
         listening, self._listening = self._listening, None

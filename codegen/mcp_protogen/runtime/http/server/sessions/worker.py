@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ....core.base64url import base64url
 from ....core.json import JSONObject
 from ....storage.engine import DEFAULT_LEASE, Appended, Engine, EngineConnection
-from ....storage.memory import MemoryConnection, MemoryEngine
+from ....storage.memory import MemoryEngine
 
 
 def key_of(id: str) -> str:
@@ -62,7 +62,7 @@ class Worker:
     def __init__(self, name: str, lifetime: float) -> None:
         self.name: Final = name
         self._lifetime = lifetime
-        self._connection: EngineConnection | None = MemoryConnection(MemoryEngine())
+        self._connection: EngineConnection | None = MemoryEngine()
 
     @property
     def engine(self) -> EngineConnection:

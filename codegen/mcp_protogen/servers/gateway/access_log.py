@@ -1,0 +1,114 @@
+"""The access log: an entry for each request that is forwarded to a server.
+
+It has no arguments, results and tokens.
+"""
+
+import re
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from logging import INFO, getLogger
+from time import monotonic
+from typing import Any, Final
+
+from mcp_protogen.runtime.core.middleware import CallNext, MethodCall, failure
+from mcp_protogen.runtime.core.models.base import declared_member
+from mcp_protogen.runtime.server.context import RequestContext
+from mcp_protogen.runtime.toolkit.links import Link
+from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
+from mcp_protogen.servers.bridge.logs import DETAILS
+
+_log: Final = getLogger("mcp_protogen.gateway.access")
+_handled: Final[ContextVar[MethodCall | None]] = ContextVar("handled", default=None)
+
+# Names come from clients.
+_LONGEST: Final = 200
+
+# https://www.w3.org/TR/trace-context/#traceparent-header
+_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*")
+
+
+async def remember_call(call: MethodCall, next: CallNext) -> Any:
+    """Let mounts know the request that they forward; a middleware of fronts."""
+    token = _handled.set(call)
+    try:
+        return await next(call)
+    finally:
+        _handled.reset(token)
+
+
+class LoggedMount(RemoteMount):
+    """A remote server whose requests are logged."""
+
+    server_name = ""
+
+    @asynccontextmanager
+    async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
+        with _log_request(self.server_name) as entry:
+            async with super().link(outer) as link:
+                entry["server_revision"] = revision_of(link.connection.server)
+                yield link
+
+
+def revision_of(proxy: Any) -> str:
+    """Return the revision that is spoken with the server behind a proxy."""
+    revision: str = proxy.__mcp_runtime__.client.revision
+    return revision
+
+
+@contextmanager
+def _log_request(server: str) -> Generator[dict[str, Any], None, None]:
+    call = _handled.get()
+    entry: dict[str, Any] = {}
+    if call is None or not _log.isEnabledFor(INFO):
+        yield entry
+        return
+    start, outcome = monotonic(), None
+    entry = _describe(call, server)
+    try:
+        yield entry
+    except BaseException as error:
+        rounds = call.session.__mcp_runtime__.questions.rounds
+        # A request that waits for a question of its server is answered with the question.
+        outcome = None if rounds is not None and rounds.suspended else error
+        raise
+    finally:
+        entry["duration_ms"] = round((monotonic() - start) * 1000, 3)
+        failed = failure(outcome)
+        entry["outcome"] = "cancelled" if failed == "CancelledError" else failed or "ok"
+        told = {name: value for name, value in entry.items() if value is not None}
+        text = " ".join(f"{name}={value}" for name, value in told.items())
+        _log.info("%s", text, extra={DETAILS: told})
+
+
+def _describe(call: MethodCall, server: str) -> dict[str, Any]:
+    client: dict[str, Any] = call.session.__mcp_runtime__.peer_info() or {}
+    item = call.target
+    if (ref := declared_member(call.params, "ref")) is not None:
+        item = declared_member(ref, "name") or declared_member(ref, "uri")
+    return {
+        "principal": call.principal_id,
+        "client": _cut(client.get("name")),
+        "method": call.method,
+        "server": server,
+        "item": _cut(item),
+        "revision": call.revision,
+        "server_revision": None,
+        "trace_id": _trace_id(call),
+    }
+
+
+def _cut(text: object) -> str | None:
+    return text[:_LONGEST] if isinstance(text, str) else None
+
+
+def _trace_id(call: MethodCall) -> str | None:
+    """Return the id of the trace: that of our span, or else of the client's."""
+    if (api := sys.modules.get("opentelemetry.trace")) is not None:
+        context = api.get_current_span().get_span_context()
+        if context.is_valid:
+            return f"{context.trace_id:032x}"
+    parent = call.meta.get("traceparent")
+    found = _PARENT.fullmatch(parent) if isinstance(parent, str) else None
+    return None if found is None else found[1]

@@ -1,0 +1,329 @@
+"""Reading the settings of a gateway: a host's `mcp.json`, or a TOML file.
+
+In the former, our members are in `x-gateway` of a server, or of the file; in the latter, beside
+those of hosts, or in the table `gateway`.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cache, partial
+from logging import getLogger
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from pydantic import TypeAdapter, ValidationError
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors
+from mcp_protogen.runtime.client.config import (
+    ConfigEntry,
+    ConfigSource,
+    LocatedEntry,
+    read_commented,
+)
+from mcp_protogen.runtime.core.connection_errors import Disconnected
+from mcp_protogen.runtime.core.models.validation_errors import problem_of
+from mcp_protogen.runtime.transports.base import Transport
+from mcp_protogen.servers.bridge.http_side import HttpSide
+from mcp_protogen.servers.connect.authorization import AUTH_CHOICES, AUTO, authorization
+from mcp_protogen.servers.connect.named_server import safe_program, safe_url
+from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.gateway.authentication import check_callers
+from mcp_protogen.servers.gateway.names import find_ambiguous, server_problem, usual_prefix
+from mcp_protogen.servers.gateway.settings import AuthSettings, GatewaySettings, ServerSettings
+
+T = TypeVar("T", ServerSettings, GatewaySettings, AuthSettings)
+
+OWN: Final = "x-gateway"
+HINT: Final = "mcp-gen explain bad-gateway-config lists the members"
+
+_TABLE: Final = "gateway"
+_LATER: Final = frozenset({"admin", "exchange", "lock", "rules"})
+"""Members that a later version will read."""
+_MADE: Final = frozenset(
+    {"file", "servers", "place", "address", "opener", "transport", "telemetry"}
+)
+"""Settings that are not members of a file."""
+_OF_HOST: Final = {field.alias or name for name, field in ConfigEntry.model_fields.items()}
+_OF_HTTP: Final = ("url", "httpUrl", "serverUrl", "headers")
+_KINDS: Final = [kind for kind in AUTH_CHOICES if kind != AUTO]
+_UNSET: Final = "set it before the gateway starts, or write a default: ${NAME:-default}"
+_WRONG_NAME: Final = "the name of the server does not fit: set {}"
+_NO_INPUT: Final = "a gateway cannot ask for it: give the input a default, or write ${NAME}"
+
+_SHORT: Final = 6
+"""Values of fewer characters would be found in many words."""
+
+_FILE: Final = re.compile(r"\$\{file:([^}]+)\}")
+_DEFAULT: Final = re.compile(r":-[^}]*(?=\})")
+_SLASH: Final = re.compile(r"\$\{(?:/|pathSeparator)\}")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+_log: Final = getLogger("mcp_protogen.gateway")
+
+
+def read_settings(file: Path, side: HttpSide | None = None) -> GatewaySettings:
+    """Return the settings in a file; raise `ProblemError` with all its problems.
+
+    Those for clients over HTTP may exclude what is for one user.
+    """
+    settings = _ConfigFile(file).settings()
+    if side is None:
+        return settings
+    check_callers(settings, side)
+    if settings.auth:
+        # A login is that of one user, and others would act in their name.
+        message = "its login is that of one user, and the gateway may have several"
+        hint = "use bearer:VARIABLE or client-credentials, or serve stdio"
+        raise_errors(
+            server_problem(server, message, hint)
+            for server in settings.servers
+            if server.auth == "oauth"
+        )
+    return settings
+
+
+class _ConfigFile(ConfigSource):
+    """A file with all its problems."""
+
+    def __init__(self, file: Path) -> None:
+        self._problems: list[Problem] = []
+        self._secrets: dict[str, str] = {}
+        self._is_toml = file.suffix.lower() == ".toml"
+        try:
+            text = file.read_text("utf-8-sig")
+            content: Any = tomllib.loads(text) if self._is_toml else read_commented(text)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            hint = "give the mcp.json of a host, or a TOML file"
+            raise ProblemError(_problem(str(why), (str(file), ""), hint)) from error
+        self._content: dict[str, Any] = content if is_object(content) else {}
+        super().__init__(self._content, file=file)
+
+    def settings(self) -> GatewaySettings:
+        table = _TABLE if self._is_toml else OWN
+        at = f"{self.name}#/{table}"
+        if self._is_toml:
+            self._select_known(self._content, f"{self.name}#", (_TABLE, "servers"))
+        own = self._table(self._content, table, self.name + "#") or {}
+        base: dict[str, Any] = {"file": self.name, "servers": ()}
+        gateway = self._read(GatewaySettings, own, at, base)
+        if "auth" in own and (auth := self._table(own, "auth", at)) is not None:
+            gateway = replace(gateway, auth=self._read(AuthSettings, auth, f"{at}/auth", {}))
+        if gateway.instructions == "merge":
+            self._add(f"{at}/instructions", '"merge" is not supported yet', "write the text")
+        servers = [*self._servers(gateway.separator)]
+        self._problems += find_ambiguous(servers)
+        if not servers and not self._problems:
+            self._add(self.name, "no server in it is enabled", "add a server, or enable one")
+        if self._problems:
+            raise ProblemError(*self._problems)
+        # A value may be within another one.
+        longest_first = dict(sorted(self._secrets.items(), key=lambda pair: -len(pair[0])))
+        return replace(gateway, servers=tuple(servers), secrets=longest_first)
+
+    def _servers(self, separator: str) -> Iterator[ServerSettings]:
+        entries = dict(self.servers())
+        for name, value in self._content.get(self.member, {}).items():
+            at = f"{self.name}#{jsonpointer.join(self.member, name)}"
+            if not is_object(value):
+                continue  # `servers` has refused it.
+            own = value if self._is_toml else self._table(value, OWN, at) or {}
+            if not self._is_toml:
+                at = f"{at}/{OWN}"
+            if name not in self.disabled:
+                base = {"name": name, "separator": separator, "auth": "none"}
+                base["prefix"] = usual_prefix(name)
+                server = self._server(own, at, base)
+                if name in entries:
+                    yield self._with_address(server, entries[name], own.get("auth"), at)
+            elif own.get("required") is True:
+                self._add(f"{at}/required", f"the server {name} is disabled", "enable it, too")
+
+    def _server(self, own: dict[str, Any], at: str, base: dict[str, Any]) -> ServerSettings:
+        place = "#".join(self._place(at.removesuffix(f"/{OWN}")))
+        base |= {"place": place, "address": "", "opener": _open_nothing}
+        if is_object(auth := own.get("auth")) and "exchange" in auth:
+            own = {name: value for name, value in own.items() if name != "auth"}
+            self._select_known({"exchange": auth}, f"{at}/auth", ())
+        server = self._read(ServerSettings, own, at, base)
+        revisions = [revision.id for revision in protocol().REVISIONS]
+        if server.revision not in (None, *revisions):
+            hint = did_you_mean(str(server.revision), revisions)
+            self._add(f"{at}/revision", f"{server.revision!r:.40} is not a revision", hint)
+        if server.max_timeout < server.timeout:
+            message = f"{server.timeout:g} s is more than max_timeout, {server.max_timeout:g} s"
+            self._add(f"{at}/timeout", message, "raise max_timeout, too")
+        if len({*server.rename.values()}) < len(server.rename):
+            self._add(f"{at}/rename", "two items get the same name", "give one another name")
+        return server
+
+    def _with_address(
+        self, server: ServerSettings, located: LocatedEntry, said: object, at: str
+    ) -> ServerSettings:
+        entry, raw = located.entry, located.raw
+        auth = self._authorization(said, entry, f"{at}/auth") if isinstance(said, str) else None
+        words = [_SLASH.sub("/", word) for word in (str(raw.command), *raw.args)]
+        # A default may be a secret, too.
+        address = _DEFAULT.sub("", safe_url(raw.address) if raw.address else safe_program(words))
+        show = partial(_show_line, server.name)
+        try:
+            opener = protocol().connect_config.open_entry(entry, auth, show)
+        except ImportError as error:
+            hint = "install it, or install mcp-gen with its extra http"
+            self._problems.append(Problem("missing-package", str(error), hint=hint))
+            return server
+        except ValueError as error:
+            # A text whose variable is not set may be wrong for that reason.
+            if not self._has_problem(located.at):
+                # The whole URL may have secrets.
+                why = str(error).replace(repr(entry.address), address)
+                hint = "check url and headers; the URL of a server often ends in /mcp"
+                self._add(located.at, why, hint)
+            return server
+        return replace(
+            server,
+            address=address,
+            transport="HTTP" if entry.address else "stdio",
+            opener=opener,
+            auth="none" if auth is None else str(said).partition(":")[0],
+        )
+
+    def _authorization(self, said: str, entry: ConfigEntry, at: str) -> Any:
+        kind, _, rest = said.partition(":")
+        own = {part: self.fill(part, at, "auth") for part in rest.split(",") if "${" in part}
+        if kind not in _KINDS:
+            # The wrong value may be a secret, and is not repeated.
+            hint = did_you_mean(kind, _KINDS, "write bearer:VARIABLE, with the variable's name")
+            self._add(at, f"it must be one of {', '.join(_KINDS)}", hint)
+        elif not entry.address:
+            self._add(at, "a program has no requests over HTTP", "leave it out, and use env")
+        elif kind != "none" and "authorization" in map(str.lower, entry.headers):
+            self._add(at, "headers has an Authorization, too", "leave out one of them")
+        elif all(own.values()):
+            try:
+                return authorization(said, _show_login, {**os.environ, **own})
+            except ProblemError as error:
+                texts = error.problems[0].message, error.problems[0].hint
+                self._add(at, *(text.replace("--auth", "auth") for text in texts))
+        return None
+
+    def _table(self, table: Mapping[str, Any], member: str, at: str) -> dict[str, Any] | None:
+        """Return a table in another one, empty without it; None if it is something else."""
+        value = table.get(member, {})
+        if not is_object(value):
+            self._add(f"{at}/{member}", "it must be an object", HINT)
+            return None
+        return value
+
+    def _select_known(
+        self, own: Mapping[str, Any], at: str, names: Collection[str]
+    ) -> dict[str, Any]:
+        """Return the members with these names; the others are problems."""
+        for name in own.keys() - {*names}:
+            if name in _LATER:
+                self._add(f"{at}/{name}", "it is not supported yet", "leave it out")
+            else:
+                hint = did_you_mean(name, names)
+                self._add(f"{at}{jsonpointer.join(name)}", "there is no such member", hint)
+        return {name: value for name, value in own.items() if name in names}
+
+    def _read(self, cls: type[T], own: Mapping[str, Any], at: str, base: Mapping[str, Any]) -> T:
+        """Return the values of a table, without those that are wrong."""
+        members = {field.name for field in fields(cls)} - _MADE - ({"name"} & base.keys())
+        of_host = _OF_HOST if self._is_toml and cls is ServerSettings else set[str]()
+        known = self._select_known(own, at, members | of_host)
+        given = {
+            # Its variables are named, not replaced.
+            name: value if name == "auth" else self.fill(value, f"{at}/{name}", "the gateway")
+            for name, value in known.items()
+            if name in members
+        }
+        if cls is GatewaySettings:
+            given.pop("auth", None)
+        wrong = set[str]()
+        for _ in range(3):
+            values = {**base, **given}
+            try:
+                settings: T = _adapters()[cls.__name__].validate_python(values)
+                return settings
+            except ValidationError as error:
+                for line in error.errors(include_url=False):
+                    name = str(line["loc"][0])
+                    if name not in wrong:
+                        hint = HINT if name in own or name not in base else _WRONG_NAME.format(name)
+                        self._add(*problem_of(line, values, at), hint)
+                for name in {str(line["loc"][0]) for line in error.errors()}:
+                    wrong.add(name)
+                    if given.pop(name, None) is None:
+                        given[name] = ""  # It has no default, or the default is wrong.
+        raise ProblemError(*self._problems)
+
+    def refuse(self, at: str, problem: str) -> None:
+        if at == self.name and self._is_toml:
+            problem = "add a table [servers.NAME] for each server"
+        self._add(at, problem, _UNSET if problem.startswith("${") else HINT)
+
+    def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
+        text, problem = self._value(placeholder)
+        if text is not None and len(text) >= _SHORT:
+            variable = _DEFAULT.sub("", placeholder[0])
+            self._secrets |= {text: variable, quote(text, safe=""): variable}
+        return text, problem
+
+    def _value(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
+        found = _FILE.fullmatch(placeholder[0])
+        if found is None:
+            text, problem = super()._look_up(placeholder)
+            return text, _NO_INPUT if placeholder["input"] else problem
+        try:
+            return (self._folder / found[1]).read_text("utf-8").strip(), ""
+        except (OSError, ValueError) as error:
+            return None, getattr(error, "strerror", None) or "it is not text in UTF-8"
+
+    def _add(self, at: str, message: str, hint: str) -> None:
+        self._problems.append(_problem(message, self._place(at), hint))
+
+    def _has_problem(self, at: str) -> bool:
+        """Return whether the URL or a header of a server has a problem already."""
+        starts = tuple(self._place(f"{at}/{member}")[1] for member in _OF_HTTP)
+        return any(problem.pointer.startswith(starts) for problem in self._problems)
+
+    def _place(self, at: str) -> tuple[str, str]:
+        """Return the file, and the pointer or the path in TOML."""
+        pointer = at.removeprefix(self.name).removeprefix("#")
+        if self._is_toml:
+            steps = jsonpointer.split(pointer)
+            pointer = ".".join(
+                step if _BARE.fullmatch(step) else json.dumps(step) for step in steps
+            )
+        return self.name, pointer
+
+
+@cache
+def _adapters() -> Mapping[str, TypeAdapter[Any]]:
+    return {
+        cls.__name__: TypeAdapter(cls) for cls in (ServerSettings, GatewaySettings, AuthSettings)
+    }
+
+
+def _problem(message: str, place: tuple[str, str], hint: str) -> Problem:
+    return Problem("bad-gateway-config", message, *place, hint=hint)
+
+
+async def _open_nothing() -> Transport:
+    raise Disconnected("the file has problems")
+
+
+def _show_line(server: str, line: str) -> None:
+    _log.info("%s wrote: %s", server, line)
+
+
+def _show_login(line: str) -> None:
+    _log.warning("%s", line)

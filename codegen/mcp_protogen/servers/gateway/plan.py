@@ -1,0 +1,104 @@
+"""The plan of a gateway: what it would serve, and how, without a connection."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mcp_protogen.base.canonical import as_document
+from mcp_protogen.base.printable import pluralize
+from mcp_protogen.pipeline.reports.view import FindingsPage, View
+from mcp_protogen.servers.connect.protocol import protocol
+from mcp_protogen.servers.gateway.settings import GatewaySettings, Patterns, ServerSettings
+
+FORMAT: Final = 1
+
+
+def plan_page(settings: GatewaySettings, view: View) -> FindingsPage:
+    """Return the plan for people, or for programs: `schema/formats/gateway-plan.schema.json`."""
+    if view.format == "json":
+        return FindingsPage(as_document(_document(settings)))
+    return FindingsPage("".join(f"{line}\n" for line in _lines(settings)))
+
+
+def _document(settings: GatewaySettings) -> dict[str, Any]:
+    auth = settings.auth
+    return {
+        "format": FORMAT,
+        "file": settings.file,
+        "name": settings.name,
+        "title": settings.title,
+        "instructions": settings.instructions,
+        "revisions": _all_revisions(),
+        "listTimeout": settings.list_timeout,
+        "auth": auth
+        and {"issuer": auth.issuer, "audience": auth.audience, "scopes": sorted(auth.scopes)},
+        "servers": [_server(server) for server in settings.servers],
+    }
+
+
+def _all_revisions() -> list[str]:
+    return [revision.id for revision in protocol().REVISIONS]
+
+
+def _server(server: ServerSettings) -> dict[str, Any]:
+    return {
+        "name": server.name,
+        "place": server.place,
+        "transport": server.transport,
+        "address": server.address,
+        "auth": server.auth,
+        "revisions": _all_revisions() if server.revision is None else [server.revision],
+        "prefix": server.prefix,
+        "separator": server.separator,
+        "rename": dict(server.rename),
+        "uris": server.uris,
+        "allow": {kind: list(patterns) for kind, patterns in server.allow.items()},
+        "deny": {kind: list(patterns) for kind, patterns in server.deny.items()},
+        "questions": sorted(server.questions),
+        "timeout": server.timeout,
+        "maxTimeout": server.max_timeout,
+        "concurrency": server.concurrency,
+        "maxConnections": server.max_connections,
+        "catalogue": server.catalogue,
+        "required": server.required,
+    }
+
+
+def _lines(settings: GatewaySettings) -> Iterator[str]:
+    yield f"{settings.name}, a gateway for {pluralize(len(settings.servers), 'server')}"
+    yield _row("clients", f"revisions {', '.join(_all_revisions())}")
+    if settings.auth is not None:
+        scopes = f", with {', '.join(sorted(settings.auth.scopes))}" if settings.auth.scopes else ""
+        yield _row("tokens", f"of {settings.auth.issuer} for {settings.auth.audience}{scopes}")
+    yield _row("lists", f"wait {settings.list_timeout:g} s for a server")
+    for server in settings.servers:
+        yield ""
+        yield f"{server.name}: {server.address}"
+        yield from (_row(label, text) for label, text in _rows(server).items() if text)
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<10} {text}"
+
+
+def _rows(server: ServerSettings) -> Mapping[str, str]:
+    auth = "" if server.auth == "none" else f", authorized by {server.auth}"
+    requests = server.concurrency and f"{server.concurrency} at a time on one connection"
+    return {
+        "transport": f"{server.transport}{auth}",
+        "revision": server.revision or "that of the client, else the newest in common",
+        "names": f"{server.prefix}{server.separator}NAME" if server.prefix else "unchanged",
+        "renamed": ", ".join(f"{own} to {new}" for own, new in server.rename.items()),
+        "URIs": "with the prefix" if server.uris == "rewrite" and server.prefix else "unchanged",
+        "allowed": _patterns(server.allow),
+        "denied": _patterns(server.deny),
+        "questions": ", ".join(sorted(server.questions)) or "none",
+        "times": f"{server.timeout:g} s without progress, at most {server.max_timeout:g} s",
+        "requests": requests or "",
+        "open": f"at most {pluralize(server.max_connections, 'connection')}",
+        "catalogue": "shared by all clients" if server.catalogue == "shared" else "",
+        "required": "the gateway is ready only with it" if server.required else "",
+    }
+
+
+def _patterns(patterns: Patterns) -> str:
+    return "; ".join(f"{kind} {', '.join(globs) or 'none'}" for kind, globs in patterns.items())

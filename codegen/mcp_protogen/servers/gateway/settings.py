@@ -1,0 +1,128 @@
+"""The settings of a gateway, read from a host's `mcp.json` or a TOML file.
+
+Times are in seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field
+
+from mcp_protogen.runtime.core.oauth_scopes import checked_scopes
+from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.transports.base import Opener
+
+ItemKind: TypeAlias = Literal["tools", "prompts", "resources"]
+"""A kind of item, as patterns name it; resources include their templates."""
+Patterns: TypeAlias = Mapping[ItemKind, tuple[str, ...]]
+"""Glob patterns of a server's own names or URIs, by kind of item."""
+
+Asking: TypeAlias = Literal["elicitation", "sampling", "roots"]
+"""A capability of clients that lets a server ask them."""
+
+Seconds: TypeAlias = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
+Text: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*$")]
+"""A part of names: 2025-11-25, server/tools, "Tool Names"."""
+Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+Separator: TypeAlias = Annotated[Text, Field(min_length=1)]
+Name: TypeAlias = Annotated[Separator, Field(max_length=128)]
+
+
+def _check_url(url: str) -> str:
+    # A resource may have a query, but should not (RFC 8707, section 2).
+    if not server_metadata_urls(url):
+        raise ValueError("it must be an http(s) URL without a query or a fragment")
+    return url
+
+
+Url: TypeAlias = Annotated[str, AfterValidator(_check_url)]
+Scopes: TypeAlias = Annotated[
+    frozenset[str], AfterValidator(partial(checked_scopes, label="tokens"))
+]
+
+
+def _no_patterns() -> Mapping[ItemKind, tuple[str, ...]]:
+    return MappingProxyType({})
+
+
+def _no_names() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """One server behind the gateway: its address, its names, and how it is called."""
+
+    name: str
+    place: str
+    """The file and the JSON pointer of the server, for messages."""
+    address: str
+    """The URL or the program, without secrets, for messages."""
+    opener: Opener = field(repr=False)
+    prefix: Text
+    """The text before names; empty for none. By default the name."""
+    separator: Separator = "_"
+    rename: Mapping[str, Name] = field(default_factory=_no_names)
+    """Names that clients use, by own names of the server; they get no prefix."""
+    uris: Literal["rewrite", "keep"] = "rewrite"
+    allow: Patterns = field(default_factory=_no_patterns)
+    """The items that are offered; a kind without patterns is offered whole."""
+    deny: Patterns = field(default_factory=_no_patterns)
+    revision: str | None = None
+    """The only revision to speak with the server; None for any."""
+    questions: frozenset[Asking] = frozenset({"elicitation"})
+    """The capabilities for questions that the server is told of, if the client has them."""
+    timeout: Seconds = 60.0
+    """The longest time without a sign of a call; progress extends it."""
+    max_timeout: Seconds = 600.0
+    """The longest time for a call."""
+    concurrency: Count | None = None
+    """The most requests at a time on one connection; None for no limit."""
+    max_connections: Count = 100
+    catalogue: Literal["own", "shared"] = "own"
+    """Whether lists belong to a principal, or are the same for all."""
+    required: Flag = False
+    """Whether the gateway is ready only if the server can be reached."""
+    auth: str = "none"
+    """The kind of authorization: `bearer`, `client-credentials`, `oauth`, or `none`."""
+    transport: Literal["stdio", "HTTP"] = "stdio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthSettings:
+    """The tokens that clients must have."""
+
+    issuer: Url
+    audience: Url
+    scopes: Scopes = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """A gateway with its servers, in the order of the file."""
+
+    file: str
+    servers: tuple[ServerSettings, ...]
+    name: str = "gateway"
+    title: str | None = None
+    instructions: str | None = None
+    separator: Separator = "_"
+    """The separator of servers without their own."""
+    list_timeout: Seconds = 5.0
+    """The time for a server to list; later items are announced as a change."""
+    auth: AuthSettings | None = None
+    """The check of clients over HTTP; None to serve only this machine."""
+    telemetry: bool = False
+    """Whether to record spans and durations with OpenTelemetry."""
+    secrets: Mapping[str, str] = field(default_factory=_no_names, repr=False)
+    """The values of variables, each with the variable that stands for it."""
+
+    def hide(self, text: str) -> str:
+        """Return a text with variables in place of their values."""
+        for value, variable in self.secrets.items():
+            text = text.replace(value, variable)
+        return text

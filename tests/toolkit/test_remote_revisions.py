@@ -1,0 +1,140 @@
+"""Servers that are connected to and mounted: each is spoken to in the client's own revision."""
+
+import asyncio
+from itertools import product
+from typing import Any
+
+import pytest
+from support.json_types import JsonObject
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import Accepting, Hand, notification
+from support.sessions.wiretap import SET_LEVEL, result, shake
+from support.tables import case
+from support.toolkit.kits import pkg
+from support.toolkit.mounting import (
+    ASKING,
+    Hearing,
+    app,
+    in_memory,
+    mount_remote,
+    names_of,
+    only,
+    over_http,
+    text_of,
+    weather,
+)
+
+
+def noting_revisions(seen: set[str], refused: frozenset[str] = frozenset()) -> Any:
+    """Return middleware that notes the revision of each client, and refuses the calls of some."""
+
+    async def note(call: Any, next: Any) -> Any:
+        seen.add(call.revision)
+        if call.method == "tools/call" and call.revision in refused:
+            raise pkg.McpError(-32603, "I can only ask in a session")
+        return await next(call)
+
+    return note
+
+
+@pytest.mark.parametrize("over", [in_memory, over_http])
+async def test_server_is_spoken_to_in_the_revision_of_each_client(over: Any) -> None:
+    for own, spoken in product(REVISIONS, REVISIONS):
+        with case((own, spoken)):
+            seen: set[str] = set()
+            remote, above = weather(OLD), app(own)
+            remote.middleware = (noting_revisions(seen),)
+            mount_remote(above, "weather", remote)
+            hearing = Hearing(spoken)
+            async with over(hearing.client, above) as one:
+                assert "weather_touch" in (await names_of(one))["tools"]
+                assert await text_of(one, "weather_forecast", place="Oslo") == "rain in Oslo"
+                if {own, spoken} <= {*ASKING}:
+                    assert await text_of(one, "weather_age") == "42 years"
+                (read,) = (await one.read_resource("data://weather/now")).contents
+                assert read.uri == "data://weather/now"
+                async with hearing.hearing("data://weather/now"):
+                    await text_of(one, "weather_touch")
+                    await hearing.hears("data://weather/now")
+            assert seen == {spoken}
+
+
+async def test_server_that_asks_only_in_sessions_asks_through_an_app_without_them() -> None:
+    for own in ERAS:
+        remote, above = weather(OLD), app(own)
+        remote.middleware = (noting_revisions(set(), frozenset({STATELESS})),)
+        mount_remote(above, "weather", remote)
+        with case(own):
+            async with in_memory(Hearing(OLD).client, above) as one:
+                assert await text_of(one, "weather_age") == "42 years"
+            async with in_memory(Hearing(STATELESS).client, above) as one:
+                with pytest.raises(pkg.McpError, match="only ask in a session"):
+                    await text_of(one, "weather_age")
+
+
+async def test_clients_of_several_revisions_use_one_app_at_once() -> None:
+    seen: set[str] = set()
+    remote, above = weather(OLD), app(STATELESS)
+    remote.middleware = (noting_revisions(seen),)
+    mount_remote(above, "weather", remote)
+
+    async def use(spoken: str) -> str:
+        async with in_memory(Hearing(spoken).client, above) as one:
+            return await text_of(one, "weather_age" if spoken in ASKING else "weather_touch")
+
+    answers = await asyncio.gather(*map(use, REVISIONS))
+    assert set(answers) == {"42 years", "touched"}
+    assert seen == {*REVISIONS}
+
+
+async def test_log_entries_reach_requests_that_ask_for_them() -> None:
+    m: Any = pkg.load(STATELESS).models
+    for of_remote, own in product(REVISIONS, ERAS):
+        above, hearing = app(own), Hearing(STATELESS)
+        mount_remote(above, "weather", only(weather(of_remote)))
+        with case((of_remote, own)):
+            async with in_memory(hearing.client, above) as one:
+                for level in ("error", "warning"):
+                    params = m.CallToolRequestParams(
+                        name="weather_forecast",
+                        arguments={"place": "Oslo"},
+                        meta=m.RequestMetaObject(log_level=level),
+                    )
+                    await one.request(pkg.load(STATELESS).methods.CALL_TOOL, params)
+                await hearing.logs("asked")
+
+
+def logging_server(levels: list[str], **capabilities: object) -> Accepting:
+    """Return a server that notes the levels of log entries, and has one tool."""
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, **capabilities)
+        while (asked := await hand.take()) is not None:
+            answer: JsonObject = {"content": []}
+            if asked["method"] == SET_LEVEL:
+                levels.append(asked["params"]["level"])
+                answer = {}
+            elif capabilities:
+                await hand.send(notification("notifications/message", level="error", data="hot"))
+            await hand.send(result(asked["id"], **answer))
+
+    return Accepting(play)
+
+
+async def test_log_level_reaches_servers_that_have_one() -> None:
+    for own, spoken in product(ERAS, HANDSHAKE):
+        levels: list[str] = []
+        above = app(own)
+        mount_remote(above, "logs", logging_server(levels, logging={}))
+        mount_remote(above, "silent", logging_server([]))
+        hearing = Hearing(spoken)
+        with case((own, spoken)):
+            async with in_memory(hearing.client, above) as one:
+                await one.set_level("warning")
+                assert levels == []  # not connected yet
+                for tool in ("silent_x", "logs_x"):
+                    await one.call_tool(tool, {})
+                assert levels == ["warning"]
+                await one.set_level("error")
+                assert levels == ["warning", "error"]
+                await hearing.logs("hot")
