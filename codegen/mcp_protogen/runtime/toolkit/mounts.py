@@ -163,9 +163,10 @@ class Mount(ABC):
         """Return the messages of a mounted server as the server above writes them."""
         above, table = self.above.TABLE, self._tables.get(own.revision, own)
         if own.revision != above.revision and table is own:
-            table = self._translated_links(own).translating_table(own, self.above, options)
-            vars(table)["client_uri"] = self.client_uri
-            self._tables[own.revision] = table
+            links = self._translated_links(own)
+            translating: Any = links.translating_table(own, self.above, options)
+            translating.client_uri = self.client_uri
+            table = self._tables[own.revision] = translating
         return table
 
     def _translated_links(self, own: MethodTable) -> Any:

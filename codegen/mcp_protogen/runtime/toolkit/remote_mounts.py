@@ -189,7 +189,7 @@ class RemoteMount(Mount):
                 runtime: Any = server.__mcp_runtime__
                 runtime.client.name = self._settings.name
                 if not runtime.client.same_revision:
-                    vars(runtime.client.connection.view.table)["client_uri"] = self.client_uri
+                    runtime.client.connection.view.table.client_uri = self.client_uri
                 remote.server, remote.handlers = server, runtime.handlers_for(server.TABLE.revision)
                 self._attach(remote)
                 await self._send_levels(remote)

@@ -8,6 +8,7 @@ from logging import WARNING, Handler, LogRecord, NullHandler, getLogger
 from types import ModuleType
 from typing import Any, Final
 
+from mcp_protogen import __version__
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.base.colours import Colour, paint
 from mcp_protogen.base.printable import pluralize, summarize_list
@@ -36,7 +37,7 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 _MOST: Final = 10
 """The most names on one line."""
 _LOGGER: Final = "mcp_protogen.gateway"
-_INFO: Final = {"name": "mcp-gen gateway", "version": "0"}
+_INFO: Final = {"name": "mcp-gen gateway", "version": __version__}
 
 
 @dataclass(slots=True)

@@ -15,8 +15,7 @@ from mcp_protogen.servers.gateway.settings import GatewaySettings
 
 _log: Final = getLogger("mcp_protogen.gateway")
 
-# The upstream servers decide how often they report progress.
-_OPTIONS: Final = Options(lenient=True, on_loss=log_loss, progress_interval=0.0)
+_OPTIONS: Final = Options(lenient=True, on_loss=log_loss)
 
 
 def run_gateway(settings: GatewaySettings, side: HttpSide | None) -> None:

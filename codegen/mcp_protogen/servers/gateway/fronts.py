@@ -11,6 +11,7 @@ from math import inf
 from types import ModuleType
 from typing import Any, Final, cast
 
+from mcp_protogen import __version__
 from mcp_protogen.runtime.core.models.base import WireModel
 from mcp_protogen.runtime.core.revision import Revision
 from mcp_protogen.runtime.rules.handlers import Handlers
@@ -25,8 +26,6 @@ from mcp_protogen.servers.gateway.names import names_of
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
 from mcp_protogen.servers.gateway.tracing import make_telemetry, trace_requests
-
-VERSION: Final = "0"
 
 _PAGE: Final = 1000
 """The items on a page: many clients read only the first one."""
@@ -98,7 +97,9 @@ def make_front(
     app: Any = revision.load().App
     members = {"__mcp_runtime__": cached_property(GatewayRuntime), "page_size": _PAGE}
     about = {"title": settings.title, "instructions": settings.instructions}
-    front: ServerBase[Any] = type("Front", (app,), members)(settings.name, version=VERSION, **about)
+    front: ServerBase[Any] = type("Front", (app,), members)(
+        settings.name, version=__version__, **about
+    )
     front.middleware = (remember_call,)
     if settings.telemetry:
         front.middleware = (make_telemetry(package), remember_call)
