@@ -53,6 +53,7 @@ STATEMENTS = (
     'N: Mapping[str, Any] = MappingProxyType(\n    {\n        "L": (m.L, "on_N"),\n    }\n)',
     'N = P(\n    {\n        "N": (Need(L, "MUST", when=(When("N", one_of=("L",)),)),),\n    }\n)',
     'N = {\n    "N": "L L",\n}',
+    'N = "L"',
     "from .L.N import A, L, N",
     "async def N(self, params: m.L) -> None:\n    pass",
     "async def N(self, params: m.L | None = None, **options: Unpack[N]) -> m.N | m.L:\n    pass",
