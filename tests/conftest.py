@@ -83,6 +83,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     collected = yield
     gc.freeze()
     gc.enable()
+    # Trees, schemas and models of a test are many objects, and seldom in cycles.
+    gc.set_threshold(20_000, 20, 50)
     return collected
 
 
