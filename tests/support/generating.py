@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.target import TargetOptions
 
 
-def generate_little(options: GenerationOptions, tell: object = None) -> Package:
+def generate_little(options: GenerationOptions) -> Package:
     """Return a package with few files, made from the same inputs as a real one."""
     inputs = read_inputs(options)
     mine = options.templates and options.templates / "bridge.py.jinja"

@@ -35,7 +35,7 @@ _names: Final[dict[int, str]] = {}
 """What the packages here were made from, by identity."""
 
 
-def generated_once(options: GenerationOptions, tell: object = None) -> Package:
+def generated_once(options: GenerationOptions) -> Package:
     """Return the package for options and for the present content of their files."""
     inputs = _inputs(options)
     package: Package = once(f"package {inputs}", lambda: generate(options))

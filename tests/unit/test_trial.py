@@ -122,34 +122,6 @@ def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
             assert said.endswith(message)
 
 
-def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -> None:
-    folder = "v2025_11_25/"
-    first = [file for file in whole.files if file.path == "__init__.py"]
-    ready = [file for file in whole.files if file.path.startswith(folder)]
-    for late in ("", "\n__all__ += ['Nothing']\n"):
-        package = append_texts(whole, bridge=late)
-        with start_trial(GenerationOptions((REVISION,))) as tried:
-            tried.tell(first)
-            tried.tell(ready)
-            if not late:
-                tried.require(package)
-                continue
-            with pytest.raises(ProblemError, match=r"bridge\.py: cannot be imported") as caught:
-                tried.require(package)
-            assert len(caught.value.problems) == 1
-
-
-def test_dead_trial_process_does_not_block(whole: Package) -> None:
-    fatal = GeneratedFile("__init__.py", b"import os\nos._exit(7)\n", "mine")
-    much = GeneratedFile("v1/methods.py", b"#" * (4 << 20), "mine")
-    with start_trial(GenerationOptions((REVISION,))) as tried:
-        tried.tell([fatal])
-        for _ in range(3):
-            tried.tell([much])
-        with pytest.raises(ProblemError, match="could not be imported for a trial"):
-            tried.require(whole)
-
-
 def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Path) -> None:
     fatal = GeneratedFile("bridge.py", f"open({str(tmp_path / 'ran')!r}, 'w')".encode(), "mine")
     own = whole.inputs._replace(options={"templates": "own"})
@@ -162,7 +134,7 @@ def test_unimportable_package_is_not_written(
 ) -> None:
     broken = append_texts(whole, **{"v2025_11_25/server": "\nundefined\n"})
 
-    def generate(options: GenerationOptions, tell: object = None) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         return broken
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)

@@ -9,8 +9,8 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,47 +35,28 @@ def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
 
     Raise `ProblemError` with all problems.
     """
-    with making(options, cached=cached) as package:
-        return package
-
-
-@contextmanager
-def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
-    """Give the package while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None or options.distribution:
-        with _generate_package(options) as package:
-            yield package
-        return
+        return _generate_package(options)
     name, inputs = _key_and_inputs(options)
     if cached_package := _read_cached(name, inputs):
-        yield cached_package
-        return
-    with _generate_package(options) as package:
-        yield package
-        # Inputs may have changed meanwhile.
-        same = package.inputs == inputs and _key_and_inputs(options)[0] == name
-        packed = _pack(package) if same else None
-    if packed is not None:
-        write_entry(name, packed)
+        return cached_package
+    package = _generate_package(options)
+    # Inputs may have changed meanwhile.
+    if package.inputs == inputs and _key_and_inputs(options)[0] == name:
+        write_entry(name, _pack(package))
+    return package
 
 
-@contextmanager
-def _generate_package(options: GenerationOptions) -> Generator[Package, None, None]:
-    """Give a newly generated package, in the same way."""
+def _generate_package(options: GenerationOptions) -> Package:
     # Slow to import, and not needed for a cached package.
     from mcp_protogen.pipeline.output import trial
 
     with trial.start_trial(options) as tried:
         from mcp_protogen.pipeline.generate import generate
 
-        package = generate(options, tried.tell)
-        if untried := trial.find_untried(package.inputs, options):
-            # Its warnings belong to the package, which waits for them.
-            warnings = tried.require(package, untried)
-            yield package._replace(warnings=(*package.warnings, *warnings))
-        else:
-            yield package
-            tried.require(package)
+        package = generate(options)
+        warnings = tried.require(package, trial.find_untried(package.inputs, options))
+    return package._replace(warnings=(*package.warnings, *warnings))
 
 
 def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:

@@ -3,15 +3,14 @@
 Generation compares each module with its IR; this shows that the modules can be imported, and that
 a client and a server of each revision understand each other. Our tests show that for the revisions
 of `mcp_revisions`. The interpreter starts before the package is generated, and imports the runtime
-and each module as soon as it is ready. Packages from a user's templates are not imported, because
-generating must not run code of an untrusted project. Kept revisions are not imported either.
+meanwhile. Packages from a user's templates are not imported, because generating must not run code
+of an untrusted project. Kept revisions are not imported either.
 """
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,12 +21,10 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit.parallel import widen
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.package import (
     PINNED,
     RUNTIME_FOLDER,
-    GeneratedFile,
     GenerationInputs,
     Package,
     RevisionInputs,
@@ -37,17 +34,12 @@ _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
 # The dependencies of the runtime, with their own. All are imported from where ours are.
 _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
-_CAN_REFUSE = os.name != "nt"
-"""Whether a full pipe can refuse data; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
 _TRIAL_HINT = "correct the schema, for example with --patches; see mcp-gen explain failed-trial"
 
 
 class Trial:
     """A trial that does nothing."""
-
-    def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Accept files of the package, together with all that they import."""
 
     def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
         """Raise `ProblemError` with each module that cannot be imported (`bad-output`).
@@ -63,31 +55,18 @@ class _Import(Trial):
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._told: set[str] = set()
-        self._unsent = b""
-
-    def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Send modules, as far as possible without waiting."""
-        modules = {
-            file.path: file.content.decode()
-            for file in files
-            if file.path not in self._told and _is_made(file.path)
-        }
-        self._told |= modules.keys()
-        self._unsent += _line({"files": modules})
-        assert self._process.stdin is not None
-        # Failures of the other process are reported when it does not answer.
-        with suppress(BlockingIOError, BrokenPipeError):
-            while self._unsent and _CAN_REFUSE:
-                self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
 
     def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
-        """Send the remaining modules, and wait for the answer."""
-        self.tell(package.files)
+        """Send the modules, and wait for the answer."""
         revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
         present = {file.path.partition("/")[0] for file in package.files}
-        lists = {"kept": sorted(revisions - present), "connected": sorted(untried)}
-        line = self._unsent + _line(lists)
+        line = _line(
+            {
+                "files": {f.path: f.content.decode() for f in package.files if _is_made(f.path)},
+                "kept": sorted(revisions - present),
+                "connected": sorted(untried),
+            }
+        )
         try:
             out, errors = self._process.communicate(line, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -185,9 +164,6 @@ def _start_interpreter(line: bytes) -> subprocess.Popen[bytes]:
         assert process.stdin is not None
         process.stdin.write(line)
         process.stdin.flush()
-        widen(process.stdin.fileno())
-        if _CAN_REFUSE:
-            os.set_blocking(process.stdin.fileno(), False)
     except OSError as error:
         raise _trial_error(f"{type(error).__name__}: {error}") from error
     return process
