@@ -5,12 +5,13 @@ its tools, and Python. Packages with an installed runtime are not cached, becaus
 and neither are those of third-party targets.
 """
 
+import gc
 import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,22 @@ def _generate_package(options: GenerationOptions) -> Package:
     # Slow to import, and not needed for a cached package.
     from mcp_protogen.pipeline.output import trial
 
-    with trial.start_trial(options) as tried:
+    with trial.start_trial(options) as tried, _without_garbage_collection():
         from mcp_protogen.pipeline.generate import generate
 
         package = generate(options)
         warnings = tried.require(package, trial.find_untried(package.inputs, options))
     return package._replace(warnings=(*package.warnings, *warnings))
+
+
+@contextmanager
+def _without_garbage_collection() -> Generator[None, None, None]:
+    # Generating lasts a second, and keeps most of its objects until its end.
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
