@@ -249,17 +249,12 @@ def test_input_changed_during_generation_prevents_caching(
         template.write_text("x = 2\n")
         return generate_little(options)
 
-    def meanwhile(options: GenerationOptions) -> Package:
-        package = generate_little(options)
-        template.write_text("x = 2\n")
-        return package
-
     def both(options: GenerationOptions) -> Package:
         package = before(options)
         template.write_text("x = 1\n")
         return package
 
-    for generate in (before, meanwhile, both):
+    for generate in (before, both):
         with tables.case(generate.__name__):
             monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
             template.write_text("x = 1\n")

@@ -43,7 +43,6 @@ def generate(options: GenerationOptions) -> Package:
         from mcp_protogen.pipeline.target_package import target_package
 
         return target_package(options, options.target)
-    inputs = read_inputs(options)
     derived = tuple(_derive_revisions(options))
     works = tuple(revision.work for revision in derived if revision.work)
     definer = TypeDefiner(templates_folder())
@@ -56,14 +55,17 @@ def generate(options: GenerationOptions) -> Package:
     problem_lists += [outcome.problems for outcome in outcomes]
     problems = _deduplicate(chain.from_iterable(problem_lists))
     raise_errors(problems)
-    outcomes.append(_collect(_package_modules(inputs, options)))
-    raise_errors(outcomes[-1].problems)
     files = [file for outcome in outcomes for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
     # The facts of a kept revision are unknown here.
     requested = bool(options.kept) or any(ir.places.requested_outputs for ir in irs)
     selection = options.selection._replace(requested_outputs=requested)
     files += layout.fixed_files(runtime_folder(), copied, selection)
+    # Read last, to show changes of files that were read before.
+    inputs = read_inputs(options)
+    outcome = _collect(_package_modules(inputs, options))
+    raise_errors(outcome.problems)
+    files += outcome.files
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 

@@ -38,12 +38,13 @@ def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
     """
     if not cached or options.runtime is not None or options.distribution:
         return _generate_package(options)
-    name, inputs = _key_and_inputs(options)
+    inputs = read_inputs(options)
+    name = _key(options, inputs)
     if cached_package := _read_cached(name, inputs):
         return cached_package
     package = _generate_package(options)
-    # Inputs may have changed meanwhile.
-    if package.inputs == inputs and _key_and_inputs(options)[0] == name:
+    # Inputs may have changed meanwhile; those of the package were read after its content.
+    if _key(options, package.inputs) == name:
         write_entry(name, _pack(package))
     return package
 
@@ -70,12 +71,11 @@ def _without_garbage_collection() -> Generator[None, None, None]:
         gc.enable()
 
 
-def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
-    """Return the digest for the cache, and the inputs of a package."""
-    code, inputs = (_CODE / _TRYING).glob("*.py"), read_inputs(options)
-    name = digest(
+def _key(options: GenerationOptions, inputs: GenerationInputs) -> str:
+    """Return the digest under which the package of these inputs is cached."""
+    return digest(
         {
-            "code": digest_files(_CODE, code),
+            "code": digest_files(_CODE, (_CODE / _TRYING).glob("*.py")),
             "extensions": sorted(options.extensions),
             "inputs": inputs.as_json(),
             "made": options.revisions,
@@ -87,7 +87,6 @@ def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
             "tools": _versions(),
         }
     )
-    return name, inputs
 
 
 def _versions() -> dict[str, str]:
