@@ -11,7 +11,8 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-from mcp_protogen.pipeline.output.trial import find_untried, start_trial
+from mcp_protogen.pipeline.output import trial
+from mcp_protogen.pipeline.output.trial import find_untried, import_package, is_tried
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from support import made_once, tables
 from support.generating import require_importable
@@ -133,6 +134,8 @@ def test_unimportable_package_is_not_written(
     whole: Package, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = append_texts(whole, **{"v2025_11_25/server": "\nundefined\n"})
+    # Made by a generator that our tests do not know.
+    broken = broken._replace(inputs=broken.inputs._replace(generator_digest="another"))
 
     def generate(options: GenerationOptions) -> Package:
         return broken
@@ -150,7 +153,7 @@ def test_unimportable_package_is_not_written(
 def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", start_trial)
+    monkeypatch.setattr(trial, "try_package", import_package)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
     for place in ("pkg/mine.py", "pkg/v2025_11_25/errors/__init__.py", "pkg/bridge/__init__.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +163,11 @@ def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     assert not list(tmp_path.rglob("__pycache__"))
 
 
-def test_revisions_of_our_tests_are_only_imported() -> None:
+def test_revisions_of_our_tests_are_not_tried_again() -> None:
     options = GenerationOptions(REVISIONS)
-    assert find_untried(read_inputs(options), options) == []
+    inputs = read_inputs(options)
+    assert find_untried(inputs, options) == []
+    assert is_tried(inputs, options)
     patch = GivenPatches(STATELESS, ({"pointer": "/$defs/Tool", "now": {}},), "mine.json", "")
     schema = GivenFile("mine.json", read_snapshot(STATELESS))
     for of_users, found in (
@@ -177,7 +182,16 @@ def test_revisions_of_our_tests_are_only_imported() -> None:
         ),
     ):
         with tables.case(found):
-            assert find_untried(read_inputs(of_users), of_users) == found
+            changed = read_inputs(of_users)
+            assert find_untried(changed, of_users) == found
+            assert not is_tried(changed, of_users)
+    for of_users in (
+        options._replace(rules={STATELESS: schema}),
+        options._replace(extensions={"tasks": schema}),
+    ):
+        assert not is_tried(inputs, of_users)
+    for digest in ("generator_digest", "templates_digest"):
+        assert not is_tried(inputs._replace(**{digest: "another"}), options)
 
 
 def test_every_revision_is_tried_without_the_package_of_our_tests(

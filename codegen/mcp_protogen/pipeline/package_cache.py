@@ -50,14 +50,13 @@ def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 
 def _generate_package(options: GenerationOptions) -> Package:
-    # Slow to import, and not needed for a cached package.
-    from mcp_protogen.pipeline.output import trial
-
-    with trial.start_trial(options) as tried, _without_garbage_collection():
+    with _without_garbage_collection():
+        # Slow to import, and not needed for a cached package.
         from mcp_protogen.pipeline.generate import generate
+        from mcp_protogen.pipeline.output import trial
 
         package = generate(options)
-        warnings = tried.require(package, trial.find_untried(package.inputs, options))
+        warnings = trial.try_package(package, options)
     return package._replace(warnings=(*package.warnings, *warnings))
 
 

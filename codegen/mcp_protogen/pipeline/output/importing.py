@@ -1,10 +1,9 @@
 """A program that imports a generated package from memory; `trial` runs it.
 
-It reads two lines: first the modules to import in advance, then the generated modules, the
-revisions that the package names but does not have, and those to connect. It answers the second
-line, which is missing if generating failed. Its interpreter has only the standard library, and
-finds only the generated modules, the installed runtime, and the folders of the runtime's
-dependencies: not the working directory or files in it.
+It reads the generated modules, the revisions that the package names but does not have, and those to
+connect. Its interpreter has only the standard library, and finds only the generated modules, the
+installed runtime, and the folders of the runtime's dependencies: not the working directory or files
+in it.
 """
 
 import gc
@@ -13,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Container, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location, spec_from_loader
@@ -32,14 +31,6 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         self._paths: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._wrong: dict[str, str] = {}
-
-    def import_runtime(self, modules: list[str]) -> None:
-        """Import modules of the runtime, before its package."""
-        for module in modules:
-            # A failure is reported with the module that needs it.
-            with suppress(Exception):
-                importlib.import_module(f"{self.runtime}.{module}")
-        sys.modules.pop(_PACKAGE, None)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the package, its runtime, or a package above that."""
@@ -116,16 +107,14 @@ def _connect(revisions: list[str], runtime: str) -> list[Any]:
 
 def _main() -> None:
     gc.disable()  # this process lives for a second and keeps most of its objects
-    first = json.loads(sys.stdin.readline())
-    sys.path += first["path"]
-    finder = _GeneratedModules(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
+    package = json.load(sys.stdin)
+    sys.path += package["path"]
+    finder = _GeneratedModules(
+        package["runtime"], package["runtime_module"] or f"{_PACKAGE}._runtime"
+    )
     sys.meta_path.insert(0, finder)
     # Modules may print while they are imported.
     out, sys.stdout = sys.stdout, sys.stderr
-    finder.import_runtime(first["beforehand"])
-    if not (line := sys.stdin.readline()):
-        return  # generating failed
-    package = json.loads(line)
     wrong = finder.import_all(package["files"], package["kept"])
     failed = [] if wrong else _connect(package["connected"], finder.runtime)
     json.dump({"wrong": wrong, "failed": failed}, out)
