@@ -28,6 +28,7 @@ _CODE = Path(__file__).resolve().parent
 _TRYING = "output"
 # Libraries that make and try packages.
 _METADATA = ".dist-info"
+_YOUNG = 1_000_000  # more objects than all published revisions need
 _TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
 
 
@@ -50,7 +51,7 @@ def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 
 def _generate_package(options: GenerationOptions) -> Package:
-    with _without_garbage_collection():
+    with _with_little_garbage_collection():
         # Slow to import, and not needed for a cached package.
         from mcp_protogen.pipeline.generate import generate
         from mcp_protogen.pipeline.output import trial
@@ -61,13 +62,14 @@ def _generate_package(options: GenerationOptions) -> Package:
 
 
 @contextmanager
-def _without_garbage_collection() -> Generator[None, None, None]:
+def _with_little_garbage_collection() -> Generator[None, None, None]:
     # Generating lasts a second, and keeps most of its objects until its end.
-    gc.disable()
+    usual = gc.get_threshold()
+    gc.set_threshold(_YOUNG)
     try:
         yield
     finally:
-        gc.enable()
+        gc.set_threshold(*usual)
 
 
 def _key(options: GenerationOptions, inputs: GenerationInputs) -> str:
