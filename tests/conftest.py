@@ -261,7 +261,7 @@ def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from support.generating import generate_little, trying_nothing
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_little)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.try_package", trying_nothing)
 
 
 @pytest.fixture

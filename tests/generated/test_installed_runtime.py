@@ -258,7 +258,7 @@ def test_a_package_is_tried_with_our_runtime_under_any_name(
     assert not (tmp_path / "executed").exists()
 
 
-def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Package:
+def generate_with_runtime(options: GenerationOptions) -> Package:
     """Return a package of few files, with a copy of a runtime of two unless one is installed."""
     made = generate_little(options)
     copied = () if options.runtime else ("_runtime/__init__.py", "_runtime/core/errors.py")

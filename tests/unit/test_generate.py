@@ -205,20 +205,17 @@ def watch(event, arguments):
             events.append(f"open {arguments[0]!r} {mode} {flags}")
     elif event.startswith(("socket.", "os.remove", "os.rename", "os.mkdir", "shutil.", "subproc")):
         events.append(f"{event} {arguments!r}")
-from mcp_protogen.pipeline.emit import parallel
-parallel.processors = lambda: int(sys.argv[1])
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
-if sys.argv[1] == "1":
-    sys.addaudithook(watch)
-package = generate(GenerationOptions(tuple(sys.argv[2:])))
+sys.addaudithook(watch)
+package = generate(GenerationOptions(tuple(sys.argv[1:])))
 content = [(file.path, file.content, file.origin) for file in package.files]
 print(hashlib.sha256(repr(content).encode()).hexdigest())
 print("\\n".join(events))
 """
 
 
-def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> list[str]:
+def elsewhere(folder: Path, surroundings: dict[str, str]) -> list[str]:
     """Return the output of the program in another process, folder and environment."""
     environment = {
         "PATH": os.environ["PATH"],
@@ -226,7 +223,7 @@ def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> li
         **surroundings,
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(processors), *SEVERAL],
+        [sys.executable, "-c", PROGRAM, *SEVERAL],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -238,20 +235,17 @@ def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> li
     return done.stdout.split("\n")
 
 
-def test_surroundings_do_not_matter(several: Package, tmp_path: Path) -> None:
-    surroundings = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Pacific/Chatham"}
-    for processors in (2, 4):
-        assert elsewhere(tmp_path, surroundings, processors)[0] == digest(several)
-    assert not any(tmp_path.iterdir())
-
-
-def test_single_processor_gives_same_bytes_without_side_effects(
+def test_generating_has_the_same_bytes_anywhere_and_no_side_effects(
     several: Package, tmp_path: Path
 ) -> None:
-    surroundings = {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    found, *events = elsewhere(tmp_path, surroundings, 1)
-    assert found == digest(several)
-    assert [event for event in events if event and "/dev/null" not in event] == []
+    for surroundings in (
+        {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Pacific/Chatham"},
+        {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
+    ):
+        found, *events = elsewhere(tmp_path, surroundings)
+        assert found == digest(several)
+        assert [event for event in events if event and "/dev/null" not in event] == []
+    assert not any(tmp_path.iterdir())
 
 
 def test_problems_of_several_revisions_are_shown_together() -> None:

@@ -224,7 +224,8 @@ def make_models(document: Any, revision: str = "draft") -> Package:
 
 def models_source(ir: RevisionIR) -> ModelsSource:
     """All models of a revision in one module."""
-    (source,) = models.emit(ir, templates_folder(), f"..{RUNTIME_FOLDER}", {"all": ir.types})
+    definer = models.TypeDefiner(templates_folder())
+    (source,) = models.emit(ir, definer, f"..{RUNTIME_FOLDER}", {"all": ir.types})
     return source
 
 
