@@ -27,6 +27,10 @@ LONGEST: Final = 16 * 1024 * 1024
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
+# The most bytes of one read, as many as a pipe of Linux has. asyncio would ask for 256 KiB: the
+# allocator maps that much anew for each message, which costs more than to handle most of them.
+_MOST_AT_ONCE: Final = 64 * 1024
+
 # The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
@@ -105,6 +109,9 @@ class LineProtocol(asyncio.Protocol):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
             self._sink = cast(asyncio.WriteTransport, transport)
+        asyncio_transport: Any = transport
+        if hasattr(asyncio_transport, "max_size"):
+            asyncio_transport.max_size = _MOST_AT_ONCE
 
     def data_received(self, data: bytes) -> None:
         self._inbox.extend(self._lines.feed(data))
