@@ -124,6 +124,10 @@ class CallSpec(Generic[P]):
         object.__setattr__(self, "known_as", self.known_as or self.method)
 
     @cached_property
+    def method_text(self) -> bytes:
+        return json_text(self.method)
+
+    @cached_property
     def params(self) -> Any:
         return self.types()[0]
 
