@@ -151,6 +151,13 @@ class LineProtocol(asyncio.Protocol):
             self._source.resume_reading()
         return messages
 
+    def write_now(self, messages: Sequence[bytes]) -> bool:
+        """Write messages if there is room; return whether there was."""
+        if self._sink is None or self._lost is not None or self._writing_paused:
+            return False
+        self._sink.write(frame(messages))
+        return True
+
     async def send(self, messages: Sequence[bytes]) -> None:
         if self._sink is None or self._lost is not None:
             raise Disconnected(f"cannot write to the connection: {self._lost or 'not connected'}")
@@ -185,6 +192,7 @@ class LineTransport:
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
         self.send = self._outgoing.send
+        self.write_now = self._outgoing.write_now
 
     @property
     def network(self) -> Network:
