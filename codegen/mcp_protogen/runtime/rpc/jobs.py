@@ -348,12 +348,12 @@ class SingleReply:
     def awaits(self, id: RequestId, /) -> bool:
         return self._connection.is_open(id)
 
-    def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
+    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
         sink = self.beside
         # Many answers that are ready at the same time go out together.
-        if self._jobs.working == 1 and isinstance(sink, SendQueue):
-            return sink.send_now(data)
-        return sink.send(data)
+        others = self._jobs.working > 1
+        if others or not isinstance(sink, SendQueue) or not sink.put_now(data):
+            await sink.send(data)
 
     def skip(self) -> None: ...
 

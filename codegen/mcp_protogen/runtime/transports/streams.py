@@ -27,6 +27,10 @@ LONGEST: Final = 16 * 1024 * 1024
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
+# The most bytes of one read, as many as a pipe of Linux has. asyncio would ask for 256 KiB: the
+# allocator maps that much anew for each message, which costs more than to handle most of them.
+_MOST_AT_ONCE: Final = 64 * 1024
+
 # The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
@@ -105,6 +109,9 @@ class LineProtocol(asyncio.Protocol):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
             self._sink = cast(asyncio.WriteTransport, transport)
+        asyncio_transport: Any = transport
+        if hasattr(asyncio_transport, "max_size"):
+            asyncio_transport.max_size = _MOST_AT_ONCE
 
     def data_received(self, data: bytes) -> None:
         self._inbox.extend(self._lines.feed(data))
@@ -144,6 +151,13 @@ class LineProtocol(asyncio.Protocol):
             self._source.resume_reading()
         return messages
 
+    def write_now(self, messages: Sequence[bytes]) -> bool:
+        """Write messages if there is room; return whether there was."""
+        if self._sink is None or self._lost is not None or self._writing_paused:
+            return False
+        self._sink.write(frame(messages))
+        return True
+
     async def send(self, messages: Sequence[bytes]) -> None:
         if self._sink is None or self._lost is not None:
             raise Disconnected(f"cannot write to the connection: {self._lost or 'not connected'}")
@@ -178,6 +192,7 @@ class LineTransport:
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
         self.send = self._outgoing.send
+        self.write_now = self._outgoing.write_now
 
     @property
     def network(self) -> Network:

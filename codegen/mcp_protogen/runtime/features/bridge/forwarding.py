@@ -124,7 +124,7 @@ class PassThroughTable(MethodTable):
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if meta is not None or is_object(params):
-            return wire_text(spec.method, params if is_object(params) else {}, meta)
+            return wire_text(spec, params if is_object(params) else {}, meta, "params")
         return None if params is None else json_text(params)
 
     def serialise_result(
@@ -132,7 +132,7 @@ class PassThroughTable(MethodTable):
     ) -> bytes:
         if isinstance(result, WireModel):
             return super().serialise_result(spec, id, result, meta=meta)
-        text = wire_text(spec.method, result, None) if is_object(result) else json_text(result)
+        text = wire_text(spec, result, None, "result") if is_object(result) else json_text(result)
         return write_result(id, text)
 
 
