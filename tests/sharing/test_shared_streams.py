@@ -1,7 +1,7 @@
 """Streams of sessions that several workers serve: nothing is lost, wherever one comes back."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -827,3 +827,78 @@ class TestStandalone:
                     assert await standing.take() is None
             async with session.get() as events:
                 assert events.response.status_code == 404
+
+
+@pytest.mark.skips_time
+class TestLooking:
+    async def test_open_streams_need_calls_of_a_worker_for_many_at_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worker = "mcp_protogen.runtime.features.sharing.shared_worker"
+        monkeypatch.setattr(f"{worker}._TOGETHER", 20)
+        for number, each in ((1, 1), (20, 1), (21, 2)):
+            with case(number):
+                async with workers(lease=1.0) as these, AsyncExitStack() as stack:
+                    for _ in range(number):
+                        for site in these.sites:
+                            session = await site.initialize()
+                            await stack.enter_async_context(session.get())
+                    await asyncio.sleep(1.7)
+                    calls = these.engine.calls
+                    calls.clear()
+                    await asyncio.sleep(5)
+                    assert Counter(calls) == {"events.news": len(these.sites) * 10 * each}
+
+    async def test_events_are_found_although_their_worker_could_not_tell(self) -> None:
+        async with workers(lease=1.0) as these, AsyncExitStack() as stack:
+            sessions = [await these.sites[0].initialize() for _ in range(3)]
+            speakers = [await these.says(session, 1) for session in sessions]
+            streams = [await stack.enter_async_context(session.get()) for session in sessions]
+            await asyncio.sleep(0.1)
+            these.engine.failing.add("mail.send")
+            for speaker in speakers:
+                await speaker.log("info", "a")
+            async with asyncio.timeout(0.6):
+                assert [await next_said(stream) for stream in streams] == ["a", "a", "a"]
+
+    async def test_worker_that_is_back_is_told_of_events_again(self) -> None:
+        async with workers(lease=1.0) as these:
+            engine, slow = these.engine, these.engine.workers[0]
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 1)
+            async with session.get() as standing:
+                await asyncio.sleep(1)
+                slow.kill()
+                await speaker.log("info", "a")
+                await asyncio.sleep(1)
+                slow.revive()
+                assert await next_said(standing) == "a"
+                engine.failing.add("events.news")
+                await speaker.log("info", "b")
+                async with asyncio.timeout(1):
+                    assert await next_said(standing) == "b"
+
+    async def test_stream_of_a_worker_that_another_followed_late_is_followed_again(self) -> None:
+        async with workers(lease=1.0) as these:
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 1)
+            async with session.get() as standing:
+                await asyncio.sleep(1)
+                await these.engine.memory.events.follow(key_of(session.id), "~", "late")
+                await speaker.log("info", "a")
+                assert await next_said(standing) == "a"
+                these.engine.failing.add("events.news")
+                await speaker.log("info", "b")
+                async with asyncio.timeout(1):
+                    assert await next_said(standing) == "b"
+
+    async def test_progress_of_a_stream_is_stored_once_nothing_more_comes(self) -> None:
+        async with workers(lease=1.0) as these:
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 0)
+            async with session.get() as standing:
+                for text in "ab":
+                    await speaker.log("info", text)
+                    assert await next_said(standing) == text
+                await asyncio.sleep(0.5)
+                assert these.stream_record(session).delivered == these.last(session)

@@ -87,7 +87,6 @@ class Connection:
         self.events = Part(self, "events")
         self.tasks = Part(self, "tasks")
         self.mail = Part(self, "mail")
-        self.bus = Part(self, "bus")
 
     @property
     def current(self) -> bool:
@@ -118,7 +117,7 @@ class Connection:
         engine.calls.append(name)
         await asyncio.sleep(0.05 if name in engine.slow else 0)
         self._check(name)
-        if name == "bus.publish":
+        if name == "mail.publish":
             engine.published += given[0]
         elif name == "mail.send":
             engine.mailed += given[0]

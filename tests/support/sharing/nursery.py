@@ -198,7 +198,6 @@ class _Disturbed:
         async with self._engine.connect(worker, lease, receive) as connection:
             for part in ("sessions", "events", "mail"):
                 setattr(connection, part, _Part(self, getattr(connection, part)))
-            connection.bus = connection.mail
             yield connection
 
     async def call(self, method: Any, given: Any, named: Any) -> Any:
