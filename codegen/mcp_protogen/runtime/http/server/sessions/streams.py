@@ -67,7 +67,7 @@ class _Listening:
     def unnoted(self) -> bool:
         return self.delivery is not None and self.delivery.sent > self.noted
 
-    def seen(self) -> int:
+    def position(self) -> int:
         return 0 if self.delivery is None else self.delivery.sent
 
     def is_owner(self, context: StreamContext) -> bool:
@@ -239,7 +239,7 @@ class StandaloneStream(StreamSink):
 
     async def _follow(self, listening: _Listening) -> None:
         worker = self._context.worker
-        async with worker.following(self.log.key, _NAME, listening.seen) as woken:
+        async with worker.following(self.log.key, _NAME, listening.position) as woken:
             listening.woken = woken
             if listening.delivery is None:
                 await self._begin(listening)

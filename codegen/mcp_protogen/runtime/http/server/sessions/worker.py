@@ -21,7 +21,7 @@ def key_of(id: str) -> str:
 
 
 def writer_of(stream: str) -> str:
-    """Return the only worker that writes a stream, if there is one."""
+    """Return the only writer of a stream, if there is one."""
     return stream.rpartition("-")[0]
 
 
