@@ -7,20 +7,15 @@ import pickle
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
-from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.storage.engine import (
     Appended,
     Delivery,
     DirectMessage,
-    Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
@@ -34,28 +29,23 @@ from mcp_protogen.runtime.storage.engine import (
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, wait_for_engine, working
+from support.sharing.workers import (
+    ENGINES,
+    PATIENCE,
+    SERVERS,
+    SharedEngine,
+    Worker,
+    shared_engine,
+    until,
+    wait_for_engine,
+    working,
+)
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
-SERVERS = ("redis", "postgres")
-
-_numbers = count()
 
 
-def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """Return an engine of a kind, with its own namespace."""
-    place = f"test{next(_numbers)}"
-    make: dict[str, Callable[..., Engine]] = {
-        "memory": MemoryEngine,
-        "redis": partial(RedisEngine, namespace=place),
-        "postgres": partial(PostgresEngine, schema=place),
-    }
-    server = request.getfixturevalue(f"{kind}_server") if kind in SERVERS else None
-    return SharedEngine(kind, make[kind], server)
-
-
-@pytest.fixture(params=("memory", *SERVERS))
+@pytest.fixture(params=ENGINES)
 def shared_engines(request: pytest.FixtureRequest) -> SharedEngine:
     """Each engine."""
     return shared_engine(request.param, request)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.features.sharing.record import Choices
@@ -13,7 +13,8 @@ from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import models, pkg, request, tools
-from support.sharing.faults import Engine, shared_by
+from support.sharing import faults
+from support.sharing.faults import Engine
 from support.tables import case
 
 TOOLS = "notifications/tools/list_changed"
@@ -31,15 +32,11 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
     return tools(revision, echo, **{"SENDS": ALL, **members})
 
 
-@asynccontextmanager
-async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
-    """Run one application per server, as in separate processes."""
-    shared = shared_by(engine)
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(serving(server, pkg.REVISIONS, shared=shared, **chosen))
-            for server in servers
-        ]
+def workers(
+    engine: object, *servers: Any, **chosen: Any
+) -> AbstractAsyncContextManager[list[Site]]:
+    """Serve all revisions by one application per server."""
+    return faults.workers(*servers, engine=engine, revisions=pkg.REVISIONS, **chosen)
 
 
 @asynccontextmanager

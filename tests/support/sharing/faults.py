@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.storage.engine import GAP
 
+from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
 
@@ -68,6 +69,24 @@ class Engine:
 
 def shared_by(engine: Any) -> pkg.Shared:
     return pkg.Shared(engine=engine)
+
+
+@asynccontextmanager
+async def workers(
+    *servers: Any, engine: Any = None, lease: float = 10.0, **chosen: Any
+) -> AsyncGenerator[list[Site], None]:
+    """Serve an application for each server, all on one engine, as in separate processes."""
+    shared = pkg.Shared(engine=engine or pkg.MemoryEngine(), lease=lease)
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(serving(server, shared=shared, **chosen))
+            for server in servers
+        ]
+
+
+def at(session: Session, site: Site) -> Session:
+    """Return the same session, at another worker."""
+    return Session(site, session.revision, session.id, session.headers)
 
 
 class Connection:
