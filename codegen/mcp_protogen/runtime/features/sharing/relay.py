@@ -141,7 +141,7 @@ class ChangeRelay:
             self._attempt.notify_all()
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
-        await self._worker.engine.bus.publish([*map(_changes().dump_json, changes)])
+        await self._worker.engine.mail.publish([*map(_changes().dump_json, changes)])
 
     # From the bus to clients.
 

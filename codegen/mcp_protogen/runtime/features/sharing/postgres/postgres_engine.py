@@ -100,7 +100,6 @@ class PostgresConnection:
         self.events: Final = PostgresEvents(self._calls, engine.max_events)
         self.tasks: Final = PostgresTasks(self._calls)
         self.mail: Final = self
-        self.bus: Final = self
 
     @property
     def current(self) -> bool:

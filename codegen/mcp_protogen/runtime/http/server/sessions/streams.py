@@ -19,6 +19,7 @@ from ....core.errors import RequestId
 from ....core.json import JSONObject
 from ....core.tasks import Signal
 from ....storage.engine import EngineUnavailable, StoredSession
+from ....transports.base import wait_within
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
@@ -61,6 +62,13 @@ class _Listening:
     noted: int = 0
     """The number of the last event that the engine knows as sent."""
     noted_at: float = 0.0
+
+    @property
+    def unnoted(self) -> bool:
+        return self.delivery is not None and self.delivery.sent > self.noted
+
+    def position(self) -> int:
+        return 0 if self.delivery is None else self.delivery.sent
 
     def is_owner(self, context: StreamContext) -> bool:
         return context.worker.current and context.worker.gaps == self.gaps
@@ -230,14 +238,16 @@ class StandaloneStream(StreamSink):
                 self._let_go()
 
     async def _follow(self, listening: _Listening) -> None:
-        async with self._context.worker.following(self.log.key, _NAME) as woken:
+        worker = self._context.worker
+        async with worker.following(self.log.key, _NAME, listening.position) as woken:
             listening.woken = woken
             if listening.delivery is None:
                 await self._begin(listening)
             while self._listening is listening:
                 woken.clear()
                 await self._go_on(listening)
-                await woken.wait()
+                is_idle = worker.current and not listening.unnoted
+                await wait_within(None if is_idle else worker.lease / 3, woken.wait())
 
     async def _hand_over(self, stored: StoredSession) -> None:
         """Make the earlier owner let go, and learn how much it has sent."""
@@ -281,7 +291,7 @@ class StandaloneStream(StreamSink):
             return
         gaps, now = context.worker.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.worker.lease / 3
-        if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
+        if gaps != listening.gaps or (listening.unnoted and is_due):
             is_owner = await self._note(listening)
             if self._listening is not listening:
                 return
@@ -308,10 +318,7 @@ class StandaloneStream(StreamSink):
             await self._note_last(self._let_go())
 
     async def _note_last(self, listening: _Listening | None) -> None:
-        delivery = None if listening is None else listening.delivery
-        if listening is None or delivery is None or delivery.sent == listening.noted:
-            return
-        if self._context.worker.shared:
+        if self._context.worker.shared and listening is not None and listening.unnoted:
             try:
                 await self._note(listening)
             except EngineUnavailable:
