@@ -28,6 +28,7 @@ async def inspect(server: str) -> JsonObject:
     return report
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["stdio", "http"])
 async def test_inspection_of_a_gateway_finds_nothing(form: str, tmp_path: Path) -> None:
     servers = {
