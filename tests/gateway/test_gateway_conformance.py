@@ -9,7 +9,6 @@ from support.conformance.judging import faults, read_found
 from support.conformance.kit import kit
 from support.conformance.legs import LEGS, Leg, running, serving
 from support.gateway.gateways import GATEWAY, write_config
-from support.ports import free_port
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
@@ -20,20 +19,18 @@ LOST = "server-sse-polling: "
 
 
 @asynccontextmanager
-async def serving_behind_gateway(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
+async def serving_behind_gateway(folder: Path) -> AsyncGenerator[str, None]:
     """Serve all fixtures by a gateway without prefix; yield the URL."""
     own = {"prefix": "", "questions": QUESTIONS}
-    async with serving(log, *arguments) as url:
-        config = write_config(log.parent, {"everything": {"url": url, "x-gateway": own}})
-        port = free_port()
-        command = (*GATEWAY, str(config), "--http", str(port))
-        async with running(log.with_stem("gateway"), port, *command) as outer:
+    async with serving() as url:
+        config = write_config(folder, {"everything": {"url": url, "x-gateway": own}})
+        async with running(*GATEWAY, config, "--http", "PORT") as outer:
             yield outer
 
 
 @pytest.mark.parametrize("leg", SERVERS, ids=lambda leg: leg.name)
 async def test_the_suite_finds_the_same_behind_a_gateway(leg: Leg, tmp_path: Path) -> None:
-    async with serving_behind_gateway(tmp_path / "server.log") as url:
+    async with serving_behind_gateway(tmp_path) as url:
         # Such a run leaves out extensions. It would wait for tasks, which a gateway does not carry.
         chosen = ("--suite", "all", "--spec-version", leg.held_to)
         await kit().run("server", "--url", url, *chosen, "-o", tmp_path)

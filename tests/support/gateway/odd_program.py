@@ -25,7 +25,9 @@ def odd_server(mcp: Any, kind: str) -> Any:
                 await asyncio.Event().wait()
             page = params.cursor or ""
             names = [f"tool{page}{index}" for index in range(_NUMBERS.get(kind, 0))]
-            tools = [m.Tool(name=name, input_schema={"type": "object"}) for name in ("echo", *names)]
+            tools = [
+                m.Tool(name=name, input_schema={"type": "object"}) for name in ("echo", *names)
+            ]
             following = f"{page}." if kind == "endless" else None
             return m.ListToolsResult(tools=tools, next_cursor=following)
 
