@@ -1,10 +1,12 @@
 """The programs of the page, made into one file each by its commands, serve, call and translate."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ PROGRAMS = block_texts(NAME)
 PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = block_texts(NAME, "sh")
 (VISIT, VISITED), (NUITKA_VISIT, _) = re.findall("`(.+)` prints `(.+?)`", page(NAME))
 
+LOADED = "python -X importtime visit.py sh -c 'python -X importtime greeter.py 2>greeter' 2>visit"
 OF_FILE = "\ndist/visit greeter.py 2>&1 | grep -o 'ValueError: .*'"
 REFUSED = (
     "ValueError: this program in one file has no Python for greeter.py:"
@@ -57,21 +60,55 @@ def type_in(lines: str, folder: Path, python: Path) -> str:
     return done.stdout.strip()
 
 
+def require_all(made: str) -> None:
+    """Skip what takes a minute of a processor, except with `--all`."""
+    if not tables.count(0, 1):
+        missing.skip_untested("--all", f"that programs that {made} serve and call")
+
+
 def test_archive_of_python_serves_and_calls_also_a_file(folder: Path) -> None:
     lines = f"{ZIPAPP}\npython visit.pyz greeter.py"
     assert type_in(lines, folder, Path(sys.executable)) == f"{VISITED}\n{VISITED}"
 
 
+def test_programs_load_only_modules_that_their_code_names(folder: Path) -> None:
+    assert type_in(LOADED, folder, Path(sys.executable)) == VISITED
+    for name in ("visit", "greeter"):
+        loaded = set(re.findall(r"\| +(pkg\S*)$", (folder / name).read_text(), re.MULTILINE))
+        assert loaded
+        assert loaded - modules_named(name, folder) == set()
+
+
+def modules_named(program: str, folder: Path) -> set[str]:
+    """Return the modules that imports name, also those in functions and for type checkers."""
+    found, left = set[str](), [program]
+    while left:
+        name = left.pop()
+        place = folder.joinpath(*name.split("."))
+        is_package = place.is_dir()
+        file = place / "__init__.py" if is_package else place.with_suffix(".py")
+        if name in found or not file.exists():
+            continue
+        found.add(name)
+        above = name.rpartition(".")[0]
+        left.append(above)
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named = "." * node.level + (node.module or "")
+                base = resolve_name(named, name if is_package else above)
+                left += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return found
+
+
 def test_file_of_pyinstaller_serves_and_calls_no_file(folder: Path) -> None:
+    require_all("PyInstaller makes")
     said = type_in(PYINSTALLER + VISIT + OF_FILE, folder, python_with("frozen"))
     assert said == f"{VISITED}\n{REFUSED}"
 
 
 def test_file_of_nuitka_serves_and_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = "that programs that Nuitka compiles serve and call"
-    if not tables.count(0, 1):
-        missing.skip_untested("--all", shown)
+    require_all("Nuitka compiles")
     if shutil.which("cc") is None:
-        missing.skip_untested("a C compiler", shown)
+        missing.skip_untested("a C compiler", "that programs that Nuitka compiles serve and call")
     monkeypatch.setenv("CCFLAGS", "-O0")
     assert type_in(NUITKA + NUITKA_VISIT, folder, python_with("nuitka")).endswith(VISITED)
