@@ -3,7 +3,7 @@
 A mutant may still be valid: that is the question for both sides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +68,10 @@ class Edit:
         return _change_at(value, self.path, self.value)
 
 
-def edits(value: Any, depth: int) -> Iterator[Edit]:
+def edits(value: Any, depth: int, replacements: Sequence[Any] = REPLACEMENTS) -> Iterator[Edit]:
     """All changes to `value` down to `depth` steps below its root."""
     for path, found in _places(value, depth, ()):
-        for replacement in REPLACEMENTS:
+        for replacement in replacements:
             yield Edit(path, replacement)
         if is_object(found):
             for member in found:
