@@ -5,6 +5,7 @@ A mutant may still be valid: that is the question for both sides.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from support.generated.json_values import is_array, is_object
@@ -46,6 +47,14 @@ EXTRA_MEMBERS: tuple[str, ...] = (
 
 # One more than the greatest number of items that any schema sets as a limit.
 LONGER = 101
+
+
+def one_of_each_type(random: Random) -> list[Any]:
+    """Return one replacement of each type, so that every wrong type is among them."""
+    types: dict[type, list[Any]] = {}
+    for replacement in REPLACEMENTS:
+        types.setdefault(type(replacement), []).append(replacement)
+    return [random.choice(same) for same in types.values()]
 
 
 class _Drop:
