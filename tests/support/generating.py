@@ -4,9 +4,11 @@ from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import formatting
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.output.trial import Trial, start_trial
 from mcp_protogen.pipeline.package import GeneratedFile, Package
@@ -56,3 +58,11 @@ def require_importable(package: Package, untried: Collection[str] = ()) -> tuple
 def trying_nothing(options: GenerationOptions) -> Generator[Trial, None, None]:
     """Assume that modules can be imported."""
     yield Trial()
+
+
+@contextmanager
+def without_layout() -> Generator[None, None, None]:
+    """Let generated modules have the layout of their templates: black takes most of the time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(formatting, "format_module", lambda source, **_: source)
+        yield
