@@ -1,11 +1,14 @@
 """Fast generation, for tests about the use of the files."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import formatting
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.output.trial import import_package
 from mcp_protogen.pipeline.package import GeneratedFile, Package
@@ -53,3 +56,11 @@ def require_importable(package: Package, untried: Collection[str] = ()) -> tuple
 def trying_nothing(package: Package, options: GenerationOptions) -> tuple[Problem, ...]:
     """Assume that modules can be imported."""
     return ()
+
+
+@contextmanager
+def without_layout() -> Generator[None, None, None]:
+    """Let generated modules have the layout of their templates: black takes most of the time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(formatting, "format_module", lambda source, **_: source)
+        yield

@@ -1,7 +1,6 @@
 """What targets for Python make, and programs that use it, under the strictest type checkers."""
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,9 @@ import pytest
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
+from support.generated.type_checkers import CHECKERS, find_objections, require_same
 from support.generated.user_programs import wrong_lines
-from support.tables import some
+from support.tables import share, some
 from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
@@ -51,9 +51,8 @@ PROGRAMS: Final[Mapping[str, str]] = {
         for number, program in enumerate(block_texts("targets-dependency-free.md"))
     },
 }
-OTHER_TARGETS: Final = ("typeddict", "dataclasses", "msgspec")
-EXPECTED: Final = {
-    (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
+MADE_UP: Final = {
+    f"made_up_as_{target}.py": target for target in ("typeddict", "dataclasses", "msgspec")
 }
 
 
@@ -65,8 +64,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(folder(options, revisions), place / name)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
-    for target in OTHER_TARGETS:
-        file = build_module(target, f"made_up_as_{target}.py")
+    for name, target in MADE_UP.items():
+        file = build_module(target, name)
         (place / file.path).write_bytes(file.content)
     return place
 
@@ -79,29 +78,15 @@ def _run(place: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": ["."]}
-    settings["reportUnusedExpression"] = "none"  # that is what the wrong lines are
-    (place / "pyrightconfig.json").write_text(json.dumps(settings))
-    report = json.loads(_run(place, "pyright", "--outputjson", "--pythonpath", sys.executable))
-    assert report["summary"]["filesAnalyzed"] == len(list(place.rglob("*.py")))
-    found = {
-        (Path(diagnostic["file"]).name, diagnostic["range"]["start"]["line"] + 1): diagnostic[
-            "message"
-        ]
-        for diagnostic in report["generalDiagnostics"]
-    }
-    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
-
-
-def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
-    options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    made_up = [f"made_up_as_{target}.py" for target in OTHER_TARGETS]
-    bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
-    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
-    lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)
-    found = {(Path(name).name, int(line)): text for name, line, text in lines}
-    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_checkers_object_to_wrong_lines_only(checker: str, place: Path) -> None:
+    number = CHECKERS.index(checker)
+    programs = share([*PROGRAMS], number, "programs of targets")
+    packages = share([*PACKAGES], number, "packages that are checked")
+    made_up = share([*MADE_UP], number, "made-up types")
+    found = find_objections(checker, place, [*programs, *packages, *made_up])
+    wrong = {(name, line) for name in programs for line in wrong_lines(PROGRAMS[name])}
+    require_same(found, wrong)
 
 
 def test_modules_import_what_they_use_in_the_usual_order(place: Path) -> None:
