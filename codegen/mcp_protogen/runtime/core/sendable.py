@@ -24,8 +24,6 @@ open_text: Final = partial(to_json, inf_nan_mode="constants")
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
 """Return a value with dictionaries in place of models; their numbers stay as they are."""
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
 
 class Unsendable(ValueError):
     """A value that JSON cannot express."""
@@ -91,7 +89,7 @@ def without_surrogates(value: Any, label: str, error: PydanticSerializationError
 
 def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
     if isinstance(value, str):
-        text, count = _SURROGATE.subn("\ufffd", value)
+        text, count = re.subn("[\ud800-\udfff]", "\ufffd", value)
         if count:
             places.append(at or "/")
         return text

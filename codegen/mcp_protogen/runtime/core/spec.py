@@ -4,8 +4,8 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object, json_text
 from .value_paths import ValuePath
@@ -94,21 +94,10 @@ class HeaderField(NamedTuple):
     policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallSpec(Generic[P]):
-    """One request or notification, its senders and types.
-
-    `types` loads the type of `params` and the classes of the results, at the first use.
-    `items` is the only list that each result has.
-    """
-
+class _CallFacts(NamedTuple):
     method: str
-    _: KW_ONLY
-    known_as: str = ""
-    """Its first name, which the runtime knows."""
     senders: frozenset[Role]
-    types: Callable[[], tuple[Any, ...]] = field(repr=False)
-    params: Any = field(init=False, repr=False)
+    types: Callable[[], tuple[Any, ...]]
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -118,34 +107,45 @@ class CallSpec(Generic[P]):
     params_required: bool = True
     items: str = ""
     headers: tuple[HeaderField, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known_as", self.known_as or self.method)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in ("params", "results"):
-                raise AttributeError(f"{type(self).__name__} has no {name}")
-            params, *results = self.types()
-            object.__setattr__(self, "params", params)
-            if results:
-                object.__setattr__(self, "results", tuple(results))
-            return object.__getattribute__(self, name)
+    renamed_from: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CallSpec(_CallFacts, Generic[P]):
+    """One request or notification, its senders and types.
+
+    `types` loads the type of `params` and the classes of the results, at the first use.
+    `items` is the only list that each result has.
+    """
+
+    # As keys of caches, specs are told apart by identity.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    @cached_property
+    def known_as(self) -> str:
+        """Its first name, which the runtime knows."""
+        return self.renamed_from or self.method
+
+    @cached_property
+    def params(self) -> Any:
+        return self.types()[0]
+
+
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
     """A request: `R` is its plain result, the first of `results`; `A` is any of them."""
 
-    results: tuple[type, ...] = field(init=False, repr=False)
+    @cached_property
+    def results(self) -> tuple[type, ...]:
+        return self.types()[1:]
 
 
 AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-    __slots__ = ()
+    pass
 
 
 class ErrorSpec(NamedTuple):
