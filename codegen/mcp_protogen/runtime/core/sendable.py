@@ -24,8 +24,6 @@ as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_pyth
 may_be_odd: Final = SchemaValidator(cs.str_schema(pattern="null|NaN|Infinity")).isinstance_python
 """Return whether JSON text may have NaN or an infinity, or null for one; Python is slower."""
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
 
 class Unsendable(ValueError):
     """A value that JSON cannot express."""
@@ -90,7 +88,7 @@ def without_surrogates(value: Any, label: str, error: PydanticSerializationError
 
 def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
     if isinstance(value, str):
-        text, count = _SURROGATE.subn("\ufffd", value)
+        text, count = re.subn("[\ud800-\udfff]", "\ufffd", value)
         if count:
             places.append(at or "/")
         return text

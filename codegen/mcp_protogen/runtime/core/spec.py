@@ -4,7 +4,6 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -95,21 +94,10 @@ class HeaderField(NamedTuple):
     policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
-# Without slots, so that types are cached as plain attributes.
-@dataclass(frozen=True, eq=False)
-class CallSpec(Generic[P]):
-    """One request or notification, its senders and types.
-
-    `types` loads the type of `params` and the classes of the results, at the first use.
-    `items` is the only list that each result has.
-    """
-
+class _CallFacts(NamedTuple):
     method: str
-    _: KW_ONLY
-    known_as: str = ""
-    """Its first name, which the runtime knows."""
     senders: frozenset[Role]
-    types: Callable[[], tuple[Any, ...]] = field(repr=False)
+    types: Callable[[], tuple[Any, ...]]
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -119,9 +107,26 @@ class CallSpec(Generic[P]):
     params_required: bool = True
     items: str = ""
     headers: tuple[HeaderField, ...] = ()
+    renamed_from: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known_as", self.known_as or self.method)
+
+class CallSpec(_CallFacts, Generic[P]):
+    """One request or notification, its senders and types.
+
+    `types` loads the type of `params` and the classes of the results, at the first use.
+    `items` is the only list that each result has.
+    """
+
+    # As keys of caches, specs are told apart by identity.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    @cached_property
+    def known_as(self) -> str:
+        """Its first name, which the runtime knows."""
+        return self.renamed_from or self.method
 
     @cached_property
     def method_text(self) -> bytes:
@@ -132,7 +137,6 @@ class CallSpec(Generic[P]):
         return self.types()[0]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
     """A request: `R` is its plain result, the first of `results`; `A` is any of them."""
 
@@ -144,7 +148,8 @@ class RequestSpec(CallSpec[P], Generic[P, R, A]):
 AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
-class NotificationSpec(CallSpec[P]): ...
+class NotificationSpec(CallSpec[P]):
+    pass
 
 
 class ErrorSpec(NamedTuple):
