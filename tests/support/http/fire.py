@@ -272,7 +272,7 @@ def leftovers(app: Any) -> dict[str, int]:
         return {}
     state = app._running.state
     open = sum(session.under_way for session in state.sessions)
-    streams = len(state.keep_alive.responses)
+    streams = len(state.keep_alive.open)
     counts = {"streams": streams, "requests": state.working, "under way": open}
     counts["tasks"] = len(state.tasks.running)
     return {name: count for name, count in counts.items() if count}

@@ -32,6 +32,7 @@ from .asgi import (
     check_post,
     other_spelling,
     refusal_of,
+    single_message,
 )
 from .cors import CrossOrigin
 from .http_state import SHUTTING_DOWN, HttpState
@@ -43,6 +44,7 @@ from .scope_check import check_known
 from .sessions.servers import Served, cannot_begin
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
+from .time_limits import SharedTimer
 
 _log: Final = getLogger(__name__)
 
@@ -151,12 +153,15 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
+        running = self._running_here
+        sending = SharedTimer(self.http.send_timeout) if running is None else running.state.sending
+        exchange = HttpExchange(scope, receive, send, sending, self._log)
         if self._cross_origin is not None:
             exchange.add(partial(self._cross_origin.response_fields, scope))
         try:
             exchange.read_head(self.http.max_headers)
-            await self._unchecked.get(exchange.path, self._serve)(exchange)
+            handle = self._unchecked.get(exchange.path)
+            await (self._serve(exchange, running) if handle is None else handle(exchange))
         except (HttpRefusal, NoRoom, RemoteError, EngineUnavailable) as error:
             error.__traceback__ = None  # which keeps this frame alive
             refusal = refusal_of(error)
@@ -287,12 +292,13 @@ class HttpApp:
         except LifespanError as error:
             raise cannot_begin(error) from None
 
-    async def _serve(self, exchange: HttpExchange) -> None:
+    async def _serve(self, exchange: HttpExchange, running: "Running | None") -> None:
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
-        while (running := self._running_here) is None:
+        while running is None:
             await self._begin_first()
+            running = self._running_here
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)
@@ -425,7 +431,6 @@ class Running:
         self.state = state
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
-        """The lifespans of the servers."""
         self._log = Throttle(__name__)
         self._stateful = StatefulHttp(state)
         self._stateless = stateless
@@ -446,7 +451,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = await bodies.read_message(exchange, self._log)
+            message = single_message(await bodies.read(exchange), self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:

@@ -10,6 +10,7 @@ from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from .options import USUAL_HTTP
 from .protected_resource import WELL_KNOWN, ProtectedResource
 from .routes import RouteResponse
+from .time_limits import SharedTimer
 
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -43,7 +44,9 @@ class MetadataApp:
         if scope["type"] != "http":
             # As ASGI asks of applications without a lifespan.
             raise NotImplementedError(f"metadata is not served over {scope['type']}")
-        exchange = HttpExchange(scope, receive, send, USUAL_HTTP.send_timeout, self._log)
+        exchange = HttpExchange(
+            scope, receive, send, SharedTimer(USUAL_HTTP.send_timeout), self._log
+        )
         try:
             exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.

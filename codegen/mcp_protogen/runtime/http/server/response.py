@@ -75,7 +75,7 @@ class HttpResponse(StreamSink):
             if cancel is None:
                 await work
             else:
-                with self.exchange.watching(cancel):
+                with self._state.watching(self.exchange, cancel):
                     await work
             if self._queue is not None or not self.answered:
                 await self.close()
@@ -116,13 +116,13 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self.session
-        if self._queue is None and not (session and session.is_shared and session.unsaved):
-            return self._respond(data, error)
-        return self._answer_later(data, error)
-
-    def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
+        if self._queue is not None or (session and session.is_shared and session.unsaved):
+            return self._answer_later(data, error)
         if error is None and not self.facts.rules.answer_headers:
             return self.exchange.respond(200, data)
+        return self._respond(data, error)
+
+    def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
         try:
             message = read_json(data)
         except ValueError:

@@ -15,7 +15,6 @@ from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .. import headers
-from ..headers import facts_of
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .http_state import HttpState, RequestPlace, calls_in
@@ -51,8 +50,7 @@ class StatefulHttp:
         if call is not None and call.method in CHOICES:
             session.require_announcement()
         try:
-            facts = facts_of(session.connection.endpoint.connection.table.wire)
-            response = HttpResponse(exchange, self._state, facts, is_open, session, message)
+            response = HttpResponse(exchange, self._state, session.facts, is_open, session, message)
             await self._work(message, session.connection, response)
         finally:
             self._state.sessions.note_end(session)

@@ -66,11 +66,9 @@ class LoggedStream:
 
     log: EventLog
     _ids: Sequence[RequestId]
-    """The ids of the requests answered on it."""
     _delivery: Delivery | None
     _answer: bytes | None = None
     _ended: bool = False
-    """Whether appending is over."""
     _closed: bool = False
     _reader: str | None = None
     """The worker where the client reads it, if known."""
@@ -300,7 +298,6 @@ class StreamQueue:
         self.queue.put(message)
 
     async def close(self) -> None:
-        """Write waiting messages, end the stream, and complete its response."""
         self.queue.end()
         # Shutdown cancels the task, but not its waiter.
         await wait([self._writing])

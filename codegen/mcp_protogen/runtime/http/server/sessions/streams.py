@@ -53,7 +53,6 @@ class _Listening:
     after: int | None
     """The number of the last event that its client has seen, if given."""
     epoch: int
-    """The number of its claim."""
     gaps: int
     """The number of gaps when this worker was last known as the owner."""
     delivery: Delivery | None = None
@@ -98,12 +97,9 @@ class StandaloneStream(StreamSink):
     on_missed: Callable[[], object] = lambda: None
     """Called after a time without an owner, when changes were not sent."""
     _epoch: int = 0
-    """The number of the latest known claim."""
     _delivered: int = 0
-    """The number of the last event sent."""
     _log: EventLog | None = None
     _messages: list[bytes] | None = None
-    """Messages to append."""
     _room: Signal | None = None
     _writing: bool = False
     _listening: _Listening | None = None

@@ -1,0 +1,84 @@
+"""Time limits of the same length share a timer, because hardly any is reached."""
+
+from asyncio import CancelledError, Task, create_task, current_task, get_running_loop
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, Final
+
+
+class SharedTimer:
+    def __init__(self, seconds: float) -> None:
+        self.seconds: Final = seconds
+        self.open: dict[Any, float] = {}
+        """The limits in use, and when they have begun; the oldest is first."""
+        self._is_set = False
+
+    def begin(self, limit: Any) -> None:
+        begun = self.open[limit] = get_running_loop().time()
+        if not self._is_set:
+            self._set(begun)
+
+    def end(self, limit: Any) -> None:
+        del self.open[limit]
+        limit.on_end()
+
+    def _set(self, begun: float) -> None:
+        self._is_set = True
+        # It must not inherit the context of a request.
+        get_running_loop().call_at(begun + self.seconds, self._fire, context=Context())
+
+    def _fire(self) -> None:
+        self._is_set, latest = False, get_running_loop().time() - self.seconds
+        for limit, begun in list(self.open.items()):
+            if begun > latest:
+                self._set(begun)
+                break
+            self.end(limit)
+
+
+class TimeLimit:
+    """A block that raises `TimeoutError` in its task if it takes longer, as `asyncio.timeout`."""
+
+    __slots__ = ("_cancelling", "_task", "_timer")
+
+    def __init__(self, timer: SharedTimer) -> None:
+        self._timer = timer
+        self._task: Any = current_task()
+        self._cancelling: int = self._task.cancelling()
+
+    def __enter__(self) -> None:
+        self._timer.begin(self)
+
+    def on_end(self) -> None:
+        self._task.cancel()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # Another cancellation, from outside, goes on.
+        if (
+            self._timer.open.pop(self, None) is None
+            and self._task.uncancel() <= self._cancelling
+            and kind is CancelledError
+        ):
+            raise TimeoutError from error
+
+
+class LateTask:
+    """A block beside which a task runs if it takes longer."""
+
+    __slots__ = ("_task", "_timer", "_work")
+
+    def __init__(self, timer: SharedTimer, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._timer = timer
+        self._work = work
+        self._task: Task[None] | None = None
+
+    def __enter__(self) -> None:
+        self._timer.begin(self)
+
+    def on_end(self) -> None:
+        self._task = create_task(self._work())
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.open.pop(self, None)
+        if self._task is not None:
+            self._task.cancel()
