@@ -32,9 +32,9 @@ from mcp_revisions.v2025_11_25.models import (
 )
 
 from support.coroutines import run as run
+from support.coroutines import until as until
 from support.http import behind
 from support.json_types import Json, JsonObject
-from support.patience import PATIENCE
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
 from support.tables import case
@@ -252,13 +252,6 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
     limits = {name: chosen.pop(name) for name in _LIMITS & chosen.keys()}
     options, http = pkg.Options(**limits), pkg.HttpOptions(**chosen)
     return pkg.http_app(servers, revisions=pkg.REVISIONS, options=options, http=http)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true that no event announces."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def leftovers(app: Any) -> dict[str, int]:

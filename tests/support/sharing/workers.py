@@ -23,6 +23,7 @@ from mcp_protogen.runtime.storage.engine import (
 )
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 
+from support.coroutines import until as until
 from support.engines import EngineServer
 
 PATIENCE = 30.0
@@ -96,14 +97,6 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
             connection = await stack.enter_async_context(engine.connect(name, lease, heard.append))
             workers.append(Worker(name, connection, heard))
         yield workers[0] if len(workers) == 1 else workers
-
-
-async def until(true: Callable[[], object]) -> None:
-    """Wait until a condition is true."""
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, "it has not come true"
-        await asyncio.sleep(0.01)
 
 
 async def wait_for_engine(connection: EngineConnection) -> None:
