@@ -30,14 +30,14 @@ def rows(rounds: int) -> Iterator[Row]:
         samples = interleave(_actions(Path(folder)), rounds, spent_by_children)
     spent = {name: median(taken) for name, taken in samples.items()}
     package = "processor time to generate its package"
-    for what, name, beside, other, goal in (
+    for what, name, peer, compared, goal in (
         (f"diff {_OLDER} {_NEWER}", _DIFF, CODEGEN, _CODEGEN, 0.20),
         ("the same, as a page of all revisions", _HTML, CODEGEN, _CODEGEN, None),
         ("new, a server", _NEW, package, _PACKAGE, 1.20),
         ("the same", _NEW, CODEGEN, _CODEGEN, 1.20),
         ("the same, again", _NEW_AGAIN, CODEGEN, _CODEGEN, 0.15),
     ):
-        yield Row(TOPIC, what, spent[name], beside, spent[other], goal)
+        yield Row(TOPIC, what, spent[name], peer, spent[compared], goal)
 
 
 def _actions(folder: Path) -> dict[str, Action]:
