@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.places import python_with
 from support.peers.spoken import GENERATION_2
+from support.programs import run_program
 
 SERVER = """
 from typing import Annotated, Literal
@@ -116,16 +116,15 @@ def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: 
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "client.py").write_text(CLIENT)
     server = ["env", f"PYTHONPATH={copy_folder()}", sys.executable, str(tmp_path / "server.py")]
-    done = subprocess.run(
-        [python_with("mcp-2"), tmp_path / "client.py", revision, *server],
-        capture_output=True,
-        text=True,
+    output = run_program(
+        python_with("mcp-2"),
+        tmp_path / "client.py",
+        revision,
+        *server,
         timeout=60,
-        check=False,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
-    assert done.returncode == 0, done.stderr
-    seen: JsonObject = json.loads(done.stdout)
+    seen: JsonObject = json.loads(output)
     assert seen["revision"] == revision
     assert [tool["name"] for tool in seen["tools"]["tools"]] == ["forecast", "grow"]
     value = [{"place": "Oslo", "celsius": 1.5}] * 2
