@@ -1,7 +1,6 @@
 """The pages for users of other packages are right about those packages, and about ours."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,6 +10,7 @@ from support.docs import names
 from support.docs.pages import block_texts, find_pieces, programs
 from support.folders import environment
 from support.peers.places import python_with
+from support.programs import run_program
 
 PACKAGE: Final = "mcp_revisions"
 # Classes of the reader, in the examples.
@@ -109,11 +109,8 @@ def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     asked = {"pieces": old, "roots": other.roots, "spaces": other.spaces}
     asked["examples"] = [*EXAMPLES, *other.elsewhere]
     command: list[str | Path] = [python_with(other.requirements), names.__file__]
-    done = subprocess.run(
-        command, input=json.dumps(asked), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == []
+    output = run_program(*command, input=json.dumps(asked))
+    assert json.loads(output) == []
 
 
 # Programs share a process, because their imports take most of the time.
@@ -135,16 +132,16 @@ json.dump(said, sys.stdout)
 
 def run(*programs: str, python: str | Path = sys.executable) -> list[tuple[list[str], str]]:
     """Return what programs print, and how they fail."""
-    done = subprocess.run(
-        [python, "-W", "ignore", "-c", RUN],
+    output = run_program(
+        python,
+        "-W",
+        "ignore",
+        "-c",
+        RUN,
         input=json.dumps(programs),
-        capture_output=True,
-        text=True,
-        check=False,
         env=environment() if python == sys.executable else None,
     )
-    assert done.returncode == 0, done.stderr
-    return [(lines, failure) for lines, failure in json.loads(done.stdout)]
+    return [(lines, failure) for lines, failure in json.loads(output)]
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ Without this checkout's configuration, as for users.
 """
 
 import shutil
-import subprocess
 import sys
 import tomllib
 from dataclasses import replace
@@ -24,6 +23,7 @@ from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
 from support.generated.package_copy import copied_package
 from support.generated.type_checkers import CHECKERS, find_objections, require_same
+from support.programs import run_program
 from support.scaffold import projects
 from support.typed_clients import contracts
 
@@ -84,17 +84,19 @@ PROJECTS = tuple(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package and the user programs, and nothing else."""
+    """A folder with the package, the user programs and the projects, and nothing else."""
     place = tmp_path_factory.mktemp("static")
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(copied_package(), place / PACKAGE.name, ignore=hidden)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
+    for wanted in PROJECTS:
+        write_project(place, wanted)
     return place
 
 
-def write_project(folder: Path, wanted: ProjectChoices) -> list[str]:
-    """Write a new project, and return its modules that are not generated.
+def write_project(folder: Path, wanted: ProjectChoices) -> None:
+    """Write a new project.
 
     Its generated package takes all names from the one beside it, which is checked once.
     """
@@ -110,6 +112,11 @@ def write_project(folder: Path, wanted: ProjectChoices) -> list[str]:
         place = protocol.joinpath(*name.split(".")[1:])
         place.mkdir()
         (place / "__init__.py").write_text(f"from {PACKAGE.name}{name} import *\n")
+
+
+def own_modules(folder: Path, wanted: ProjectChoices) -> list[str]:
+    """Return the modules of a project that are not generated."""
+    project = folder / wanted.name.package
     modules = (*project.glob("src/*/*.py"), *project.glob("tests/*.py"))
     return [path.relative_to(folder).as_posix() for path in sorted(modules)]
 
@@ -124,20 +131,12 @@ def test_checkers_object_to_wrong_lines_only(checker: str, folder: Path) -> None
     place = CHECKERS.index(checker)
     names = tables.share([*PROGRAMS], place, "programs")
     chosen = tables.share(PROJECTS, place, "projects")
-    modules = chain(*(write_project(folder, wanted) for wanted in chosen))
+    modules = chain(*(own_modules(folder, wanted) for wanted in chosen))
     checked = [PACKAGE.name, *names, *modules]
     apart = [wanted.name.package for wanted in chosen]
     found = find_objections(checker, folder, checked, apart=apart, unchecked=[RUNTIME])
     wrong = {(name, line) for name in names for line in user_programs.wrong_lines(PROGRAMS[name])}
     require_same(found, wrong)
-
-
-def _run(folder: Path, *command: str, expected: tuple[int, ...] = (0, 1)) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in expected, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def _run(folder: Path, *command: str, expected: tuple[int, ...] = (0, 1)) -> str
 def test_linters_and_formatters_leave_it_alone_whatever_they_are_set_to(
     command: str, folder: Path
 ) -> None:
-    _run(folder, *command.split(), PACKAGE.name, expected=(0,))
+    run_program(sys.executable, "-m", *command.split(), PACKAGE.name, cwd=folder)
 
 
 def test_imports_are_in_the_order_of_isort(tmp_path: Path) -> None:
@@ -165,7 +164,7 @@ def test_imports_are_in_the_order_of_isort(tmp_path: Path) -> None:
         ["ruff", "check", "--isolated", "--select=I", "--line-length=100"],
     ):
         with tables.case(command[0]):
-            _run(tmp_path, *command, PACKAGE.name, expected=(0,))
+            run_program(sys.executable, "-m", *command, PACKAGE.name, cwd=tmp_path)
 
 
 def test_every_module_says_what_it_is_for_and_no_line_is_too_long() -> None:

@@ -24,6 +24,7 @@ from support.bounds.measures import TERMS
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
 from support.generated.type_checkers import CHECKERS, find_objections
+from support.generating import write_files
 
 if str(ROOT / "tests" / "http") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests" / "http"))
@@ -207,10 +208,7 @@ def make_package(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
         folder = place / f"with_{name.replace('-', '_')}"
         if not folder.exists():
             options = GenerationOptions((REVISION,), parts=SETS[name])
-            for file in made_once.generated_once(options).files:
-                path = folder / file.path
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(file.content)
+            write_files(made_once.generated_once(options).files, folder)
         return folder
 
     return make

@@ -4,7 +4,6 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 from importlib.util import resolve_name
 from pathlib import Path
@@ -14,8 +13,10 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT
 from support import missing, tables
 from support.docs.pages import block_texts, page
+from support.generating import write_files
 from support.made_once import generated_once
 from support.peers.places import python_with
+from support.programs import run_program
 
 NAME = "frozen.md"
 PROGRAMS = block_texts(NAME)
@@ -36,10 +37,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("frozen")]
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the package of the page and its programs."""
     revisions = tuple(re.findall(r"--revision (\S+)", PACKAGE))
-    for file in generated_once(GenerationOptions(revisions, parts=DEFAULT)).files:
-        path = tmp_path / "pkg" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(generated_once(GenerationOptions(revisions, parts=DEFAULT)).files, tmp_path / "pkg")
     for program in PROGRAMS:
         (tmp_path / program.split()[1]).write_text(program)
     return tmp_path
@@ -48,16 +46,10 @@ def folder(tmp_path: Path) -> Path:
 def type_in(lines: str, folder: Path, python: Path) -> str:
     """Type lines into a shell of an installed Python; return the output."""
     path = os.pathsep.join((str(python.parent), os.environ["PATH"]))
-    done = subprocess.run(
-        ["sh", "-ec", lines],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
+    output = run_program(
+        "sh", "-ec", lines, cwd=folder, env={**os.environ, "PATH": path, "PYTHONPATH": ""}
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return output.strip()
 
 
 def require_all(made: str) -> None:

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
+from support.programs import run_program
 
 from releasing.contents import DISTRIBUTIONS, wrong_contents
 from releasing.trying import SERVER
@@ -50,16 +51,7 @@ COMMITTED = (*EVERYTHING, "--runtime", "mcp_protogen.runtime", "--out", "pkg")
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """The output of a command that has to succeed."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return run_program(*map(str, command), cwd=cwd, env={**os.environ, **variables})
 
 
 def environment(

@@ -1,10 +1,10 @@
 """What we wrote passes the linters and strict type checkers that `make check` runs."""
 
-import subprocess
 import sys
 
 import pytest
 from support.folders import ROOT
+from support.programs import run_program
 from support.tables import some
 
 pytestmark = pytest.mark.long
@@ -22,10 +22,7 @@ FEW = 8
 
 
 def run(*command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_program(sys.executable, "-m", *command, cwd=ROOT)
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())

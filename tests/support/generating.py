@@ -1,6 +1,6 @@
 """Fast generation, for tests about the use of the files."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,16 @@ from mcp_protogen.pipeline.output.trial import import_package
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.target import TargetOptions
+
+
+def write_files(files: Iterable[GeneratedFile], folder: Path) -> list[Path]:
+    """Write generated files into a folder, and return their places."""
+    places: list[Path] = []
+    for file in files:
+        places.append(folder / file.path)
+        places[-1].parent.mkdir(parents=True, exist_ok=True)
+        places[-1].write_bytes(file.content)
+    return places
 
 
 def generate_little(options: GenerationOptions) -> Package:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
 from support.generated.type_checkers import CHECKERS, find_objections, require_same
 from support.generated.user_programs import wrong_lines
+from support.programs import run_program
 from support.tables import share, some
 from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
@@ -70,14 +70,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _run(place: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=place, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_checkers_object_to_wrong_lines_only(checker: str, place: Path) -> None:
     number = CHECKERS.index(checker)
@@ -92,17 +84,13 @@ def test_checkers_object_to_wrong_lines_only(checker: str, place: Path) -> None:
 def test_modules_import_what_they_use_in_the_usual_order(place: Path) -> None:
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,I"]
     for name in PACKAGES:
-        done = subprocess.run(
-            [*command, "--config", "line-length = 100", place / name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
+        run_program(*command, "--config", "line-length = 100", place / name)
 
 
 def test_programs_of_the_page_run(place: Path) -> None:
-    outputs = [_run(place, f"page_{number}") for number in range(2)]
+    outputs = [
+        run_program(sys.executable, "-m", f"page_{number}", cwd=place) for number in range(2)
+    ]
     assert outputs[0] == "Hello, Ada greet\n"
     assert outputs[1] == (
         "Hello\nlater\n"
@@ -112,7 +100,9 @@ def test_programs_of_the_page_run(place: Path) -> None:
 
 
 def test_the_program_of_the_page_about_structs_runs(place: Path) -> None:
-    answer, result, read, refusal = _run(place, "page_of_structs").splitlines()
+    answer, result, read, refusal = run_program(
+        sys.executable, "-m", "page_of_structs", cwd=place
+    ).splitlines()
     assert json.loads(answer)["result"]["content"] == [{"type": "text", "text": "Hello from greet"}]
     assert result.startswith("CallToolResult(content=[TextContent(text='Hello from greet'")
     assert read == f"ResultMessage(id=7, result={result})"

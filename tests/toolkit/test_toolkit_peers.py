@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.places import python_with
 from support.peers.spoken import GENERATION_2
+from support.programs import run_program
 from support.tables import case
 
 SERVER = """
@@ -115,16 +115,15 @@ def test_the_python_sdk_of_generation_2_uses_a_toolkit(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "client.py").write_text(CLIENT)
     server = ["env", f"PYTHONPATH={copy_folder()}", sys.executable, str(tmp_path / "server.py")]
-    done = subprocess.run(
-        [python_with("mcp-2"), tmp_path / "client.py", " ".join(GENERATION_2), *server],
-        capture_output=True,
-        text=True,
+    output = run_program(
+        python_with("mcp-2"),
+        tmp_path / "client.py",
+        " ".join(GENERATION_2),
+        *server,
         timeout=60,
-        check=False,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
-    assert done.returncode == 0, done.stderr
-    for revision, seen in zip(GENERATION_2, json.loads(done.stdout), strict=True):
+    for revision, seen in zip(GENERATION_2, json.loads(output), strict=True):
         with case(revision):
             check_seen(revision, seen)
 

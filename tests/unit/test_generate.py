@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.plans.tables import all_tables
+from support.programs import run_program
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 
@@ -222,17 +222,16 @@ def elsewhere(folder: Path, surroundings: dict[str, str]) -> list[str]:
         "HOME": str(folder),
         **surroundings,
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *SEVERAL],
+    output = run_program(
+        sys.executable,
+        "-c",
+        PROGRAM,
+        *SEVERAL,
         cwd=folder,
         env=environment,
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split("\n")
+    return output.split("\n")
 
 
 def test_generating_has_the_same_bytes_anywhere_and_no_side_effects(

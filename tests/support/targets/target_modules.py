@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.target import TargetOptions
 
 from support.generated.golden_package import REVISIONS
-from support.generating import without_layout
+from support.generating import without_layout, write_files
 from support.made_once import generated_once, once
 
 _Make = Callable[[GenerationOptions], Package]
@@ -34,10 +34,7 @@ def folder(
     # A single module is independent of other revisions, so all tests share it.
     asked = [(revision,) for revision in revisions] if options.layout == "single" else [revisions]
     for some in asked:
-        for file in make(GenerationOptions(some, target=options)).files:
-            path = found / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(make(GenerationOptions(some, target=options)).files, found)
     return found
 
 

@@ -31,6 +31,8 @@ from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.parts import PartSelection
 
+from support.generating import write_files
+
 Json = dict[str, Any]
 
 REVISION = "2030-01-01"
@@ -265,10 +267,7 @@ def validator(document: Json) -> Any:
 @contextmanager
 def import_package(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
     """Write the package `name` into `folder` and import it until the context ends."""
-    for file in package.files:
-        path = folder / name / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(package.files, folder / name)
     sys.path.insert(0, str(folder))
     try:
         yield importlib.import_module(name)
