@@ -43,8 +43,10 @@ class TimeLimit:
 
     def __init__(self, timer: SharedTimer) -> None:
         self._timer = timer
-        self._task: Any = current_task()
-        self._cancelling: int = self._task.cancelling()
+        task = current_task()
+        assert task is not None
+        self._task = task
+        self._cancelling = task.cancelling()
 
     def __enter__(self) -> None:
         self._timer.begin(self)
