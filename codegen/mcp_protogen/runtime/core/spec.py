@@ -4,6 +4,7 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -94,10 +95,20 @@ class HeaderField(NamedTuple):
     policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
-class _CallFacts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CallSpec(Generic[P]):
+    """One request or notification, its senders and types.
+
+    `types` loads the type of `params` and the classes of the results, at the first use.
+    `items` is the only list that each result has.
+    """
+
     method: str
+    _: KW_ONLY
+    known_as: str = ""
+    """Its first name, which the runtime knows."""
     senders: frozenset[Role]
-    types: Callable[[], tuple[Any, ...]]
+    types: Callable[[], tuple[Any, ...]] = field(repr=False)
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -107,26 +118,9 @@ class _CallFacts(NamedTuple):
     params_required: bool = True
     items: str = ""
     headers: tuple[HeaderField, ...] = ()
-    renamed_from: str = ""
 
-
-class CallSpec(_CallFacts, Generic[P]):
-    """One request or notification, its senders and types.
-
-    `types` loads the type of `params` and the classes of the results, at the first use.
-    `items` is the only list that each result has.
-    """
-
-    # As keys of caches, specs are told apart by identity.
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    @cached_property
-    def known_as(self) -> str:
-        """Its first name, which the runtime knows."""
-        return self.renamed_from or self.method
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known_as", self.known_as or self.method)
 
     @cached_property
     def method_text(self) -> bytes:

@@ -3,7 +3,7 @@
 from time import monotonic
 from typing import Final
 
-# Numbers of `logging`, which is slow to import, and imported for the first entry.
+# As in `logging`, whose import is slow.
 _INFO: Final = 20
 _WARNING: Final = 30
 

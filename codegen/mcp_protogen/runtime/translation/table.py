@@ -8,6 +8,7 @@ are not translated.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final, TypeVar, cast
 
@@ -346,7 +347,8 @@ def _with_rules(native: SpecT, spec: SpecT | None) -> SpecT:
     """Return `spec` with the rules of `native`, or `native` if `own` has no types for it."""
     if spec is None or native.method in _LIFECYCLE:
         return native
-    return spec._replace(
+    return replace(
+        spec,
         senders=native.senders,
         traits=native.traits,
         phase=native.phase,

@@ -18,7 +18,6 @@ from ..core.errors import ParseError
 from ..core.middleware import Network
 from ..core.tasks import Signal
 from ..messages.reading import read_values
-from ..messages.repairing import TAIL, unreadable
 from .base import Inbox, Received
 
 LONGEST: Final = 16 * 1024 * 1024
@@ -57,6 +56,8 @@ class LineReader:
             if line.endswith(b"\r"):
                 line = line[:-1]
             if len(line) > self._limit:
+                from ..messages.repairing import unreadable
+
                 received.append(unreadable(f"a line of more than {self._limit} bytes", line))
             elif line and not line.isspace():
                 received.append(line)
@@ -80,6 +81,8 @@ class LineReader:
         room = self._limit + 2 - len(self._line)
         self._line += part[:room]
         if len(part) > room:
+            from ..messages.repairing import TAIL
+
             self._end = (self._end + part[room:])[-TAIL:]
 
 
