@@ -5,7 +5,9 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import pytest
 from mcp_protogen.runtime.features.sharing.record import Choices
+from mcp_protogen.runtime.server.connection import ServerConnection
 from mcp_protogen.runtime.storage.engine import Change
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
@@ -81,6 +83,30 @@ async def test_a_resource_is_updated_for_those_who_subscribed() -> None:
         await servers[1].resource_updated(URI)
         assert (await first.take())["params"]["uri"] == URI
         assert await second.is_silent()
+
+
+async def test_sessions_without_a_subscription_cost_nothing_when_a_resource_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uris = list[str | None]()
+    publish = ServerConnection.publish
+
+    async def note(self: ServerConnection, method: str, uri: str | None) -> None:
+        uris.append(uri)
+        await publish(self, method, uri)
+
+    monkeypatch.setattr(ServerConnection, "publish", note)
+    server = ours()
+    async with (
+        workers(Engine(), server) as (one,),
+        one.listening(resourceSubscriptions=[URI]) as first,
+    ):
+        for _ in range(3):
+            await one.initialize()
+        for uri in ("file:///b", URI):
+            await server.resource_updated(uri)
+        assert (await first.take())["params"]["uri"] == URI
+        assert uris == [URI]
 
 
 async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> None:

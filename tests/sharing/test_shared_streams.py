@@ -831,7 +831,7 @@ class TestLooking:
     ) -> None:
         worker = "mcp_protogen.runtime.features.sharing.shared_worker"
         monkeypatch.setattr(f"{worker}._TOGETHER", 20)
-        for number, each in ((1, 1), (20, 1), (21, 2)):
+        for number, batches in ((1, 1), (20, 1), (21, 2)):
             with case(number):
                 async with workers(lease=1.0) as these, AsyncExitStack() as stack:
                     for _ in range(number):
@@ -842,7 +842,7 @@ class TestLooking:
                     calls = these.engine.calls
                     calls.clear()
                     await asyncio.sleep(5)
-                    assert Counter(calls) == {"events.news": len(these.sites) * 10 * each}
+                    assert Counter(calls) == {"events.news": len(these.sites) * 10 * batches}
 
     async def test_events_are_found_although_their_worker_could_not_tell(self) -> None:
         async with workers(lease=1.0) as these, AsyncExitStack() as stack:

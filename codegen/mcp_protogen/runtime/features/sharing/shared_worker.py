@@ -276,7 +276,7 @@ class SharedWorker(Worker):
         return appended
 
     async def _wake(self, worker: str, message: Wake) -> None:
-        # Without the engine, the worker finds the events when it looks.
+        # The worker also looks by itself.
         with suppress(EngineUnavailable):
             await self._mail([worker], message)
 
@@ -293,7 +293,6 @@ class SharedWorker(Worker):
             await self.engine.events.follow(key, stream, self.name)
             yield follower[0]
         finally:
-            # The next follower may be here already.
             if self._followed.get(place) is follower:
                 del self._followed[place]
 
