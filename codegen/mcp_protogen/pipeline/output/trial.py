@@ -4,7 +4,7 @@ Generation compares each module with its IR; this shows that the modules can be 
 a client and a server of each revision understand each other. Our tests show both for the revisions
 of `mcp_revisions` with the default parts, so these are not tried again; of all other selections of
 parts and extensions they import only some. Packages from a user's templates are not imported,
-because generating must not run code of an untrusted project. Kept revisions are not imported either.
+because generating must not run code of an untrusted project. Neither are kept revisions.
 """
 
 import json
