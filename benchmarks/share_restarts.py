@@ -285,8 +285,8 @@ async def _restart_all(workers: Sequence[Worker], pause: float) -> None:
 def main(*given: str) -> None:
     """Print the rows for these numbers, with a fifth of the time for calm."""
     usual = Plan()
-    all_usual = usual.sessions, usual.seconds, usual.pause
-    sessions, seconds, pause = (*map(float, given), *all_usual[len(given) :])
+    numbers = [*map(float, given), *[usual.sessions, usual.seconds, usual.pause][len(given) :]]
+    sessions, seconds, pause = numbers
     with ExitStack() as stack:
         engine = engines(stack, ("Redis",))["Redis"]
         plan = Plan(int(sessions), seconds / 5, seconds, pause)

@@ -31,10 +31,14 @@ def remember() -> None:
     facts.load = _keep_ours(facts.load)
 
 
-def _keep_ours(load: Callable[[Path, str], facts.Facts]) -> Callable[[Path, str], facts.Facts]:
+def _keep_ours(load: Callable[..., facts.Facts]) -> Callable[..., facts.Facts]:
     """Keep what is read of our schema folder; tests change copies of it."""
     ours, keep = schema_folder(), _memoise(load)
-    return lambda folder, revision: (keep if folder == ours else load)(folder, revision)
+
+    def load_facts(folder: Path, revision: str) -> facts.Facts:
+        return (keep if folder == ours else load)(folder, revision)
+
+    return load_facts
 
 
 def _memoise(function: Callable[..., Any]) -> Callable[..., Any]:

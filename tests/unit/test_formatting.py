@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit import formatting, parallel, rows, text
+from mcp_protogen.pipeline.emit import formatting, rows, text
 from mcp_protogen.pipeline.emit.text import WIDTH
 from mcp_protogen.pipeline.emit.wrapping import UnknownStatement, wrap_module
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
@@ -227,7 +227,6 @@ def test_no_package_of_ours_needs_black(monkeypatch: pytest.MonkeyPatch) -> None
         raise AssertionError("black is not needed")
 
     monkeypatch.setattr(black, "format_str", refuse)
-    monkeypatch.setattr(parallel, "processors", lambda: 1)
     generating.generate(GenerationOptions(("2024-11-05", "2026-07-28")))
 
 

@@ -194,8 +194,11 @@ def test_revisions_of_our_tests_are_not_tried_again() -> None:
         with tables.case(of_users):
             assert not is_tried(inputs, of_users)
     assert is_tried(inputs, options._replace(parts=("toolkit", "testing", "stdio")))
-    for digest in ("generator_digest", "templates_digest"):
-        assert not is_tried(inputs._replace(**{digest: "another"}), options)
+    for others in (
+        inputs._replace(generator_digest="another"),
+        inputs._replace(templates_digest="another"),
+    ):
+        assert not is_tried(others, options)
 
 
 def test_every_revision_is_tried_without_the_package_of_our_tests(
