@@ -189,9 +189,10 @@ def test_files_are_sorted_and_each_is_there_once(several: Package) -> None:
 
 
 def test_revision_is_independent_of_other_revisions(several: Package) -> None:
-    alone = {file.path: file.content for file in generate(GenerationOptions(SEVERAL[:1])).files}
+    # The later one, whose types the earlier one may have made.
+    alone = {file.path: file.content for file in generate(GenerationOptions(SEVERAL[1:])).files}
     for file in several.files:
-        if file.path.startswith("v2024_11_05/"):
+        if file.path.startswith("v2025_03_26/"):
             assert alone[file.path] == file.content
 
 

@@ -187,9 +187,13 @@ def test_revisions_of_our_tests_are_not_tried_again() -> None:
             assert not is_tried(changed, of_users)
     for of_users in (
         options._replace(rules={STATELESS: schema}),
-        options._replace(extensions={"tasks": schema}),
+        options._replace(extensions={"tasks": None}),
+        options._replace(parts=("http-client", "toolkit")),
+        options._replace(parts=()),
     ):
-        assert not is_tried(inputs, of_users)
+        with tables.case(of_users):
+            assert not is_tried(inputs, of_users)
+    assert is_tried(inputs, options._replace(parts=("toolkit", "testing", "stdio")))
     for others in (
         inputs._replace(generator_digest="another"),
         inputs._replace(templates_digest="another"),

@@ -121,20 +121,22 @@ class TypeDefiner:
 
     def __init__(self, templates: Path) -> None:
         self._templates = templates / "models"
-        self._printed: dict[TypeIR, _Printed] = {}
+        # By `repr`, because 1, 1.0 and True are equal.
+        self._printed: dict[str, _Printed] = {}
 
     def define(self, types: Sequence[TypeIR]) -> Mapping[str, Definition]:
         """Return the definition of each type, in order."""
         circular = recursion.circular(types)
         ordered = _in_order(types, circular)
         # What the tool prints for a type in a cycle depends on the others, also its place.
-        new = [type_ for type_ in ordered if type_.name in circular or type_ not in self._printed]
+        known = {repr(type_): type_ for type_ in ordered if type_.name not in circular}
+        seen = {type_.name for key, type_ in known.items() if key in self._printed}
+        new = [type_ for type_ in ordered if type_.name not in seen]
         output: Mapping[str, _Printed] = {}
         if new:
             output = _print_types(new, circular, self._templates)
-        known = [type_ for type_ in ordered if type_.name not in circular]
-        self._printed |= {type_: output[type_.name] for type_ in known if type_.name in output}
-        printed = {str(type_.name): self._printed[type_] for type_ in known}
+        self._printed |= {key: output[t.name] for key, t in known.items() if t.name in output}
+        printed = {str(type_.name): self._printed[key] for key, type_ in known.items()}
         printed |= {name: definition for name, definition in output.items() if name in circular}
         hints = {name: ast.parse(alias_annotation(a)) for name, a in _endless(types).items()}
         definitions: dict[str, Definition] = {}

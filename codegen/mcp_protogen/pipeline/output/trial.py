@@ -1,10 +1,10 @@
 """The trial of a package in a separate interpreter before it is published.
 
 Generation compares each module with its IR; this shows that the modules can be imported, and that
-a client and a server of each revision understand each other. Our tests show both for what this
-generator makes of the revisions of `mcp_revisions`, so these are not tried again. Packages from a
-user's templates are not imported, because generating must not run code of an untrusted project.
-Kept revisions are not imported either.
+a client and a server of each revision understand each other. Our tests show both for the revisions
+of `mcp_revisions` with the default parts, so these are not tried again; of all other selections of
+parts and extensions they import only some. Packages from a user's templates are not imported,
+because generating must not run code of an untrusted project. Neither are kept revisions.
 """
 
 import json
@@ -29,6 +29,7 @@ from mcp_protogen.pipeline.package import (
     Package,
     RevisionInputs,
 )
+from mcp_protogen.pipeline.parts import DEFAULT
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
@@ -120,10 +121,11 @@ def _problem(step: Mapping[str, str], package: Package) -> Problem:
 def is_tried(inputs: GenerationInputs, options: GenerationOptions) -> bool:
     """Return whether our tests import what this generator makes of these inputs."""
     tried = _tried_inputs()
-    own = [*options.schemas, *options.rules, *filter(None, options.extensions.values())]
+    more = (*options.schemas, *options.rules, *options.extensions)
     return (
         tried is not None
-        and not own
+        and not more
+        and {*options.parts} == {*DEFAULT}
         and tried.generator_digest == inputs.generator_digest
         and tried.templates_digest == inputs.templates_digest
         and not find_untried(inputs, options)
