@@ -104,8 +104,6 @@ class SharedWorker(Worker):
         self._looking = False
         self._connected = ContextTask()
 
-    # The connection.
-
     async def begin(self) -> None:
         """Connect to the engine; raise the error of an unusable one."""
         connecting = self._engine.connect(self.name, self.lease, self._receive)
@@ -117,8 +115,6 @@ class SharedWorker(Worker):
             await shield(self._connected.leave())
         except Exception:
             _log.exception("leaving the engine failed")
-
-    # Incoming.
 
     def on(self, kind: type[_M], handle: _Handle[_M]) -> None:
         """Set the handler of a kind; its messages are acknowledged afterwards."""
@@ -181,8 +177,6 @@ class SharedWorker(Worker):
                 answers.pop(origin, None)
                 answer.cancel()
         return answer.result()
-
-    # Outgoing.
 
     async def tell(
         self, workers: Collection[str], message: WorkerMessage, number: int | None = None
@@ -264,8 +258,6 @@ class SharedWorker(Worker):
 
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])
-
-    # Streams.
 
     async def append(
         self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False

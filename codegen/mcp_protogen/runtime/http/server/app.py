@@ -200,8 +200,6 @@ class HttpApp:
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
         return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
 
-    # Probes.
-
     async def _health(self, exchange: HttpExchange) -> None:
         await _respond_to_probe(exchange, 200, "ok")
 
