@@ -187,7 +187,6 @@ class SharedWorker(Worker):
         number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
-            # Sent again after half a lease.
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
@@ -289,7 +288,6 @@ class SharedWorker(Worker):
                 del self._followed[place]
 
     async def _look(self) -> None:
-        """Look every half lease for missed events."""
         try:
             while self._followed:
                 await sleep(self.lease / 2)
