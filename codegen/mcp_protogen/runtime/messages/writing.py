@@ -46,7 +46,10 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
 def body_text(spec: CallSpec[Any], model: Any, meta: bytes | None, part: Part = "result") -> bytes:
     """Return a model as JSON text, with added `_meta` members; raise `LocalError`."""
     try:
-        body: bytes = model.to_json() if meta is None else write_with_meta(model, meta)
+        if meta is not None:
+            body: bytes = write_with_meta(model, meta)
+        else:
+            body = model.__pydantic_serializer__.to_json(model, by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
         wire = as_python(model, by_alias=True, exclude_unset=True)
         return wire_text(spec, wire, meta, part, model)
@@ -76,7 +79,6 @@ def wire_text(
 
 
 def _check_numbers(spec: CallSpec[Any], text: bytes, value: Any) -> None:
-    """Raise `LocalError` if a null in the text stands for a NaN or an infinity."""
     if may_be_odd(text):
         try:
             check_finite(as_python(value, by_alias=True))

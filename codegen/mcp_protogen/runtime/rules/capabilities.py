@@ -40,14 +40,18 @@ def unmet(
 
 def applies(conditions: Collection[Condition], params: object) -> bool:
     """Return whether params, a model or a JSON object, meet any of the conditions."""
+    members: JSONObject = {}
     if isinstance(params, WireModel):
         names = shape_of(type(params)).names
         # Most messages have none of these members. A member counts if it would be written, even as
         # null.
         keys = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
-        has_one = any(names.get(member, member) in keys for member, _, _ in conditions)
-        params = params.to_wire() if has_one else {}
-    members = params if is_object(params) else {}
+        for member, _, _ in conditions:
+            if names.get(member, member) in keys:
+                members = params.to_wire()
+                break
+    elif is_object(params):
+        members = params
     for member, values, or_absent in conditions:
         if member not in members:
             met = or_absent
