@@ -17,7 +17,7 @@ from support.generated import oracle
 from support.generated.differential import disagreement, verdicts
 from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import Instances
-from support.generated.mutants import REPLACEMENTS, edits, one_of_each_type
+from support.generated.mutants import REPLACEMENTS, edits, value_of_each_type
 
 pytestmark = pytest.mark.long
 
@@ -114,7 +114,7 @@ def test_type_and_schema_agree_on_every_small_change(revision: str) -> None:
 
     def agree(subject: oracle.Subject, value: Any, seed: int) -> None:
         assert disagreement(revision, subject, value, exact=True) is None, subject.name
-        wrong = REPLACEMENTS if EVERYTHING else one_of_each_type(Random(seed))
+        wrong = REPLACEMENTS if EVERYTHING else value_of_each_type(Random(seed))
         for change in edits(value, 1, wrong):
             changed = change.of(value)
             assert disagreement(revision, subject, changed, exact=False) is None, subject.name

@@ -49,7 +49,7 @@ EXTRA_MEMBERS: tuple[str, ...] = (
 LONGER = 101
 
 
-def one_of_each_type(random: Random) -> list[Any]:
+def value_of_each_type(random: Random) -> list[Any]:
     """Return one replacement of each type, so that every wrong type is among them."""
     types: dict[type, list[Any]] = {}
     for replacement in REPLACEMENTS:

@@ -186,19 +186,19 @@ def subjects(revision: str) -> dict[str, Subject]:
 def changed_subjects(revision: str) -> Iterator[Subject]:
     """Yield the subjects that no later revision has with the same schema and the same members."""
     core, plus, extension = revision.partition("+")
-    later = [f"{other}{plus}{extension}" for other in REVISIONS if other > core]
+    later = [f"{newer}{plus}{extension}" for newer in REVISIONS if newer > core]
     for subject in subjects(revision).values():
         described = _describe(revision, subject)
         if not any(
-            subjects(other).get(subject.name) == subject and _describe(other, subject) == described
-            for other in later
-            if not extension or other in EXTENDED
+            subjects(name).get(subject.name) == subject and _describe(name, subject) == described
+            for name in later
+            if not extension or name in EXTENDED
         ):
             yield subject
 
 
 def _describe(revision: str, subject: Subject) -> tuple[Json, object]:
-    """Return what a subject is made from, and the members of its type."""
+    """Return the schema of a subject, and the members of its type."""
     model = getattr(load(revision).models, subject.name)
     return schema_of(revision, subject), repr(getattr(model, "model_fields", model))
 

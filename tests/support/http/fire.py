@@ -255,7 +255,7 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
 
 
 def leftovers(app: Any) -> dict[str, int]:
-    """Return what is still open or running, except sessions."""
+    """Return the number of parts still open or running, except sessions."""
     if isinstance(app, behind.Workers):
         found = Counter[str]()
         for mounted in app.apps:

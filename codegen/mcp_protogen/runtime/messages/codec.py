@@ -139,10 +139,9 @@ class MessageCodec:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, message = call
         key = (sender, id is not None, method)
-        entry = self._known.get(key) or self._find(key)
+        entry: Any = self._known.get(key) or self._find(key)
         if entry is None:
             return MethodNotFound(method, id=id)
-        spec: Any
         spec, validate = entry
         raw: Any = params or message.get("params", NOTHING)
         if raw is NOTHING and spec.params_required:

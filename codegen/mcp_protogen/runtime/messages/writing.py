@@ -14,10 +14,6 @@ from ..core.sendable import Unsendable, as_python, check_finite, may_be_odd, wit
 from ..core.spec import CallSpec, NotificationSpec, Part
 
 _EMPTY: Final = b"{}"
-_META: Final = {"meta"}
-
-# Undeclared members: the `_meta`, and one with the Python name of that field.
-_CLASHING: Final = ("_meta", "meta")
 
 
 @cache
@@ -49,14 +45,13 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
 
 def body_text(spec: CallSpec[Any], model: Any, meta: bytes | None, part: Part = "result") -> bytes:
     """Return a model as JSON text, with added `_meta` members; raise `LocalError`."""
-    serializer = model.__pydantic_serializer__
     try:
         if meta is not None:
             body: bytes = write_with_meta(model, meta)
         else:
-            body = serializer.to_json(model, by_alias=True, exclude_unset=True)
+            body = model.__pydantic_serializer__.to_json(model, by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
-        wire: JSONObject = serializer.to_python(model, by_alias=True, exclude_unset=True)
+        wire = as_python(model, by_alias=True, exclude_unset=True)
         return wire_text(spec, wire, meta, part, model)
     _check_numbers(spec, body, model)
     return body
@@ -84,7 +79,6 @@ def wire_text(
 
 
 def _check_numbers(spec: CallSpec[Any], text: bytes, value: Any) -> None:
-    """Raise `LocalError` if a null in the text stands for a NaN or an infinity."""
     if may_be_odd(text):
         try:
             check_finite(as_python(value, by_alias=True))
@@ -94,14 +88,12 @@ def _check_numbers(spec: CallSpec[Any], text: bytes, value: Any) -> None:
 
 def write_with_meta(model: WireModel, members: bytes) -> bytes:
     meta, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (meta is None or is_supplied(meta)) or (
-        extra and not extra.keys().isdisjoint(_CLASHING)
-    ):
+    # An undeclared member may be the `_meta`, or have the Python name of that field.
+    clashes = extra and ("_meta" in extra or "meta" in extra)
+    if clashes or not (meta is None or is_supplied(meta)):
         return _splice_meta(model.to_wire(), members)
-    body = model.__pydantic_serializer__.to_json(
-        model, by_alias=True, exclude_unset=True, exclude=_META
-    )
-    return _join_meta(members, body)
+    write = model.__pydantic_serializer__.to_json
+    return _join_meta(members, write(model, by_alias=True, exclude_unset=True, exclude={"meta"}))
 
 
 def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:

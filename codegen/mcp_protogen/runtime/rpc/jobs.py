@@ -245,10 +245,7 @@ class Jobs:
 
     async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            if data is None:
-                job.reply.skip()
-            else:
-                await job.reply.answer(data, error)
+            await deliver(job.reply, data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("the peer has gone: the answer to %.100r was not sent", method)

@@ -50,9 +50,9 @@ class SendQueue:
         self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        if len(self._queue) >= self._limit and unless is not None:
+        if unless is not None and self.full:
             unless.add_done_callback(lambda _: self._room.notify_all())
-        while len(self._queue) >= self._limit and self.broken is None:
+        while self.full and self.broken is None:
             if unless is not None and unless.done():
                 return
             await self._room.wait()

@@ -104,8 +104,6 @@ class LineProtocol(asyncio.Protocol):
         self._writing_paused = False
         self._lost: Exception | None = None
 
-    # Called by asyncio.
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Tested by methods: the transports of uvloop have no classes of asyncio.
         if hasattr(transport, "resume_reading"):
@@ -141,8 +139,6 @@ class LineProtocol(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writing_paused = False
         self._changed.notify_all()
-
-    # Called by a transport.
 
     @property
     def socket(self) -> Any:

@@ -50,9 +50,11 @@ from ...transports.related import RELATED_REQUEST
 R = TypeVar("R")
 T = TypeVar("T")
 
-_BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
-_ALWAYS: Final[Mapping[str, Any]] = {"senders": _BOTH, "phase": "any", "params_required": False}
-_ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
+_ALWAYS: Final[Mapping[str, Any]] = {
+    "senders": frozenset({"client", "server"}),
+    "phase": "any",
+    "params_required": False,
+}
 
 LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime handles at each end by itself."""
@@ -95,7 +97,7 @@ class PassThroughTable(MethodTable):
         id, method, params, meta, message = call
         given = message.get("params")
         if id is None:
-            if method in _ABOUT_REQUESTS:
+            if method in (CANCELLED, PROGRESS):
                 given = AboutRequest(params)
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:

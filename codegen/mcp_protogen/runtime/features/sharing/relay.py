@@ -56,8 +56,6 @@ class ChangeRelay:
         worker.on_change.append(self._take)
         worker.on_gap.append(self._notify_all)
 
-    # Its servers.
-
     def add(self, server: ServerBase[Any], session: str | None = None) -> None:
         """Relay the changes of a server; with a key, for that session only."""
         runtime = server.__mcp_runtime__
@@ -86,8 +84,6 @@ class ChangeRelay:
             self._log.warning("%d changes could not be published", len(self._waiting))
         finally:
             self._attempt.notify_all()
-
-    # From servers to the bus.
 
     async def publish(self, change: PublishedChange) -> None:
         """Publish a change; do not wait while the engine is away."""
@@ -141,8 +137,6 @@ class ChangeRelay:
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
         await self._worker.engine.mail.publish([*map(_changes().dump_json, changes)])
-
-    # From the bus to clients.
 
     def _take(self, content: bytes) -> None:
         try:

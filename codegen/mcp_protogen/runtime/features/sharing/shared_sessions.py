@@ -71,8 +71,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
         await self._relay.close(self._servers.options.drain)
         await self._worker.close()
 
-    # Lookup.
-
     def _find_valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
         if session is None or not self._worker.current:
@@ -148,8 +146,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 except EngineUnavailable:
                     session.copy.as_of = READ_AGAIN
             await self._streams.pause()
-
-    # Begin and end.
 
     async def begin(self, new: NewSession) -> SharedSession:
         session = await self._add(new)
@@ -233,8 +229,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
         while some := sessions[:_AT_ONCE]:
             del sessions[:_AT_ONCE]
             await gather(*map(self._close_session, some))
-
-    # The client's choices.
 
     async def save(self, session: SharedSession) -> None:
         async with session.copy.changing:

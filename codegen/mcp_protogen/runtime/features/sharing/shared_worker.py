@@ -104,8 +104,6 @@ class SharedWorker(Worker):
         self._looking = False
         self._connected = ContextTask()
 
-    # The connection.
-
     async def begin(self) -> None:
         """Connect to the engine; raise the error of an unusable one."""
         connecting = self._engine.connect(self.name, self.lease, self._receive)
@@ -117,8 +115,6 @@ class SharedWorker(Worker):
             await shield(self._connected.leave())
         except Exception:
             _log.exception("leaving the engine failed")
-
-    # Incoming.
 
     def on(self, kind: type[_M], handle: _Handle[_M]) -> None:
         """Set the handler of a kind; its messages are acknowledged afterwards."""
@@ -182,8 +178,6 @@ class SharedWorker(Worker):
                 answer.cancel()
         return answer.result()
 
-    # Outgoing.
-
     async def tell(
         self, workers: Collection[str], message: WorkerMessage, number: int | None = None
     ) -> Mapping[str, JSONObject]:
@@ -193,7 +187,6 @@ class SharedWorker(Worker):
         number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
-            # Sent again after half a lease.
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
@@ -265,8 +258,6 @@ class SharedWorker(Worker):
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])
 
-    # Streams.
-
     async def append(
         self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False
     ) -> Appended:
@@ -297,7 +288,6 @@ class SharedWorker(Worker):
                 del self._followed[place]
 
     async def _look(self) -> None:
-        """Look every half lease for missed events."""
         try:
             while self._followed:
                 await sleep(self.lease / 2)

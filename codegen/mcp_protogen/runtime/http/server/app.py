@@ -136,7 +136,7 @@ class HttpApp:
         paths = http.path, *old
         reserved = {*paths, *map(other_spelling, paths), *self._unchecked}
         self._routes = Routes(routes, reserved)
-        for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
+        for path, probe in ((http.health_path, _respond_to_probe), (http.ready_path, self._ready)):
             if path is not None and path not in reserved and not self._routes.are_at(path):
                 self._unchecked[path] = probe
         self._running: Running | None = None
@@ -199,11 +199,6 @@ class HttpApp:
         """Return whether it keeps sessions, as only handshake revisions do."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
         return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
-
-    # Probes.
-
-    async def _health(self, exchange: HttpExchange) -> None:
-        await _respond_to_probe(exchange, 200, "ok")
 
     async def _ready(self, exchange: HttpExchange) -> None:
         running = self._running_here
@@ -408,7 +403,7 @@ _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 _PROBING: Final = ("GET", "HEAD")
 
 
-async def _respond_to_probe(exchange: HttpExchange, status: int, text: str) -> None:
+async def _respond_to_probe(exchange: HttpExchange, status: int = 200, text: str = "ok") -> None:
     method: str = exchange.scope["method"]
     if method not in _PROBING:
         raise HttpRefusal.not_allowed(_PROBING)

@@ -153,9 +153,7 @@ class HttpExchange:
         fields = self.fields = dict(headers)
         if len(fields) != len(headers):
             fields = self.fields = _join_fields(headers)
-        version, session = fields.get(_VERSION), fields.get(_SESSION)
-        self.version = None if version is None else version.decode("latin-1").strip(" \t")
-        self.session_id = None if session is None else session.decode("latin-1").strip(" \t")
+        self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
         if len(headers) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 

@@ -105,8 +105,6 @@ class HttpResponse(StreamSink):
             if handlers := endpoint.jobs.notification_tasks - tasks:
                 self._state.count_until_done(self.exchange, handlers)
 
-    # As the reply of a request.
-
     @property
     def beside(self) -> "HttpResponse":
         return self
@@ -173,8 +171,6 @@ class HttpResponse(StreamSink):
             self._event_response.abort()
         if self._queue is not None:
             self._queue.abort()
-
-    # As the sink beside the reply.
 
     def _open_queue(self) -> StreamQueue:
         if self._queue is None:

@@ -83,8 +83,6 @@ class StatefulHttp:
         await self._state.sessions.delete(await self._session(exchange))
         await exchange.respond(204)
 
-    # Sessions.
-
     async def _begin(self, exchange: HttpExchange, call: Call) -> None:
         self._check_version(exchange, None)
         state, fields = self._state, list[Field]()
@@ -131,8 +129,6 @@ class StatefulHttp:
             raise HttpRefusal(400, "Unsupported protocol version", data=data)
         if agreed is not None:
             raise HttpRefusal(400, f"MCP-Protocol-Version must be {agreed}, as agreed")
-
-    # Requests.
 
     @cached_property
     def _default_version(self) -> str | None:

@@ -128,7 +128,6 @@ class PostgresConnection:
                 await self._database.close_all()
 
     async def _clean(self) -> None:
-        """Delete expired rows from time to time, a few at a time."""
         limit = _CLEANED_AT_ONCE
         while True:
             await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))

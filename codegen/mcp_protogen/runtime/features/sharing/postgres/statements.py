@@ -231,8 +231,6 @@ with tail as (
 )
 select from tail, pg_notify(%(channel)s, '')"""
 
-# Tasks.
-
 _KEPT: Final = "(t.ends_at is null or t.ends_at > clock_timestamp())"
 _ENDS: Final = "to_timestamp(%(ends_at)s::float8)"
 _LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"

@@ -23,12 +23,7 @@ local function place(list, one)
 end
 local function drop(list, one)
   local at = place(list, one)
-  return at and table.remove(list, at)
-end
-local function add(list, one)
-  if place(list, one) then return false end
-  table.insert(list, one)
-  return true
+  if at then table.remove(list, at) end
 end
 -- Unreadable values count as gone: the client can begin anew.
 local function sound(key, kind)
@@ -51,7 +46,9 @@ local function session()
 end
 local function copied(s, worker)
   s.opened = s.opened + 1
-  return add(s.copies, worker)
+  if place(s.copies, worker) then return false end
+  table.insert(s.copies, worker)
+  return true
 end
 local function keep(s)
   call('SET', KEYS[1], cmsgpack.pack(s), 'KEEPTTL')

@@ -111,8 +111,6 @@ class StandaloneStream(StreamSink):
             self._log = EventLog(self._context, key_of(self._id), _NAME, 0)
         return self._log
 
-    # Writing.
-
     @property
     def full(self) -> bool:
         return self._messages is not None and len(self._messages) >= WAITING
@@ -165,8 +163,6 @@ class StandaloneStream(StreamSink):
             if result.ended or result.last + 1 == number:
                 return None
             number = result.last + 1
-
-    # Listening.
 
     async def attach(self, response: EventResponse, after: int | None) -> bool:
         """Continue in a new response, after the event of a number, if given.
