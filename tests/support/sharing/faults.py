@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from mcp_protogen.runtime.storage.engine import GAP, Gap
+from mcp_protogen.runtime.storage.engine import GAP
 
 from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
@@ -59,7 +59,7 @@ class Engine:
     def lose(self) -> None:
         """Tell all workers that messages may be lost."""
         for receive in self.receivers:
-            receive(Gap())
+            receive(GAP)
 
     def block(self, call: str) -> asyncio.Event:
         """Block these calls until the returned event is set."""
