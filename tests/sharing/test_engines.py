@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.features.sharing.shared_worker import SharedWorker
 from mcp_protogen.runtime.storage.engine import (
     Appended,
     Delivery,
@@ -20,6 +22,7 @@ from mcp_protogen.runtime.storage.engine import (
     EngineUnavailable,
     Event,
     Events,
+    Gap,
     Mail,
     Receive,
     Saved,
@@ -708,3 +711,9 @@ async def test_session_in_memory_lapses_at_the_end_of_its_lifetime() -> None:
     assert await sessions.open("a", "worker") is not None
     await sessions.refresh(["a"], 0.0)
     assert await sessions.open("a", "worker") is None
+
+
+async def test_an_engine_of_others_may_make_its_own_gap() -> None:
+    worker = SharedWorker(MemoryEngine(), 1.0, "a", LIFETIME, Tasks())
+    worker._receive(Gap())
+    assert worker.gaps == 1

@@ -20,7 +20,6 @@ from ...core.tasks import Tasks
 from ...core.throttle import Throttle
 from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in, writer_of
 from ...storage.engine import (
-    GAP,
     Appended,
     Change,
     Delivery,
@@ -128,7 +127,6 @@ class SharedWorker(Worker):
             for on_change in self.on_change:
                 on_change(delivery.content)
         else:
-            assert delivery is GAP
             self.gaps += 1
             for on_gap in self.on_gap:
                 on_gap()

@@ -167,6 +167,8 @@ class HttpApp:
             refusal = refusal_of(error)
             self._log.info("refused a request with %d: %r", refusal.status, str(error))
             await exchange.respond(refusal.status, refusal.body, refusal.fields)
+        if running is None:
+            sending.close()
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that cannot be completed ends with its connection.
             pass

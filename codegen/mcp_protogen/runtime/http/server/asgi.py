@@ -132,6 +132,7 @@ class HttpExchange:
     _sending: SharedTimer
     _log: Throttle
     path: str = field(init=False)
+    """The path below the application's mount."""
     fields: dict[bytes, bytes] = field(init=False)
     version: str | None = field(init=False)
     session_id: str | None = field(init=False)
@@ -283,7 +284,6 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
 
 
 class _Incoming(TimeLimit):
-
     __slots__ = ("exchange", "expected", "latest", "received", "refusal")
 
     def __init__(self, timer: SharedTimer, exchange: HttpExchange, expected: int) -> None:

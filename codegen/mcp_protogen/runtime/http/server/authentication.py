@@ -70,6 +70,7 @@ class ProofRequest:
     """A request whose token is bound to a key (RFC 9449, section 7)."""
 
     proofs: tuple[str, ...]
+    """The values of all `DPoP` header fields."""
     method: str
     url: str
     """The URL of the request as the client knows it, without query and fragment."""

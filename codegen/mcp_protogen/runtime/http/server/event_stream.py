@@ -23,7 +23,6 @@ _COMMENT: Final = b":\n\n"
 
 @dataclass(eq=False, slots=True)
 class EventResponse:
-
     _exchange: HttpExchange
     _keep_alive: "KeepAlive"
     _begun: bool = False

@@ -34,7 +34,6 @@ _LARGEST: Final = 16 * 1024 * 1024
 
 
 class LegacySse:
-
     def __init__(self, state: HttpState) -> None:
         self._state = state
         self._transports: dict[str, _SseTransport] = {}

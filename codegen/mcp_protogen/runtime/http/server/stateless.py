@@ -41,7 +41,6 @@ def _decode(value: bytes, encoded: bool) -> str | None:
 
 
 class StatelessHttp:
-
     def __init__(self, state: HttpState, servers: ServerState | None = None) -> None:
         self._state = state
         # Requests share no connection, so the limit is for all.

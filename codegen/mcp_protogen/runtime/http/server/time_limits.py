@@ -1,6 +1,6 @@
 """Time limits of the same length share a timer, because hardly any is reached."""
 
-from asyncio import CancelledError, Task, create_task, current_task, get_running_loop
+from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, Final
@@ -11,24 +11,28 @@ class SharedTimer:
         self.seconds: Final = seconds
         self.open: dict[Any, float] = {}
         """The limits in use, and when they have begun; the oldest is first."""
-        self._is_set = False
+        self._timer: TimerHandle | None = None
 
     def begin(self, limit: Any) -> None:
         begun = self.open[limit] = get_running_loop().time()
-        if not self._is_set:
+        if self._timer is None:
             self._set(begun)
 
     def end(self, limit: Any) -> None:
         del self.open[limit]
         limit.on_end()
 
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _set(self, begun: float) -> None:
-        self._is_set = True
+        due = begun + self.seconds
         # It must not inherit the context of a request.
-        get_running_loop().call_at(begun + self.seconds, self._fire, context=Context())
+        self._timer = get_running_loop().call_at(due, self._fire, context=Context())
 
     def _fire(self) -> None:
-        self._is_set, latest = False, get_running_loop().time() - self.seconds
+        self._timer, latest = None, get_running_loop().time() - self.seconds
         for limit, begun in list(self.open.items()):
             if begun > latest:
                 self._set(begun)
