@@ -171,7 +171,6 @@ class SharedWorker(Worker):
             answer.set_result(await self._handlers[type(message)](message))
         finally:
             if not answer.done():
-                # A repetition may succeed.
                 answers.pop(origin, None)
                 answer.cancel()
         return answer.result()

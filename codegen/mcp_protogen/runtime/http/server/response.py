@@ -128,7 +128,6 @@ class HttpResponse(StreamSink):
             message = {"error": {"code": error.code if error else 0}}
         status, fields = 200, dict(self.facts.answer_fields(message))
         if error is not None:
-            # As the revision on the wire has them.
             status, seconds = self.facts.status_and_delay(message["error"])
             fields |= {} if seconds is None else {"retry-after": str(ceil(seconds))}
         if isinstance(error, StatusError):

@@ -19,7 +19,7 @@ class SharedTimer:
             self._set(begun)
 
     def end(self, limit: Any) -> None:
-        del self.open[limit]
+        self.open.pop(limit, None)
         limit.on_end()
 
     def close(self) -> None:

@@ -36,7 +36,6 @@ async def until_ended(registry: TaskRegistry, task: Task, session: str, ask: Ask
     asking = dict[str, Running[None]]()
     try:
         while not has_ended(task):
-            # In the order of the questions.
             for key in [question for question in task.questions if question not in asking]:
                 asking[key] = create_task(_ask_one(registry, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
