@@ -96,7 +96,7 @@ class KeepAlive(SharedTimer):
         super().__init__(seconds)
         self.tasks = tasks
 
-    async def close(self, seconds: float) -> None:
+    async def drain(self, seconds: float) -> None:
         """Complete all responses; leave those that are not read in time."""
         closing = [self.tasks.start(response.close()) for response in list(self.open)]
         if closing:

@@ -110,7 +110,7 @@ class HttpState(HttpServers):
         await self.shared.host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
-        await self.keep_alive.close(self.options.drain)
+        await self.keep_alive.drain(self.options.drain)
         await self.sessions.disconnect()
         await self.tasks.cancel()
 
