@@ -35,6 +35,7 @@ def _keep_ours(load: Callable[..., facts.Facts]) -> Callable[..., facts.Facts]:
     """Keep what is read of our schema folder; tests change copies of it."""
     ours, keep = schema_folder(), _memoise(load)
 
+    @wraps(load)
     def load_facts(folder: Path, revision: str) -> facts.Facts:
         return (keep if folder == ours else load)(folder, revision)
 
