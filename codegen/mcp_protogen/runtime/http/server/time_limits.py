@@ -29,12 +29,12 @@ class SharedTimer:
     def _set(self, begun: float) -> None:
         due = begun + self.seconds
         # It must not inherit the context of a request.
-        self._timer = get_running_loop().call_at(due, self._fire, context=Context())
+        self._timer = get_running_loop().call_at(due, self._fire, due, context=Context())
 
-    def _fire(self) -> None:
-        self._timer, latest = None, get_running_loop().time() - self.seconds
+    def _fire(self, due: float) -> None:
+        self._timer = None
         for limit, begun in list(self.open.items()):
-            if begun > latest:
+            if begun + self.seconds > due:
                 self._set(begun)
                 break
             self.end(limit)
