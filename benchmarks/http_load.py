@@ -50,14 +50,14 @@ class Answer(NamedTuple):
 class Caller:
     """One connection, and the call that it repeats."""
 
-    __slots__ = ("_call", "_ids", "_requests", "_rest", "_socket", "sent")
+    __slots__ = ("_call", "_ids", "_rest", "_socket", "requests", "sent")
 
     def __init__(
         self, port: int, requests: Requests | None = None, first_id: int = FIRST_ID
     ) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._requests = requests or Requests(port)
+        self.requests = requests or Requests(port)
         self._rest = b""
         self._ids = count(first_id)
         self._call = b""
@@ -65,27 +65,27 @@ class Caller:
 
     def prepare(self, session: str | None) -> None:
         """Set the next call: the tool, in a session or without one."""
-        of = self._requests
+        of = self.requests
         self._call = of.call_alone() if session is None else of.call_in_session(session)
 
     def prepare_start(self, seconds: float) -> None:
         """Set the next call: a tool that works that long, as a task."""
-        self._call = self._requests.start_task(seconds)
+        self._call = self.requests.start_task(seconds)
 
     def prepare_poll(self, task: str) -> None:
         """Set the next call: the status of a task."""
-        self._call = self._requests.poll(task)
+        self._call = self.requests.poll(task)
 
     def open_session(self) -> str:
         """Make the handshake; return the id of the session."""
-        session = self.ask(self._requests.initialize()).header("mcp-session-id")
-        accepted = self.ask(self._requests.initialized_notification(session))
+        session = self.ask(self.requests.initialize()).header("mcp-session-id")
+        accepted = self.ask(self.requests.initialized_notification(session))
         if accepted.status != 202:
             raise RuntimeError(f"initialized was not accepted: {accepted}")
         return session
 
     def end_session(self, session: str) -> None:
-        ended = self.ask(self._requests.end(session))
+        ended = self.ask(self.requests.end(session))
         if ended.status != 204:
             raise RuntimeError(f"a session was not ended: {ended}")
 

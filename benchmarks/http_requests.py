@@ -61,9 +61,19 @@ class Requests:
         params = {**_CALL, "name": "say", "_meta": {"progressToken": 1}}
         return self._call(_in_session(session), params)
 
-    def stream(self, session: str) -> bytes:
-        """Return the request for the stream of a session."""
-        return self._post(_in_session(session), b"", "GET")
+    def stream(self, session: str, last: str = "") -> bytes:
+        """Return the request for the stream of a session, after the event `last` if given."""
+        after = {"Last-Event-ID": last} if last else {}
+        return self._post({**_in_session(session), **after}, b"", "GET")
+
+    def subscribe(self, session: str, uri: str) -> bytes:
+        """Return the request for changes of a resource."""
+        return self._call(_in_session(session), {"uri": uri}, "resources/subscribe")
+
+    def tell(self, session: str, uri: str) -> bytes:
+        """Return a call of a tool that publishes a change of a resource."""
+        params = {"name": "tell", "arguments": {"text": uri}}
+        return self._call(_in_session(session), params)
 
     def listen(self) -> bytes:
         """Return the request for a stream of changes of the list of tools."""

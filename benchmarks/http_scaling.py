@@ -15,6 +15,7 @@ from statistics import median
 from time import process_time, sleep
 
 from .http_load import callers, load
+from .http_servers import processor_seconds
 from .places import ROOT, environment, package, sdk_python
 from .rows import Row
 from .timing import Samples
@@ -35,9 +36,9 @@ def rows(rounds: int) -> Iterator[Row]:
             with _serve(number) as (port, workers), ExitStack() as stack:
                 connections = callers(stack, port, _CONNECTIONS, sessions=False)
                 load(connections, _WARM_UP)
-                before, begun = [_processor_seconds(pid) for pid in workers], process_time()
+                before, begun = [processor_seconds(pid) for pid in workers], process_time()
                 load(connections, _CALLS)
-                after, client = [_processor_seconds(pid) for pid in workers], process_time() - begun
+                after, client = [processor_seconds(pid) for pid in workers], process_time() - begun
             busiest = max(now - then for now, then in zip(after, before, strict=True))
             taken[name].append(busiest / _CALLS)
             taken[_CLIENT].append(client / _CALLS)
@@ -91,9 +92,3 @@ def _serves(pid: int) -> bool:
             for descriptor in Path(f"/proc/{pid}/fd").iterdir()
         )
     return False
-
-
-def _processor_seconds(pid: int) -> float:
-    """Return the processor time of a process in seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

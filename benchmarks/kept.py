@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import black
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit import formatting, parallel
+from mcp_protogen.pipeline.emit import formatting
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.runtime.core.schema_patterns import Patterns
 from mcp_protogen.runtime.toolkit.threads import Threads
@@ -30,11 +30,6 @@ async def main():
 asyncio.new_event_loop().run_until_complete(main())
 """
 _CALLS = 5_000
-
-
-def use_one_processor() -> int:
-    """Return 1, so that generation stays in this process."""
-    return 1
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -54,10 +49,7 @@ def layout() -> str:
         return usual(source, ours=ours)
 
     revisions = tuple(revision.id for revision in REVISIONS)
-    with (
-        patch.object(formatting, "format_module", noting),
-        patch.object(parallel, "processors", use_one_processor),
-    ):
+    with patch.object(formatting, "format_module", noting):
         generate(GenerationOptions(revisions, runtime="runtime"))
     mode = black.Mode(line_length=100)
     theirs = seconds(lambda: [black.format_str(source, mode=mode) for source in printed])

@@ -14,6 +14,7 @@ from statistics import median
 from time import sleep
 from typing import Final, NamedTuple, TypeAlias
 
+from . import share_restarts
 from .http_load import Caller, load
 from .http_requests import FIRST_ID, STATELESS
 from .http_servers import Server, Servers
@@ -43,6 +44,8 @@ _STREAMS, _PUBLISHED = 10_000, 3
 _LEASE: Final = 10.0
 _LONG: Final = 3600.0
 """A lease that is not renewed while commands are counted."""
+_SHORT, _LOOKS = 2.0, 6
+"""A lease in which silent streams are looked at, and how often."""
 _PAUSE: Final = 0.5
 
 _Fleets: TypeAlias = Mapping[str, Sequence[Server]]
@@ -68,8 +71,11 @@ def rows(rounds: int) -> Iterator[Row]:
             yield from _compare_single_calls(fleets, rounds)
         if (redis := found.get("Redis")) is not None:
             yield from _commands(redis)
+            yield from _idle_commands(redis)
             yield from _publish(redis)
         yield from _memory(found)
+        if redis is not None:
+            yield from share_restarts.rows(redis, share_restarts.Plan())
 
 
 def _fleet(
@@ -218,23 +224,45 @@ def _commands(engine: Engine) -> Iterator[Row]:
             )
 
 
+def _idle_commands(engine: Engine) -> Iterator[Row]:
+    with ExitStack() as stack:
+        (server,) = _fleet(stack, engine, 1, _SHORT)
+        open_streams(stack, [server.port], _SESSIONS, sessions=True)
+        sleep(2 * _SHORT)
+        before = commands(engine)
+        sleep(_LOOKS * _SHORT / 2)
+        sent = commands(engine) - before
+    what = f"commands of Redis for {_SESSIONS:,} silent streams in {_LOOKS} half leases"
+    yield Row(TOPIC, what, sent, "1 each", _SESSIONS * _LOOKS, 0.01, "")
+
+
 def _memory(found: Mapping[str, Engine]) -> Iterator[Row]:
-    grown, stored = dict[str, float](), dict[str, float]()
-    for name, engine in {_ALONE: None, **found}.items():
-        with ExitStack() as stack:
-            (server,) = _fleet(stack, engine, 1)
-            caller = stack.enter_context(closing(Caller(server.port)))
-            for _ in range(_FIRST_SESSIONS):
-                caller.open_session()
-            before, kept_before = server.memory(), stored_bytes(engine)
-            for _ in range(_SESSIONS):
-                caller.open_session()
-            grown[name] = server.memory() - before
-            stored[name] = stored_bytes(engine) - kept_before
-    what, alone = f"memory for {_SESSIONS:,} idle sessions", grown[_ALONE]
-    for name in found:
-        yield Row(TOPIC, f"{what}, in {name}", stored[name], _WORKER, alone, None, "MiB")
-        yield Row(TOPIC, f"{what}, in a worker, {name}", grown[name], _WORKER, alone, None, "MiB")
+    for what, grow in (("idle sessions", _open_idle), ("open streams", _open_streams)):
+        grown, stored = dict[str, float](), dict[str, float]()
+        for name, engine in {_ALONE: None, **found}.items():
+            with ExitStack() as stack:
+                (server,) = _fleet(stack, engine, 1)
+                grow(stack, server, _FIRST_SESSIONS)
+                before, kept_before = server.memory(), stored_bytes(engine)
+                grow(stack, server, _SESSIONS)
+                grown[name] = server.memory() - before
+                stored[name] = stored_bytes(engine) - kept_before
+        size, alone = f"memory for {_SESSIONS:,} {what}", grown[_ALONE]
+        for name in found:
+            yield Row(TOPIC, f"{size}, in {name}", stored[name], _WORKER, alone, None, "MiB")
+            own = grown[name]
+            yield Row(TOPIC, f"{size}, in a worker, {name}", own, _WORKER, alone, None, "MiB")
+
+
+def _open_idle(stack: ExitStack, server: Server, number: int) -> None:
+    with closing(Caller(server.port)) as caller:
+        for _ in range(number):
+            caller.open_session()
+
+
+def _open_streams(stack: ExitStack, server: Server, number: int) -> None:
+    """Open sessions, each with a stream, on connections that stay open."""
+    open_streams(stack, [server.port], number, sessions=True)
 
 
 # Changes for all clients.

@@ -1,13 +1,22 @@
 """A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without them.
 
-`python -m benchmarks.share_worker [URL LEASE]` shares the engine at that URL, with a lease of that
-many seconds. Some of its tools also report progress or publish a change.
+`python -m benchmarks.share_worker [URL LEASE [PORT]]` shares the engine at that URL, with a lease
+of that many seconds. Some of its tools also report progress or publish a change. At a port of its
+own, it ends in order.
 """
 
 import sys
 from typing import Any, Final
 
-from mcp_revisions import HttpOptions, Options, PostgresEngine, RedisEngine, Shared, http_app
+from mcp_revisions import (
+    HttpOptions,
+    Options,
+    PostgresEngine,
+    RedisEngine,
+    Shared,
+    http_app,
+    run_http,
+)
 
 from .http_echo import server_of
 from .http_requests import STATELESS
@@ -26,7 +35,7 @@ def server_that_talks(revision: str) -> Any:
     echo: Any = server.__class__
 
     class Talking(echo):  # type: ignore[misc]
-        SENDS = frozenset({"notifications/tools/list_changed"})
+        SENDS = frozenset({"notifications/tools/list_changed", "notifications/resources/updated"})
 
         async def on_call_tool(self, session: Any, params: Any) -> Any:
             talking: Any = self
@@ -34,7 +43,13 @@ def server_that_talks(revision: str) -> Any:
                 await session.progress(1)
             elif params.name == "publish":
                 await talking.tools_list_changed()
+            elif params.name == "tell":
+                await talking.resource_updated(params.arguments["text"])
             return await echo.on_call_tool(self, session, params)
+
+        async def on_read_resource(self, session: Any, params: Any) -> Any:
+            """Have resources, so that clients may subscribe to them."""
+            raise LookupError(params.uri)
 
     return Talking()
 
@@ -45,11 +60,16 @@ def _open_shared(url: str, lease: str) -> Shared:
 
 
 if __name__ == "__main__":
+    url_and_lease, port = sys.argv[1:3], sys.argv[3:]
     options = HttpOptions(
-        shared=_open_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
+        shared=_open_shared(*url_and_lease) if url_and_lease else None,
         keep_alive=_SILENCE,
         max_sessions=_MOST,
         max_streams=_MOST,
     )
     servers = [server_that_talks(revision) for revision in (REVISION, STATELESS)]
-    serve(http_app(servers, options=Options(state_keys=[_KEY]), http=options))
+    app = http_app(servers, options=Options(state_keys=[_KEY]), http=options)
+    if port:
+        run_http(app, port=int(port[0]))
+    else:
+        serve(app)

@@ -48,7 +48,7 @@ class Counting:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._counted, name)
-        if name in ("sessions", "events", "mail", "bus"):
+        if name in ("sessions", "events", "mail"):
             return Counting(value, self._calls, f"{name}.")
         if self._prefix:
             self._calls[self._prefix + name] += 1

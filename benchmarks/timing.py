@@ -6,6 +6,7 @@ It needs only the standard library, because it also runs in the environment of t
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -34,6 +35,12 @@ def interleave(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_c
             actions[name]()
             samples[name].append(clock() - started)
     return samples
+
+
+def spent_by_children() -> float:
+    """Return the processor time of all child processes that have ended, as a clock."""
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def interleave_loads(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:

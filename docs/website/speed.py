@@ -117,7 +117,7 @@ def section(topics: Mapping[str, Json]) -> str:
 
 def costs(topics: Mapping[str, Json]) -> str:
     """Return the table of weak places; raise `ValueError` if a row was not measured."""
-    goals = [row for row in _rows(topics) if row["target"] is not None]
+    goals = [row for row in _rows(topics) if row["met"] is not None]
     missed = sum(not row["met"] for row in goals)
     return f"{_table(_COSTS, topics)}\nOf {len(goals)} goals, {missed} are missed.\n"
 
@@ -200,6 +200,8 @@ def _lines(rows: Sequence[Json]) -> Iterator[str]:
         theirs = "" if row["theirs"] is None else _amount(row["theirs"], row["unit"])
         ours = _amount(row["ours"], row["unit"])
         ratio, goal = _ratio(row["ratio"]), _ratio(row["target"])
+        if goal and ratio and row["met"] is None:
+            goal = f"{goal}, floor"
         yield f"| {what} | {ours} | {row['peer']} | {theirs} | {ratio} | {goal} |\n"
 
 

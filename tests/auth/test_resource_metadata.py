@@ -1,5 +1,6 @@
 """The metadata of a protected resource (RFC 9728): its content, and its place."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -164,3 +165,38 @@ async def test_an_application_serves_it_for_servers_that_are_mounted_in_it() -> 
 async def test_the_application_of_metadata_is_asked_for_nothing_but_http() -> None:
     with pytest.raises(NotImplementedError, match="lifespan"):
         await pkg.metadata_app(RESOURCE)({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+
+
+async def test_a_document_leaves_no_timer_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[asyncio.TimerHandle] = []
+    loop = asyncio.get_running_loop()
+    call_at = loop.call_at
+
+    def call_noted(*given: Any, **more: Any) -> asyncio.TimerHandle:
+        timers.append(call_at(*given, **more))
+        return timers[-1]
+
+    monkeypatch.setattr(loop, "call_at", call_noted)
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    # No other request has begun it.
+    app = app_of(tools(OLD, echo), authentication=authentication(resource=RESOURCE))
+    metadata = pkg.metadata_app(RESOURCE)
+    rows = (
+        (app, WELL_KNOWN, 200),
+        (app, "/", 400),
+        (metadata, WELL_KNOWN, 200),
+        (metadata, "/", 404),
+    )
+    for served, path, status in rows:
+        timers.clear()
+        sent.clear()
+        scope: Any = {"type": "http", "method": "GET", "path": path, "headers": []}
+        await served(scope, None, send)  # type: ignore[arg-type]
+        with case((served, path)):
+            assert sent[0]["status"] == status
+            assert timers
+            assert all(timer.cancelled() for timer in timers)

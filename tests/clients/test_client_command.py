@@ -236,7 +236,7 @@ def test_a_package_is_generated_beside_it(
     monkeypatch.setattr(commands, "write", write_one)
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
     # The package is used below.
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.try_package", trying_nothing)
     said = ("--out", "weather_client.py", "--with-package", "weather_wire")
     counts = "2 tools, 1 prompt, 1 template"
     for outcome in ("written", "unchanged"):

@@ -1,7 +1,6 @@
 """The pages for users of other packages are right about those packages, and about ours."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,6 +10,7 @@ from support.docs import names
 from support.docs.pages import block_texts, find_pieces, programs
 from support.folders import environment
 from support.peers.places import python_with
+from support.programs import run_program
 
 PACKAGE: Final = "mcp_revisions"
 # Classes of the reader, in the examples.
@@ -109,44 +109,57 @@ def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     asked = {"pieces": old, "roots": other.roots, "spaces": other.spaces}
     asked["examples"] = [*EXAMPLES, *other.elsewhere]
     command: list[str | Path] = [python_with(other.requirements), names.__file__]
-    done = subprocess.run(
-        command, input=json.dumps(asked), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == []
+    output = run_program(*command, input=json.dumps(asked))
+    assert json.loads(output) == []
 
 
-def run(program: str, python: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [python, "-W", "ignore", "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
+# Programs share a process, because their imports take most of the time.
+RUN: Final = """
+import contextlib, io, json, sys, traceback
+
+said = []
+for program in json.load(sys.stdin):
+    output, failure = io.StringIO(), ""
+    with contextlib.redirect_stdout(output):
+        try:
+            exec(program, {"__name__": "__main__"})
+        except BaseException:
+            failure = traceback.format_exc()
+    said.append([output.getvalue().splitlines(), failure])
+json.dump(said, sys.stdout)
+"""
+
+
+def run(*programs: str, python: str | Path = sys.executable) -> list[tuple[list[str], str]]:
+    """Return what programs print, and how they fail."""
+    output = run_program(
+        python,
+        "-W",
+        "ignore",
+        "-c",
+        RUN,
+        input=json.dumps(programs),
         env=environment() if python == sys.executable else None,
     )
-
-
-def output_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return [(lines, failure) for lines, failure in json.loads(output)]
 
 
 @pytest.mark.long
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_the_same(name: str) -> None:
-    (ours,), theirs = PROGRAMS[name]
-    expected = output_lines(run(ours))
-    assert len(expected) >= 4
-    (origin,) = [page for page in (FASTMCP, SDK_2) if page.page == name]
-    (program,) = theirs
-    python = python_with(origin.requirements)
-    assert output_lines(run(program, python)) == expected
-    # Their clients of 2026-07-28 cannot be asked there.
-    modern = program.replace(', mode="legacy"', "")
-    assert modern != program
-    assert run(modern, python).returncode != 0
+    (ours,), (theirs,) = PROGRAMS[name]
     modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")
     assert modern != ours
+    (expected, failure), again = run(ours, f"import {PACKAGE}\n{modern}")
+    assert failure == again[1] == ""
+    assert len(expected) >= 4
     # There the handler runs again, up to the question.
-    assert [*dict.fromkeys(output_lines(run(f"import {PACKAGE}\n{modern}")))] == expected
+    assert [*dict.fromkeys(again[0])] == expected
+    modern = theirs.replace(', mode="legacy"', "")
+    assert modern != theirs
+    (origin,) = [page for page in (FASTMCP, SDK_2) if page.page == name]
+    same, refusal = run(theirs, modern, python=python_with(origin.requirements))
+    assert same == (expected, "")
+    # Their clients of 2026-07-28 cannot be asked there.
+    assert refusal[1]

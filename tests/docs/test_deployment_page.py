@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import yaml
 from support import missing
 from support.docs.pages import block_texts, example, page
 from support.http.serving import calling, run_app, text_in
+from support.programs import run_program
 from support.tables import case
 
 NAME = "deployment.md"
@@ -124,10 +124,7 @@ def test_systemd_can_read_the_unit(tmp_path: Path) -> None:
         missing.skip_untested("systemd-analyze", "that it can read the unit for deployment")
     unit = tmp_path / "clock.service"
     unit.write_text(UNIT.replace("/opt/clock/.venv/bin/python", sys.executable))
-    done = subprocess.run(
-        (program, "verify", unit), capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_program(program, "verify", unit, timeout=60)
 
 
 def _words(cell: str) -> list[str]:

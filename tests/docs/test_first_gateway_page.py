@@ -17,6 +17,7 @@ import yaml
 from support.docs.pages import beside_package, block_texts, indented_block
 from support.patience import PATIENCE
 from support.peers.http_peers import Served, serve_command
+from support.programs import run_program
 
 PAGE: Final = "first-gateway.md"
 GREETER, TABLES = block_texts(PAGE)
@@ -46,9 +47,8 @@ def folder(page_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_command(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.rstrip()
+    output = run_program(*words)
+    return output.rstrip()
 
 
 def test_check_ends_with_what_the_page_shows() -> None:

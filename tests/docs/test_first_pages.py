@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,6 +14,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from support.docs.pages import beside_package, block_texts, page, run
 from support.folders import ROOT
 from support.http.serving import run_app
+from support.programs import run_program
 from support.sessions.talking import pkg
 from support.tables import case
 
@@ -43,11 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_command(folder: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_program(sys.executable, *command, cwd=folder)
 
 
 def test_the_programs_print_what_the_pages_say(folder: Path) -> None:

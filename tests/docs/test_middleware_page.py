@@ -63,4 +63,4 @@ def test_the_tables_name_what_there_is() -> None:
     for name in (*attributes, *optional, *metrics, *telemetry.NETWORK):
         assert f"`{name}`" in PAGE, name
     listed = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
-    assert {*MethodCall.__dataclass_fields__, "target", "network"} <= listed
+    assert {*MethodCall._fields, "target", "network"} <= listed

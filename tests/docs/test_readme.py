@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from support.docs.pages import anchors, beside_package, block_texts, indented_block, page
 from support.folders import ROOT
+from support.programs import run_program
 from support.tables import case
 
 README = page("README.md")
@@ -22,16 +22,7 @@ def run_beside_package(folder: Path, *command: str) -> str:
     server, client = block_texts("README.md")
     beside_package(folder, {"server.py": server, "client.py": client})
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_program(*command, cwd=folder, env={**os.environ, "PATH": path})
 
 
 def record(name: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from support.auth.notes import Notes, running
 from support.peers.visits import Peers
 from support.sessions.talking import pkg
 
-pytestmark = [pytest.mark.long]
+# In one process, which starts the provider once.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("notes")]
 
 
 @pytest.fixture(scope="module")

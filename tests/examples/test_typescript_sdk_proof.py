@@ -99,21 +99,37 @@ def test_proof_generates_types_and_finds_a_changed_schema(tmp_path: Path) -> Non
     assert "2025-11-25" in report["check after a change"]["text"]
 
 
-@pytest.mark.long
-def test_proof_fails_with_a_test_that_ends_differently(tmp_path: Path) -> None:
-    sdk = checkout(tmp_path / "sdk", "'by hand' in text")
-    code, report = prove(sdk, tmp_path)
+@pytest.fixture
+def proof() -> Any:
+    """The program as a module."""
+    spec = spec_from_file_location("prove_typescript", EXAMPLE / "prove.py")
+    assert spec is not None and spec.loader is not None
+    proof = module_from_spec(spec)
+    spec.loader.exec_module(proof)
+    return proof
+
+
+def test_proof_fails_with_a_test_that_ends_differently(
+    tmp_path: Path, proof: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mcp_gen(copy: Path, *options: str) -> Any:
+        for revision in REVISIONS:
+            types = copy / PACKAGE / "src" / "types" / f"spec.types.{revision}.ts"
+            types.write_text("export interface Tool {}\n")
+        changed = "--diff" in options or options == ("--check",)
+        return proof.Run(int(changed), "+  shelfLife?: string;")
+
+    monkeypatch.setattr(proof, "mcp_gen", mcp_gen)
+    sdk, file = checkout(tmp_path / "sdk", "'by hand' in text"), tmp_path / "report.json"
+    monkeypatch.setattr("sys.argv", ["prove.py", str(sdk), "--report", str(file)])
+    code, report = proof.main(), json.loads(file.read_text())
     assert (sdk / "scripts/fetch-spec-types.ts").exists()
     assert report["differing"] == ["types.test.ts: names: passed, then failed"]
     assert (code, report["proved"]) == (1, False)
 
 
 @pytest.mark.long
-def test_configuration_generates_the_files_and_types_of_the_sdk(tmp_path: Path) -> None:
-    spec = spec_from_file_location("prove_typescript", EXAMPLE / "prove.py")
-    assert spec is not None and spec.loader is not None
-    proof: Any = module_from_spec(spec)
-    spec.loader.exec_module(proof)
+def test_configuration_generates_the_files_and_types_of_the_sdk(tmp_path: Path, proof: Any) -> None:
     sdk = checkout(tmp_path / "sdk")
     proof.replace_types(sdk)
     assert proof.mcp_gen(sdk).code == 0

@@ -24,7 +24,7 @@ from support.gateway.files import (
     as_toml,
     write_file,
 )
-from support.gateway.fronts import behind
+from support.gateway.gateways import behind
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, NEWEST, OLD, REVISIONS, STATELESS
 from support.running import Run

@@ -94,6 +94,7 @@ async def gateway_at(form: str, config: Path) -> AsyncGenerator[str | Command, N
         yield f"http://127.0.0.1:{gateway.port}/mcp"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["stdio", "http"])
 async def test_failing_servers_take_down_neither_others_nor_the_session(
     form: str, tmp_path: Path

@@ -5,35 +5,31 @@ from typing import Any
 
 from mcp_protogen.runtime.testing import in_memory
 from support.auth.guarding import OTHER, READING, authentication, bearing
-from support.gateway.gateways import gateway_settings, serve_gateway, server_settings
+from support.gateway.gateways import behind, client_at, gateway_settings, serve_gateway
 from support.gateway.listing import Listing, tools_of
-from support.http.serving import Site
 from support.revisions import ERAS, OLD
 from support.sessions.talking import pkg, request
 from support.tables import case
 from support.toolkit.mounting import Hearing, app, only, text_of
 
 
-async def client_of(stack: AsyncExitStack, site: Site, one: Any, token: str) -> Any:
-    """Connect a client with a token, in its own revision."""
-    own = [known for known in pkg.REVISIONS if known.id == one.TABLE.revision]
-    opener = pkg.open_http(site.url, headers=bearing(token))
-    return await stack.enter_async_context(pkg.connect(opener, one, revisions=own))
-
-
 async def test_principals_have_own_connections_lists_and_changes() -> None:
     for upstream in ERAS:
         for spoken in ERAS:
             server = Listing("x", revision=upstream)
-            settings = gateway_settings(server_settings("a", server))
+            settings = gateway_settings(behind("a", server))
             ada, ben = Hearing(spoken), Hearing(spoken)
             with case((upstream, spoken)):
                 async with (
                     serve_gateway(settings, authentication=authentication()) as site,
                     AsyncExitStack() as stack,
                 ):
-                    one = await client_of(stack, site, ada.client, READING)
-                    other = await client_of(stack, site, ben.client, OTHER)
+                    one, other = [
+                        await stack.enter_async_context(
+                            client_at(site.url, heard.client, **bearing(token))
+                        )
+                        for heard, token in ((ada, READING), (ben, OTHER))
+                    ]
                     for client in (one, other):
                         assert await tools_of(client) == ["a_x"]
                     assert server.opened == 2
@@ -59,14 +55,16 @@ async def test_state_of_a_principal_stays_its_own() -> None:
 
                 return await in_memory(only(made))()
 
-            settings = gateway_settings(server_settings("notes", open_one))
+            settings = gateway_settings(behind("notes", open_one))
             with case((upstream, spoken)):
                 async with (
                     serve_gateway(settings, authentication=authentication()) as site,
                     AsyncExitStack() as stack,
                 ):
                     clients = [
-                        await client_of(stack, site, pkg.load(spoken).Client(), token)
+                        await stack.enter_async_context(
+                            client_at(site.url, pkg.load(spoken).Client(), **bearing(token))
+                        )
                         for token in (READING, OTHER)
                     ]
                     for client, letter in zip(clients * 2, "abcd", strict=True):
@@ -75,7 +73,7 @@ async def test_state_of_a_principal_stays_its_own() -> None:
 
 
 async def test_session_of_a_principal_is_unknown_to_another() -> None:
-    settings = gateway_settings(server_settings("a", Listing("x")))
+    settings = gateway_settings(behind("a", Listing("x")))
     async with serve_gateway(settings, authentication=authentication()) as site:
         session = await site.initialize(OLD, bearing(READING))
         calls = [

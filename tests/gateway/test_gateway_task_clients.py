@@ -33,7 +33,7 @@ def test_clients_that_know_tasks_call_tools_without_them(peers: Peers, own: str)
             # Where it gets no task, it takes only objects as structured content.
             if own == OLD or visitor[:2] != ("ext-tasks", "extension")
         ]
-        for client, _, revision in tables.some(visitors, 3, f"task clients of {own}"):
+        for client, _, revision in tables.some(visitors, 2, f"task clients of {own}"):
             visitor = await peers.visitor(client)
             seen, _ = await visitor.visit(address, [step for step, _ in ROWS], revision)
             agreed = AGREED.get(client, STATELESS) if revision == "newest" else revision

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from support.gateway.fronts import behind, client_of, gateway
+from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS, OLD
 from support.tables import case

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.coroutines import run
-from support.gateway.fronts import behind, client_of, gateway
+from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import MEMBERS, Listing, tool, tools_of
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.talking import pkg

@@ -4,7 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from support.gateway.fronts import behind, client_at, client_of, gateway, url_of
+from support.gateway.gateways import (
+    behind,
+    client_at,
+    client_of,
+    gateway,
+    gateway_settings,
+    serve_gateway,
+)
 from support.gateway.listing import Listing, tools_of
 from support.gateway.upstream_http import served_over_http
 from support.http.principals import ADA, BEN, GUARD
@@ -77,11 +84,11 @@ async def test_late_items_are_announced_to_all_connections_of_their_client() -> 
         with case(revision):
             server = Listing("x")
             server.delay = 0.5
-            fronts = gateway(behind("a", server), list_timeout=0.1)
+            settings = gateway_settings(behind("a", server), list_timeout=0.1)
             hearing = Hearing(revision)
             async with (
-                url_of(fronts) as url,
-                client_at(url, hearing.client) as one,
+                serve_gateway(settings) as site,
+                client_at(site.url, hearing.client) as one,
                 hearing.hearing(),
             ):
                 assert await tools_of(one) == []
@@ -93,11 +100,11 @@ async def test_lists_belong_to_their_principal() -> None:
     for revision in ERAS:
         with case(revision):
             server, shared = Listing("x"), Listing("y")
-            fronts = gateway(behind("a", server), behind("b", shared, catalogue="shared"))
-            async with url_of(fronts, authentication=GUARD) as url:
+            servers = behind("a", server), behind("b", shared, catalogue="shared")
+            async with serve_gateway(gateway_settings(*servers), authentication=GUARD) as site:
                 for headers, times in ((ADA, 1), (BEN, 2), (BEN, 2), (ADA, 2)):
                     one: Any = pkg.load(revision).Client()
-                    async with client_at(url, one, **headers) as connected:
+                    async with client_at(site.url, one, **headers) as connected:
                         assert await tools_of(connected) == ["a_x", "b_y"]
                     if revision == STATELESS:
                         assert server.asked == ["tools/list"] * times
@@ -108,13 +115,14 @@ async def test_a_dead_server_shows_one_principal_nothing_of_another() -> None:
     for revision in ERAS:
         with case(revision):
             server = Listing("x")
-            async with url_of(gateway(behind("a", server)), authentication=GUARD) as url:
+            settings = gateway_settings(behind("a", server))
+            async with serve_gateway(settings, authentication=GUARD) as site:
                 one: Any = pkg.load(revision).Client()
-                async with client_at(url, one, **ADA) as connected:
+                async with client_at(site.url, one, **ADA) as connected:
                     assert await tools_of(connected) == ["a_x"]
                     await server.end()
                     await asyncio.sleep(0.1)
                     for headers, names in ((BEN, []), (ADA, ["a_x"])):
                         two: Any = pkg.load(revision).Client()
-                        async with client_at(url, two, **headers) as connected:
+                        async with client_at(site.url, two, **headers) as connected:
                             assert await tools_of(connected) == names

@@ -30,10 +30,11 @@ from support.auth.guarding import bearing, read_challenges
 from support.auth.issuing import Clock, Issuer
 from support.gateway.gateways import (
     GATEWAY,
+    behind,
+    client_of,
+    gateway,
     gateway_settings,
     serve_gateway,
-    server_settings,
-    visit,
     write_config,
 )
 from support.http.serving import run_app
@@ -60,14 +61,14 @@ async def test_access_log_has_each_forwarded_request_and_how_it_ended(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, ACCESS)
-    settings = gateway_settings(
-        server_settings("here", in_memory(only(weather(OLD)))),
-        server_settings("gone", refuse_to_open),
+    fronts = gateway(
+        behind("here", in_memory(only(weather(OLD)))),
+        behind("gone", refuse_to_open),
     )
     for spoken in (OLD, STATELESS):
         with case(spoken):
             caplog.clear()
-            async with visit(settings, client(spoken)) as one:
+            async with client_of(fronts, client(spoken)) as one:
                 assert await text_of(one, "here_forecast", place="Rome") == "rain in Rome"
                 for name in ("here_nothing", "gone_forecast"):
                     with pytest.raises(pkg.McpError):
@@ -101,10 +102,8 @@ async def test_question_of_a_server_is_no_failure_in_the_access_log(
         for revision in ERAS:
             with case(f"{spoken} to {revision}"):
                 caplog.clear()
-                settings = gateway_settings(
-                    server_settings("a", in_memory(only(weather(revision))))
-                )
-                async with visit(settings, Hearing(spoken).client) as one:
+                fronts = gateway(behind("a", in_memory(only(weather(revision)))))
+                async with client_of(fronts, Hearing(spoken).client) as one:
                     assert await text_of(one, "a_age") == "42 years"
                 outcomes = [entry["outcome"] for entry in entries_of(caplog)]
                 assert outcomes == ["ok"] * (2 if spoken == STATELESS else 1)
@@ -126,8 +125,8 @@ async def test_access_log_has_cancelled_requests_and_the_trace_of_the_client(
     async def add_trace(call: pkg.MethodCall, next: pkg.CallNext) -> Any:
         return await next(call.with_meta({"traceparent": f"00-{trace}-b7ad6b7169203331-01"}))
 
-    settings = gateway_settings(server_settings("slow", in_memory(only(slow))))
-    async with visit(settings, client(STATELESS, middleware=(add_trace,))) as one:
+    fronts = gateway(behind("slow", in_memory(only(slow))))
+    async with client_of(fronts, client(STATELESS, middleware=(add_trace,))) as one:
         call = asyncio.create_task(one.call_tool("slow_wait"))
         await begun.wait()
         call.cancel()
@@ -168,7 +167,7 @@ async def test_client_needs_a_token_for_the_audience_and_no_server_sees_it() -> 
     async with serving_issuer(issuer), run_app(inner) as port:
         auth = AuthSettings(issuer=issuer.url, audience=AUDIENCE, scopes=frozenset({"use"}))
         opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp")
-        settings = gateway_settings(server_settings("up", opener), auth=auth)
+        settings = gateway_settings(behind("up", opener), auth=auth)
         token = partial(issuer.token, aud=AUDIENCE)
         async with serve_gateway(settings) as site:
             for bearer, status in (
@@ -230,9 +229,9 @@ async def test_gateway_is_ready_once_all_required_servers_are_reached() -> None:
         return await open_door()
 
     settings = gateway_settings(
-        server_settings("first", open_later, required=True),
-        server_settings("second", open_door, required=True),
-        server_settings("third", refuse_to_open),
+        behind("first", open_later, required=True),
+        behind("second", open_door, required=True),
+        behind("third", refuse_to_open),
     )
     async with serve_gateway(settings) as site:
         while "second" in (ready := (await site.http.get("/ready")).text):
@@ -275,14 +274,14 @@ async def test_telemetry_has_a_span_for_a_request_and_below_it_one_for_the_serve
 
             server = only(weather(upstream))
             server.middleware = (see,)
-            settings = gateway_settings(
-                server_settings("up", in_memory(server)),
-                server_settings("gone", refuse_to_open),
+            fronts = gateway(
+                behind("up", in_memory(server)),
+                behind("gone", refuse_to_open),
                 telemetry=True,
             )
             spans.clear()
             caplog.clear()
-            async with visit(settings, client(spoken)) as one:
+            async with client_of(fronts, client(spoken)) as one:
                 await text_of(one, "up_forecast", place="Rome")
             found = [span for span in spans.get_finished_spans() if "forecast" in span.name]
             sent, handled = found

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from support.coroutines import run
-from support.gateway.fronts import behind, client_of, gateway
+from support.gateway.gateways import behind, client_of, gateway
 from support.gateway.listing import Listing, tools_of
 from support.revisions import ERAS
 from support.sessions.talking import pkg

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from mcp_protogen.runtime.testing import in_memory
-from support.gateway.gateways import gateway_settings, serve_gateway, server_settings
+from support.gateway.gateways import behind, gateway_settings, serve_gateway
 from support.revisions import ERAS
 from support.sessions.talking import pkg
 from support.tables import case
@@ -37,7 +37,7 @@ async def test_servers_of_two_eras_ask_and_change_at_once() -> None:
         gate, hearing = asyncio.Barrier(len(ERAS)), Hearing(spoken)
         names = [f"s{number}" for number in range(len(ERAS))]
         servers = [
-            server_settings(name, asking(name, revision, gate))
+            behind(name, asking(name, revision, gate))
             for name, revision in zip(names, ERAS, strict=True)
         ]
         uris = [f"data://{name}/now" for name in names]

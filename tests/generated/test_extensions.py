@@ -16,6 +16,7 @@ from mcp_protogen.pipeline.inputs import extensions
 from mcp_protogen.pipeline.inputs.file_formats import check_format
 from mcp_protogen.pipeline.package import Package
 from support.folders import ROOT
+from support.generating import write_files
 from support.made_once import generated_once
 from support.missing import reference
 from support.tables import case
@@ -50,10 +51,7 @@ def package_of(*names: str) -> Package:
 @pytest.fixture(scope="module")
 def extended_package(tmp_path_factory: pytest.TempPathFactory) -> Extended:
     folder = tmp_path_factory.mktemp("extended")
-    for file in package_of("tasks").files:
-        path = folder / "with_extension" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(package_of("tasks").files, folder / "with_extension")
     sys.path.insert(0, str(folder))
     name = "with_extension"
     revision = f"{name}.v2026_07_28"

@@ -15,6 +15,7 @@ from mcp_protogen.runtime.http.client.connect import open_http
 from pydantic import Field
 from support.generated.other_facts import package_with
 from support.generated.renamed_revisions import RENAMED, write_package
+from support.generating import write_files
 from support.http.serving import run_app, serving
 from support.revisions import NEWEST, OLD
 from support.tables import case
@@ -143,10 +144,10 @@ def body_of(message: Any) -> Json:
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("facts")
-    for file in package_with(tmp_path_factory.mktemp("input"), FACTS, (OLD, NEWEST)).files:
-        path = folder / "with_facts" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(
+        package_with(tmp_path_factory.mktemp("input"), FACTS, (OLD, NEWEST)).files,
+        folder / "with_facts",
+    )
     sys.path.insert(0, str(folder))
     return import_module("with_facts")
 

@@ -5,7 +5,6 @@ asyncio, and modules of the generator are never loaded.
 """
 
 import json
-import subprocess
 import sys
 import textwrap
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from support import tables
 from support.generated.golden_package import REVISIONS
 from support.generated.package_copy import copy_folder
+from support.programs import run_program
 
 # The possible imports of the package: itself, Pydantic, and Pydantic's dependencies.
 ALLOWED = {
@@ -29,15 +29,10 @@ ALLOWED = {
 def _run(program: str) -> Any:
     """Run `program` with the copied package on the path; return its output, parsed as JSON."""
     path = f"import sys; sys.path.insert(0, {str(copy_folder())!r}); at_start = set(sys.modules)\n"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+    output = run_program(
+        sys.executable, "-W", "error", "-c", path + textwrap.dedent(program), timeout=60
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(output)
 
 
 def _imports_of(program: str) -> set[str]:

@@ -4,7 +4,6 @@ import ast
 import copy
 import pickle
 import re
-import subprocess
 import sys
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import Any, get_type_hints
 from support import tables
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE, REVISIONS, load
+from support.programs import run_program
 
 MODELS = "mcp_revisions.v2025_11_25.models"
 
@@ -21,15 +21,8 @@ MODELS = "mcp_revisions.v2025_11_25.models"
 def _modules_loaded_by(program: str) -> set[str]:
     """Return the modules of models that a program has loaded at its end."""
     shown = f"import sys\n{program}\nprint(*(n for n in sys.modules if n.startswith('{MODELS}.')))"
-    done = subprocess.run(
-        [sys.executable, "-c", shown],
-        env={"PYTHONPATH": str(ROOT / "generated")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {name.rpartition(".")[2] for name in done.stdout.split()}
+    output = run_program(sys.executable, "-c", shown, env={"PYTHONPATH": str(ROOT / "generated")})
+    return {name.rpartition(".")[2] for name in output.split()}
 
 
 def test_only_the_models_in_use_are_loaded() -> None:

@@ -3,22 +3,28 @@
 Without this checkout's configuration, as for users.
 """
 
-import json
-import re
 import shutil
-import subprocess
 import sys
+import tomllib
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
+from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.emit.formatting import HEAD
+from mcp_protogen.scaffold.choices import ProjectChoices
+from mcp_protogen.scaffold.files import protocol_folder
+from mcp_protogen.scaffold.project_name import project_name
 from support import tables
 from support.docs.pages import programs
 from support.examples import ported
 from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
 from support.generated.package_copy import copied_package
+from support.generated.type_checkers import CHECKERS, find_objections, require_same
+from support.programs import run_program
+from support.scaffold import projects
 from support.typed_clients import contracts
 
 pytestmark = pytest.mark.long
@@ -68,67 +74,69 @@ PROGRAMS = {
     *("sessions.md", "state.md", "toolkit.md", "translation.md"),
     *("deployment.md", "first-client.md", "first-server.md", "README.md", "security.md"),
 )
-EXPECTED = {
-    (name, line)
-    for name, program in PROGRAMS.items()
-    for line in user_programs.wrong_lines(program)
-}
 # Its original is checked with our own code.
-RUNTIME = f"{PACKAGE.name}/_runtime"
-
-Finding = tuple[str, int]
+RUNTIME = "_runtime"
+PROJECTS = tuple(
+    replace(choices, name=project_name(projects.describe_choices(choices)))
+    for choices in tables.some(projects.VARIETY, 6, "types of projects")
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package and the user programs, and nothing else."""
+    """A folder with the package, the user programs and the projects, and nothing else."""
     place = tmp_path_factory.mktemp("static")
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(copied_package(), place / PACKAGE.name, ignore=hidden)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
+    for wanted in PROJECTS:
+        write_project(place, wanted)
     return place
 
 
-def _run(folder: Path, *command: str, expected: tuple[int, ...] = (0, 1)) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in expected, done.stdout + done.stderr
-    return done.stdout
+def write_project(folder: Path, wanted: ProjectChoices) -> None:
+    """Write a new project.
+
+    Its generated package takes all names from the one beside it, which is checked once.
+    """
+    project = folder / wanted.name.package
+    projects.write_project(project, wanted)
+    settings = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["pyright"]
+    assert settings["typeCheckingMode"] == "strict"
+    assert settings["include"] == ["src", "tests"]
+    protocol = project / protocol_folder(wanted)
+    protocol.unlink()
+    module = module_name(wanted.revision)
+    for name in ("", f".{module}", f".{module}.models"):
+        place = protocol.joinpath(*name.split(".")[1:])
+        place.mkdir()
+        (place / "__init__.py").write_text(f"from {PACKAGE.name}{name} import *\n")
 
 
-def _explain(findings: dict[Finding, list[str]]) -> str:
-    unexpected = [f"{at}: {findings[at]}" for at in sorted(findings.keys() - EXPECTED)][:20]
-    overlooked = [str(at) for at in sorted(EXPECTED - findings.keys())]
-    return "\n".join(["unexpected:", *unexpected, "overlooked:", *overlooked])
+def own_modules(folder: Path, wanted: ProjectChoices) -> list[str]:
+    """Return the modules of a project that are not generated."""
+    project = folder / wanted.name.package
+    modules = (*project.glob("src/*/*.py"), *project.glob("tests/*.py"))
+    return [path.relative_to(folder).as_posix() for path in sorted(modules)]
 
 
-def test_pyright_strict_objects_to_wrong_programs_only(folder: Path) -> None:
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": ["."]}
-    settings["exclude"] = [RUNTIME]
-    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    report = json.loads(_run(folder, "pyright", "--outputjson", "--pythonpath", sys.executable))
-    assert report["summary"]["filesAnalyzed"] == len(PROGRAMS) + len([*PACKAGE.rglob("*.py")])
-    findings: dict[Finding, list[str]] = {}
-    for found in report["generalDiagnostics"]:
-        place = Path(found["file"]).resolve().relative_to(folder.resolve()).as_posix()
-        at = (place, found["range"]["start"]["line"] + 1)
-        findings.setdefault(at, []).append(found["message"])
-    assert findings.keys() == EXPECTED, _explain(findings)
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_checkers_object_to_wrong_lines_only(checker: str, folder: Path) -> None:
+    """All share one process, in which the package and Pydantic take most of the time.
 
-
-def test_mypy_strict_objects_to_wrong_programs_only(folder: Path) -> None:
-    options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    cache = f"--cache-dir={folder / '.mypy_cache'}"
-    output = _run(folder, "mypy", *options, cache, PACKAGE.name, *PROGRAMS)
-    findings: dict[Finding, list[str]] = {}
-    for line in output.splitlines():
-        found: Any = re.match(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)", line)
-        if found:
-            at = (found["file"].replace("\\", "/"), int(found["line"]))
-            findings.setdefault(at, []).append(found["text"])
-    assert findings.keys() == EXPECTED, _explain(findings) + output[-500:] * (not findings)
+    The package is read by each checker. Programs and projects are shared out between them, but each
+    reads all with `--all`.
+    """
+    place = CHECKERS.index(checker)
+    names = tables.share([*PROGRAMS], place, "programs")
+    chosen = tables.share(PROJECTS, place, "projects")
+    modules = chain(*(own_modules(folder, wanted) for wanted in chosen))
+    checked = [PACKAGE.name, *names, *modules]
+    apart = [wanted.name.package for wanted in chosen]
+    found = find_objections(checker, folder, checked, apart=apart, unchecked=[RUNTIME])
+    wrong = {(name, line) for name in names for line in user_programs.wrong_lines(PROGRAMS[name])}
+    require_same(found, wrong)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,7 @@ def test_mypy_strict_objects_to_wrong_programs_only(folder: Path) -> None:
 def test_linters_and_formatters_leave_it_alone_whatever_they_are_set_to(
     command: str, folder: Path
 ) -> None:
-    _run(folder, *command.split(), PACKAGE.name, expected=(0,))
+    run_program(sys.executable, "-m", *command.split(), PACKAGE.name, cwd=folder)
 
 
 def test_imports_are_in_the_order_of_isort(tmp_path: Path) -> None:
@@ -156,7 +164,7 @@ def test_imports_are_in_the_order_of_isort(tmp_path: Path) -> None:
         ["ruff", "check", "--isolated", "--select=I", "--line-length=100"],
     ):
         with tables.case(command[0]):
-            _run(tmp_path, *command, PACKAGE.name, expected=(0,))
+            run_program(sys.executable, "-m", *command, PACKAGE.name, cwd=tmp_path)
 
 
 def test_every_module_says_what_it_is_for_and_no_line_is_too_long() -> None:

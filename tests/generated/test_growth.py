@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import pytest
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit import parallel
 from mcp_protogen.pipeline.generate import generate
 from pydantic import BaseModel
 from support.tables import case
@@ -111,10 +110,7 @@ def nodes_in(value: Any) -> int:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_work_grows_with_the_definitions(
-    shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parallel, "processors", lambda: 1)  # all calls are in this process
+def test_work_grows_with_the_definitions(shape: str, tmp_path: Path) -> None:
     size, make = SHAPES[shape]
     count_work({}, tmp_path, "large_first")  # fills the caches
     alone = count_work({}, tmp_path, "large_alone")

@@ -4,7 +4,6 @@ import ast
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,8 +26,9 @@ from mcp_protogen.runtime.core import version_check
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
 from support.generated.type_checkers import assert_nothing_found
-from support.generating import generate_little, require_importable
+from support.generating import generate_little, require_importable, write_files
 from support.made_once import generated_once
+from support.programs import run_program
 from support.running import Ran, Run
 from support.tables import case
 
@@ -110,9 +110,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with an installed runtime, a package, and programs."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(runtime_folder(), folder / NAME, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in generated_once(OPTIONS).files:
-        (folder / "pkg" / file.path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "pkg" / file.path).write_bytes(file.content)
+    write_files(generated_once(OPTIONS).files, folder / "pkg")
     (folder / "server.py").write_text(SERVER)
     (folder / "client.py").write_text(CLIENT)
     return folder
@@ -120,16 +118,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ran(place: Path, *command: str | Path) -> list[str]:
     """Run Python with package and runtime; return the printed lines."""
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(place)},
-        capture_output=True,
-        text=True,
-        check=False,
+    output = run_program(
+        sys.executable, *command, cwd=place, env={**os.environ, "PYTHONPATH": str(place)}
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()
+    return output.splitlines()
 
 
 def as_copied(text: str, path: str) -> str:
@@ -258,7 +250,7 @@ def test_a_package_is_tried_with_our_runtime_under_any_name(
     assert not (tmp_path / "executed").exists()
 
 
-def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Package:
+def generate_with_runtime(options: GenerationOptions) -> Package:
     """Return a package of few files, with a copy of a runtime of two unless one is installed."""
     made = generate_little(options)
     copied = () if options.runtime else ("_runtime/__init__.py", "_runtime/core/errors.py")

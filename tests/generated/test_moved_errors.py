@@ -5,7 +5,6 @@ import importlib
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -13,6 +12,7 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.generated.next_revision import NEXT
 from support.generated.rehearsed import package_of
+from support.generating import write_files
 from support.revisions import NEWEST, OLD
 from support.tables import case
 
@@ -53,10 +53,7 @@ UP: Final[dict[str, tuple[CodeAndData, CodeAndData]]] = {
 def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("moved")
     made = package_of("error-registry", tmp_path_factory.mktemp("input"), OLD, NEWEST)
-    for file in made.files:
-        path = Path(folder / NAME / file.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(made.files, folder / NAME)
     sys.path.insert(0, str(folder))
     yield importlib.import_module(NAME)
     sys.path.remove(str(folder))

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.generated.moved_results import add_outputs, with_tool_result, write_programs
 from support.generated.next_revision import NEXT, Checkout, copy_checkout
+from support.generating import write_files
+from support.programs import run_program
 from support.revisions import HANDSHAKE, NEWEST
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("moved results")]
@@ -308,21 +309,15 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Package]:
     schema = json.loads((ROOT / "schema" / HANDSHAKE[0] / "schema.json").read_bytes())
     given = GivenFile("draft.json", json.dumps(with_tool_result(schema)).encode())
     package = generate(GenerationOptions((DRAFT,), schemas={DRAFT: given}))
-    for file in package.files:
-        path = folder / "drafted" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(package.files, folder / "drafted")
     return folder, package
 
 
 def test_app_and_client_use_a_tool_result(draft: tuple[Path, Package]) -> None:
     folder, _ = draft
     write_programs(folder, "drafted", DRAFT, {"toolResult": "mine"})
-    process = subprocess.run(
-        [sys.executable, "client.py"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stderr
-    said = json.loads(process.stdout)
+    output = run_program(sys.executable, "client.py", cwd=folder)
+    said = json.loads(output)
     assert said == {
         **said,
         "point": [{"toolResult": {"x": 1}}, '{"x":1}', {"x": 1}],

@@ -14,6 +14,7 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.generated.moved_results import options_with_outputs
 from support.generated.next_revision import NEXT
+from support.generating import write_files
 from support.made_once import generated_once
 from support.revisions import NEWEST, REVISIONS
 
@@ -31,10 +32,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     options = options_with_outputs(OLD, MIDDLE, NEWEST)
     parts = parse_parts(["bridge,tasks,testing"])
     options = options._replace(parts=parts, runtime="mcp_protogen.runtime")
-    for file in generated_once(options).files:
-        path = folder / NAME / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(generated_once(options).files, folder / NAME)
     sys.path.insert(0, str(folder))
     yield importlib.import_module(NAME)
     sys.path.remove(str(folder))

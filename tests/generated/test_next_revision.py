@@ -138,7 +138,7 @@ def test_next_revision_passes_tests_of_all_revisions(
     cheap = ("--of", NEXT, "-k", "not test_differential and not test_translations")
     chosen = () if pytestconfig.getoption("--all") else cheap
     options = ("-n0", "-p", "no:cacheprovider", *chosen)
-    checkout.run("-m", "pytest", *options, *some(FILES, 30, "next revision"))
+    checkout.run("-m", "pytest", *options, *some(FILES, 6, "next revision"))
 
 
 def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> None:

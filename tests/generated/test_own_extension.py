@@ -13,6 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from support.coroutines import until
 from support.generated.own_extension import IDENTIFIER, REVISIONS, package_with_it
 from support.generated.type_checkers import assert_nothing_found
+from support.generating import write_files
 from support.http.serving import run_app
 from support.tables import case
 
@@ -34,10 +35,10 @@ class Own(NamedTuple):
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("own")
-    for file in package_with_it(tmp_path_factory.mktemp("input"), others=("tasks",)).files:
-        path = folder / "with_folders" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(
+        package_with_it(tmp_path_factory.mktemp("input"), others=("tasks",)).files,
+        folder / "with_folders",
+    )
     sys.path.insert(0, str(folder))
     return import_module("with_folders")
 

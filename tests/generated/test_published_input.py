@@ -14,6 +14,7 @@ from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import PARTS
 from support import missing
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
+from support.generating import write_files
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 
@@ -31,10 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS), extensions=extensions)
     options = options._replace(runtime="mcp_protogen.runtime")
     place = tmp_path_factory.mktemp("published")
-    for file in generate(options).files:
-        path = place / "pkg" / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(generate(options).files, place / "pkg")
     return place
 
 

@@ -4,12 +4,12 @@ import asyncio
 import importlib
 import json
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from support.generated.next_revision import NEXT
 from support.generated.rehearsed import package_of
+from support.generating import write_files
 from support.http.serving import run_app
 from support.revisions import NEWEST
 
@@ -23,10 +23,7 @@ ENDED: Final = -32028
 def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("lifecycle")
     made = package_of("subscription-lifecycle", tmp_path_factory.mktemp("input"), NEWEST)
-    for file in made.files:
-        path = Path(folder / NAME / file.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(made.files, folder / NAME)
     sys.path.insert(0, str(folder))
     yield importlib.import_module(NAME)
     sys.path.remove(str(folder))

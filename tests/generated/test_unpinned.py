@@ -14,6 +14,7 @@ from mcp_protogen.pipeline.generate import generate
 from support import missing
 from support.generated.golden_package import REVISIONS
 from support.generated.type_checkers import assert_nothing_found
+from support.generating import write_files
 from support.tables import some
 
 pytestmark = pytest.mark.long
@@ -40,10 +41,7 @@ def make_package(file: str, revision: str, folder: Path) -> Path:
     content = (missing.SHARED / "published" / f"{file}.schema.json").read_bytes()
     given = GivenFile(f"{file}.json", content)
     place = folder / f"of_{module_name(file.rpartition('/')[2])}_as_{module_name(revision)}"
-    for generated_file in generate(GenerationOptions((revision,), {revision: given})).files:
-        path = place / generated_file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(generated_file.content)
+    write_files(generate(GenerationOptions((revision,), {revision: given})).files, place)
     return place
 
 

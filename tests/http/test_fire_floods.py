@@ -154,7 +154,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
                 dropped.append(asyncio.create_task(hold_stream(site.port, data)))
                 await opened.acquire()
         service = site.app._running.state
-        assert len(service.keep_alive.responses) == STREAMS
+        assert len(service.keep_alive.open) == STREAMS
         refused = await site.ask(http(b"", "GET", **await site.session()))
         assert (refused.status, refused.field("retry-after")) == (503, "1")
         await site.attacked.server.tools_list_changed()

@@ -348,10 +348,10 @@ class TestLimits:
             head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
             line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
             running = site.app._running.state
-            while not len(running.keep_alive.responses):
+            while not len(running.keep_alive.open):
                 await asyncio.sleep(0.005)
             # Until the buffers between the two are full.
-            while len(running.keep_alive.responses):
+            while len(running.keep_alive.open):
                 await open_session.log("info", "x" * 100_000)
                 await asyncio.sleep(0.001)
             line.close()

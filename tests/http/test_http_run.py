@@ -36,7 +36,7 @@ from support.json_types import JsonObject
 from support.ports import free_port
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, pkg, run, server
-from support.tables import case
+from support.tables import case, some
 
 ALONE = {"connection": "close"}
 """A connection of its own, which either worker may take."""
@@ -473,7 +473,8 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
             assert pids == children(process.process.pid)
             assert await process.stop() == (-signal.SIGTERM, "")
 
-    for command in (str(tmp_path / "app_alone.py"), "app_alone", "app_beside"):
+    commands = str(tmp_path / "app_alone.py"), "app_alone", "app_beside"
+    for command in some(commands, 2, "programs with workers"):
         with case(command):
             run(script(command), 300)
 

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
+from support.programs import run_program
 
 from releasing.contents import DISTRIBUTIONS, wrong_contents
 from releasing.trying import SERVER
@@ -32,10 +33,6 @@ LOWEST = (
     "typer==0.18.0",
 )
 
-LOWEST_PYDANTIC = next(
-    requirement for requirement in LOWEST if requirement.startswith("pydantic==")
-)
-
 # The requirements of the runtime: Pydantic, and its requirements.
 NEEDED = (
     "annotated_types",
@@ -47,22 +44,14 @@ NEEDED = (
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
 
+ONE = ("--revision", "2025-11-25", "--out", "pkg")
 EVERYTHING = ("--revision", "all", "--with", "all", "--extension", "all")
-COMMITTED = (*EVERYTHING, "--runtime", "mcp_protogen.runtime")
+COMMITTED = (*EVERYTHING, "--runtime", "mcp_protogen.runtime", "--out", "pkg")
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """The output of a command that has to succeed."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return run_program(*map(str, command), cwd=cwd, env={**os.environ, **variables})
 
 
 def environment(
@@ -117,6 +106,17 @@ def wheel_environment(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return environment(tmp_path_factory.mktemp("installed") / "venv", wheel_in(dist))
 
 
+@pytest.fixture(scope="module")
+def lowest_environment(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return environment(tmp_path_factory.mktemp("lowest") / "venv", wheel_in(dist), *LOWEST)
+
+
+def link_needed(installed: Path, binaries: Path) -> None:
+    """Give an environment the requirements of the runtime that another has."""
+    for name in NEEDED:
+        (packages_in(binaries) / name).symlink_to(packages_in(installed) / name)
+
+
 def wheel_in(dist: Path) -> Path:
     (wheel,) = dist.glob("*.whl")
     return wheel
@@ -140,8 +140,8 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
 def test_wheel_does_the_main_job_in_an_empty_environment(
     wheel_environment: Path, tmp_path: Path
 ) -> None:
-    run(wheel_environment / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=tmp_path)
-    run(wheel_environment / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
+    run(wheel_environment / "mcp-gen", *ONE, cwd=tmp_path)
+    run(wheel_environment / "mcp-gen", *ONE, "--check", cwd=tmp_path)
     run(
         wheel_environment / "python",
         "-c",
@@ -154,8 +154,6 @@ def test_wheel_does_the_main_job_in_an_empty_environment(
     )
     assert called == "3\n"
     assert_golden(packages_in(wheel_environment) / "mcp_revisions")
-    run(wheel_environment / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=tmp_path)
-    assert_golden(tmp_path / "pkg")
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
@@ -252,11 +250,9 @@ def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
     }
     assert inside == {f"mcp_protogen_runtime/{path.relative_to(RUNTIME)}" for path in files}
     assert b"# SPDX-License-Identifier: Apache-2.0" in top
-    options = ("--revision", "2025-11-25", "--runtime", "mcp_protogen_runtime")
-    run(wheel_environment / "mcp-gen", *options, "--out", "pkg", cwd=tmp_path)
+    run(wheel_environment / "mcp-gen", *ONE, "--runtime", "mcp_protogen_runtime", cwd=tmp_path)
     binaries = environment(tmp_path / "venv", runtime_wheel, options=("--no-deps",))
-    for name in NEEDED:
-        (packages_in(binaries) / name).symlink_to(packages_in(wheel_environment) / name)
+    link_needed(wheel_environment, binaries)
     assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
@@ -291,20 +287,25 @@ for module in walk_packages(pkg.__path__, "pkg."):
 """
 
 
-def test_copied_package_is_imported_with_the_lowest_pydantic_alone(tmp_path: Path) -> None:
-    binaries = environment(tmp_path / "venv", LOWEST_PYDANTIC)
+def test_copied_package_is_imported_with_the_lowest_pydantic_alone(
+    lowest_environment: Path, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    binaries = tmp_path / "venv" / "bin"
+    link_needed(lowest_environment, binaries)
     (tmp_path / "pkg").symlink_to(copied_package())
     run(binaries / "python", "-c", IMPORT_ALL, cwd=tmp_path)
     assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
-def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path: Path) -> None:
-    binaries = environment(tmp_path / "venv", wheel_in(dist), *LOWEST)
-    work = tmp_path / "work"
-    work.mkdir()
-    run(binaries / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=work)
-    assert_golden(work / "pkg")
-    run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
-    wrong = subprocess.run([binaries / "mcp-gen", "new"], cwd=work, capture_output=True, text=True)
+def test_lowest_supported_dependencies_write_the_same_bytes(
+    lowest_environment: Path, tmp_path: Path
+) -> None:
+    mcp_gen = lowest_environment / "mcp-gen"
+    run(mcp_gen, *COMMITTED, cwd=tmp_path)
+    assert_golden(tmp_path / "pkg")
+    load = "import pkg; pkg.load('2026-07-28').Client()"
+    run(lowest_environment / "python", "-c", load, cwd=tmp_path)
+    wrong = subprocess.run([mcp_gen, "new"], cwd=tmp_path, capture_output=True, text=True)
     assert (wrong.returncode, wrong.stderr.splitlines()[0][:19]) == (2, "error[wrong-usage]:")
-    everything_else_works(binaries, work)
+    everything_else_works(lowest_environment, tmp_path)

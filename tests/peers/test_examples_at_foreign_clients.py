@@ -12,7 +12,7 @@ from support.peers.visits import Peers, check
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("examples")]
 
 # Each starts its own servers.
-CLIENTS = tables.some(tuple(NEWEST), 3, "clients of examples")
+CLIENTS = tables.some(tuple(NEWEST), 2, "clients of examples")
 
 
 @pytest.fixture(scope="module")

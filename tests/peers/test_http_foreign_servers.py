@@ -7,7 +7,7 @@ from typing import Any, Final
 import mcp_revisions as pkg
 import pytest
 from support.json_types import JsonObject
-from support.peers.features import Use, client_of, outcome
+from support.peers.features import Use, client_of, outcomes
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2
@@ -75,7 +75,7 @@ def visit(
             url = f"http://127.0.0.1:{wire.port}{path}"
             async with pkg.connect_http(url, *clients, revisions=spoken) as client:
                 use = Use(client, pkg.load(client.TABLE.revision).models)
-                seen = {feature: await outcome(use, feature) for feature in features}
+                seen = await outcomes(use, features)
                 if "cancellation" in features:
                     # The end of the session would do that, too.
                     await running.wrote("sleep was cancelled", before)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("matrix")]
 def matrix_runs() -> Mapping[Kind, list[Run]]:
     pairs = [
         (server, client)
-        for server in tables.some(REVISIONS, 3, "servers")
+        for server in tables.some(REVISIONS, 2, "servers")
         for client in tables.some(REVISIONS, 1, f"clients of {server}")
     ]
     return asyncio.run(matrix.all_runs(pairs))

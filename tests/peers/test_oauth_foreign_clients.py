@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import tables
 from support.auth.jwts import header_of
 from support.peers.oauth_visits import (
     DOCUMENT,
@@ -18,9 +19,12 @@ from support.peers.oauth_visits import (
 )
 from support.peers.visits import Peers, Step
 
-pytestmark = [pytest.mark.long]
+# In one process, which starts the clients once.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("logins")]
 
-CLIENTS = ("mcp 2", "fastmcp", "TypeScript 1", "TypeScript 2")
+CLIENTS = tables.some(
+    ("mcp 2", "fastmcp", "TypeScript 1", "TypeScript 2"), 2, "clients that sign in"
+)
 CALL: Step = ("call", "whoami", {})
 CHANGE: Step = ("call", "change", {})
 

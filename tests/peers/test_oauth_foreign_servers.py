@@ -9,8 +9,7 @@ from support.peers.places import PROGRAMS, python_with
 from support.peers.visits import Peers
 from support.sessions.talking import pkg
 
-pytestmark = [pytest.mark.long]
-
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("logins")]
 
 KINDS = ("mcp", "fastmcp")
 

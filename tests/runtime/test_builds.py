@@ -1,11 +1,11 @@
 """Models are built at their first use, by whichever thread comes first."""
 
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from textwrap import dedent
 
 from support.folders import environment
+from support.programs import run_program
 
 STRESS = """
     import sys
@@ -48,15 +48,7 @@ STRESS = """
 
 
 def run(script: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", dedent(script)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_program(sys.executable, "-c", dedent(script), env=environment())
 
 
 def test_threads_may_use_unbuilt_models_at_once() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import Meant, ParseError, RequestId
 from mcp_protogen.runtime.core.json import is_array, is_object
@@ -67,7 +67,8 @@ def test_reader_agrees_with_json_on_surrogates(value: Any) -> None:
     assert list(read_values(text).values) == [replace_surrogates(json.loads(text))]
 
 
-@given(st.lists(st.dictionaries(_TEXTS, _VALUES), min_size=2, max_size=5), st.booleans())
+@settings(max_examples=30)
+@given(st.lists(st.dictionaries(_TEXTS, _VALUES), min_size=2, max_size=3), st.booleans())
 def test_reader_takes_values_of_one_line_apart(values: list[dict[str, Any]], mark: bool) -> None:
     texts = [json.dumps(value) for value in values]
     line = ("\ufeff" * mark + " ".join(texts)).encode()

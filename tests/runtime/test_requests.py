@@ -77,7 +77,7 @@ class Site:
         return m.CallToolResult(content=[])
 
     def job(self, id: object) -> tuple[Job, Answered]:
-        event = self.endpoint.take(call(id))
+        event = self.endpoint.connection.take(call(id))
         assert isinstance(event, Request)
         reply = Answered()
         return Job(event, reply), reply

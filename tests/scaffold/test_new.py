@@ -196,7 +196,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
 def test_a_fault_while_generating_leaves_nothing(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(options: GenerationOptions, tell: object) -> Package:
+    def fail(options: GenerationOptions) -> Package:
         raise ProblemError(Problem("template-error", "no such luck"))
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", fail)
@@ -211,7 +211,7 @@ def test_file_created_meanwhile_is_not_replaced(
 
     usual = generate.generate
 
-    def interrupt(options: GenerationOptions, tell: object) -> Package:
+    def interrupt(options: GenerationOptions) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
         return usual(options)

@@ -447,7 +447,7 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
     assert mcp_gen("sync", "pkg").code == 0
     assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
 
-    def generate(options: GenerationOptions, tell: object = None) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         if "draft" in options.revisions:  # beside the other, that takes rules
             raise ProblemError(Problem("undecided-difference", "from 2025-11-25 to draft"))
         return generate_little(options)

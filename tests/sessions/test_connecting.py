@@ -74,14 +74,11 @@ async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revisi
     python = sys.executable
     servers: list[tuple[Any, str]] = [
         (folder / "old.py", OLD),
-        (str(folder / "old.py"), OLD),
         ("new.py", STATELESS),
-        (f"{python} new.py", STATELESS),
         (f"{python} '{folder / 'old.py'}'", OLD),
         ([python, folder / "old.py"], OLD),
         (Weather, OLD),
         (Newer(), STATELESS),
-        (pkg.stdio_client([python, "old.py"]), OLD),
         (pkg.in_memory(Newer, revisions=pkg.REVISIONS), STATELESS),
     ]
     for server, revision in servers:

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, get_overloads
+from typing import Any, get_args, get_overloads
 
 import pytest
+from mcp_protogen.runtime.core.models.base import WireModel
+from mcp_protogen.runtime.core.spec import CallSpec
 from mcp_revisions import REVISIONS as PACKAGES
 from mcp_revisions import (
     Options,
@@ -26,7 +28,6 @@ from mcp_revisions import v2026_07_28 as stateless
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from support.generated.golden_package import load
 from support.revisions import ERAS, REVISIONS
-from support.sessions.echoing import classes_of, members_of, method_of, signature_of, split
 from support.tables import case
 from support.vectors.vector_sets import vectors
 
@@ -63,6 +64,62 @@ async def arguments_sent(call: Callable[..., Any], *given: Any, **members: Any) 
         called = call(*given, **members)
         await (anext(called) if hasattr(called, "__anext__") else called)
     return caught.value.args
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the members and options that a stub takes; None if it takes whole params."""
+    if "methods" not in function.__code__.co_names:
+        return None  # without a stub
+    signature = inspect.signature(function)
+    if signature.parameters.keys() & {"params", "form"}:
+        return None
+    own = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("as_", "check")
+    ]
+    return signature.replace(parameters=own)
+
+
+def method_of(function: Callable[..., Any]) -> str:
+    """Return the method of a stub: the first name in its docstring."""
+    return (function.__doc__ or "").partition("`")[2].partition("`")[0]
+
+
+def classes_of(spec: CallSpec[Any]) -> list[type[WireModel]]:
+    """Return the possible params classes of a message."""
+    params = getattr(spec.params, "__value__", spec.params)
+    return [kind for kind in get_args(params) or [params] if isinstance(kind, type)]
+
+
+def members_of(params: Any) -> dict[str, Any]:
+    """Return the members of params except those that a signature leaves out."""
+    fields = params.__class__.model_fields
+    return {
+        name: getattr(params, name)
+        for name in params.model_fields_set & fields.keys()
+        if getattr(params, name) != fields[name].default or name != "mode"
+    }
+
+
+def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[Any], Any] | None:
+    """Return the members by position and by keyword; None if the signature does not fit."""
+    parameters = {**signature.parameters}
+    needed = {
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty and name not in ("self", "options")
+    }
+    if members.keys() - parameters.keys() or needed - members.keys():
+        return None
+    given, leading = dict(members), list[Any]()
+    for name, parameter in parameters.items():
+        if name == "self":
+            continue
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or name not in given:
+            break
+        leading.append(given.pop(name))
+    return leading, given
 
 
 def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], inspect.Signature]]:

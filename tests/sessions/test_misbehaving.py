@@ -149,6 +149,12 @@ def children() -> set[str]:
     return found
 
 
+def runs(process: str) -> bool:
+    """Return whether a process runs: one whose end was not noticed yet, a zombie, does not."""
+    state = Path("/proc", process, "stat")
+    return state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
 async def environment(**options: Any) -> dict[str, str]:
     """Return the variables that a process gets."""
     transport = await pkg.stdio_client(["/usr/bin/env"], **options)()
@@ -183,9 +189,7 @@ class TestLaunch:
         meeting = Meeting("wrapper", tmp_path)
         async with meeting.connect():
             pass
-        child = Path("/proc", (tmp_path / "starts.pid").read_text(), "stat")
-        # It may be a zombie, but runs no more.
-        assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        assert not runs((tmp_path / "starts.pid").read_text())
 
     async def test_ended_servers_leave_nothing_behind(self, tmp_path: Path) -> None:
         before, threads = set(os.listdir("/proc/self/fd")), threading.active_count()
@@ -220,6 +224,25 @@ class TestLaunch:
             # The task that ends it has a few steps more to take.
             while not children() <= of_others or len(asyncio.all_tasks()) > 1:
                 await asyncio.sleep(0.01)
+
+    def test_the_end_of_the_event_loop_ends_a_process_that_is_being_waited_for(
+        self, tmp_path: Path
+    ) -> None:
+        meeting, of_others = Meeting("stubborn", tmp_path, grace=60), children()
+        leaving: list[asyncio.Task[bool | None]] = []
+
+        async def use() -> None:
+            session = meeting.connect()
+            await session.__aenter__()
+            leaving.append(asyncio.create_task(session.__aexit__(None, None, None)))
+            await asyncio.sleep(0.1)
+            assert children() > of_others
+
+        asyncio.run(use())
+        until = time.monotonic() + 30
+        while any(map(runs, children() - of_others)) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not any(map(runs, children() - of_others))
 
     async def test_a_program_that_cannot_be_started_is_named(self) -> None:
         for program in ["no-such-program", "/etc/passwd", "/"]:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import pytest
 from support.folders import GENERATED
@@ -70,7 +70,14 @@ def call(id: object, name: str, **arguments: Any) -> Any:
     return request("tools/call", id, name=name, arguments=arguments)
 
 
+def text_of(answer: Any) -> Any:
+    return answer["result"]["content"][0]["text"]
+
+
 OPENING = (hello(), INITIALIZED)
+
+Session: TypeAlias = tuple[dict[Any, Any], list[int], str]
+"""Answers by id, error codes without an id, and what is on standard error."""
 
 
 def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
@@ -84,47 +91,51 @@ def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
     return [json.loads(line) for line in written], err.decode()
 
 
+LINE_ENDS = {"ü": b"", "ö": b"\r", "é": b"\n", "å": b" "}
+TOO_LONG = call("long", "x" * 20_000)
+GARBAGE = (b"\x00\xff\xfe", b"not json", b'"text"', b'{"jsonrpc":"2.0"}', b"[" * 1000)
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    """Talk once, about all that disturbs no other message."""
+    utf8 = [json.dumps(call(id, "x")).encode() + end for id, end in LINE_ENDS.items()]
+    last = call("slow", "slow", seconds=0.2), call("big", "big", size=300_000)
+    answers, errors = talk(
+        call("noise", "noise"), call("read", "read"), *utf8, TOO_LONG, *GARBAGE, *last
+    )
+    codes = [answer["error"]["code"] for answer in answers if answer.get("id") is None]
+    return {answer["id"]: answer for answer in answers if "id" in answer}, codes, errors
+
+
 @pytest.mark.shows("S0-32", "S0-35", "S3-07")
-def test_S0_35_S3_07_nothing_but_messages_is_on_standard_output() -> None:
-    answers, errors = talk(call(1, "noise"))
-    assert [answer["id"] for answer in answers] == [0, 1]
+def test_S0_35_S3_07_nothing_but_messages_is_on_standard_output(session: Session) -> None:
+    answers, _, errors = session
+    assert "result" in answers["noise"]
     for noise in ("before", "printed", "written", "echoed"):
         assert noise in errors
 
 
-def test_handlers_cannot_read_what_is_meant_for_the_server() -> None:
-    answers, _ = talk(call(1, "read"), call(2, "x"))
-    assert answers[1]["result"]["content"][0]["text"] == ""
-    assert answers[2]["id"] == 2
+def test_handlers_cannot_read_what_is_meant_for_the_server(session: Session) -> None:
+    assert text_of(session[0]["read"]) == ""
 
 
 @pytest.mark.shows("S0-33", "S3-01")
-def test_S0_33_S3_01_messages_are_lines_of_utf8() -> None:
-    ends = {"ü": b"", "ö": b"\r", "é": b"\n", "å": b" "}
-    answers, _ = talk(*(json.dumps(call(id, "x")).encode() + end for id, end in ends.items()))
-    texts = {answer["id"]: answer["result"]["content"][0]["text"] for answer in answers[1:]}
-    assert texts == dict.fromkeys(ends, "ä")
+def test_S0_33_S3_01_messages_are_lines_of_utf8(session: Session) -> None:
+    assert {text_of(session[0][id]) for id in LINE_ENDS} == {"ä"}
 
 
-def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on() -> None:
-    answers, _ = talk(call(1, "x" * 20_000), call(2, "x"), limit=10_000)
-    by_id = {answer.get("id"): answer for answer in answers}
-    assert by_id[1]["error"]["code"] == -32700
-    assert "10000 bytes" in by_id[1]["error"]["message"]
-    assert "result" in by_id[2]
+def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on(session: Session) -> None:
+    error = session[0]["long"]["error"]
+    assert error["code"] == -32700 and "10000 bytes" in error["message"]
 
 
-def test_garbage_gets_an_error_and_the_session_goes_on() -> None:
-    garbage = (b"\x00\xff\xfe", b"not json", b'"text"', b'{"jsonrpc":"2.0"}', b"[" * 1000)
-    answers, _ = talk(*garbage, call(2, "x"))
-    codes = sorted(answer["error"]["code"] for answer in answers if "error" in answer)
-    assert codes == [-32700, -32700, -32700, -32600, -32600]
-    assert "result" in next(answer for answer in answers if answer.get("id") == 2)
+def test_garbage_gets_an_error_and_the_session_goes_on(session: Session) -> None:
+    assert sorted(session[1]) == [-32700, -32700, -32700, -32600, -32600]
 
 
-def test_requests_in_flight_at_end_of_input_are_answered() -> None:
-    answers, _ = talk(call(1, "slow", seconds=0.2), call(2, "big", size=300_000))
-    assert {answer["id"] for answer in answers} == {0, 1, 2}
+def test_requests_in_flight_at_end_of_input_are_answered(session: Session) -> None:
+    assert "result" in session[0]["slow"] and "result" in session[0]["big"]
 
 
 def test_slow_request_is_answered_with_error() -> None:

@@ -7,24 +7,22 @@ import pickle
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
-from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.features.sharing.shared_worker import SharedWorker
 from mcp_protogen.runtime.storage.engine import (
     Appended,
     Delivery,
     DirectMessage,
-    Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
     Events,
+    Gap,
     Mail,
     Receive,
     Saved,
@@ -34,28 +32,23 @@ from mcp_protogen.runtime.storage.engine import (
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, wait_for_engine, working
+from support.sharing.workers import (
+    ENGINES,
+    PATIENCE,
+    SERVERS,
+    SharedEngine,
+    Worker,
+    shared_engine,
+    until,
+    wait_for_engine,
+    working,
+)
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
-SERVERS = ("redis", "postgres")
-
-_numbers = count()
 
 
-def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """Return an engine of a kind, with its own namespace."""
-    place = f"test{next(_numbers)}"
-    make: dict[str, Callable[..., Engine]] = {
-        "memory": MemoryEngine,
-        "redis": partial(RedisEngine, namespace=place),
-        "postgres": partial(PostgresEngine, schema=place),
-    }
-    server = request.getfixturevalue(f"{kind}_server") if kind in SERVERS else None
-    return SharedEngine(kind, make[kind], server)
-
-
-@pytest.fixture(params=("memory", *SERVERS))
+@pytest.fixture(params=ENGINES)
 def shared_engines(request: pytest.FixtureRequest) -> SharedEngine:
     """Each engine."""
     return shared_engine(request.param, request)
@@ -232,7 +225,7 @@ async def test_events_are_appended_that_follow_the_last_one(shared_engines: Shar
                     appended = await events.append(
                         "key", stream, number, messages, lifetime=LIFETIME, end=end
                     )
-                    assert appended == Appended(accepted, last, ended, NOBODY)
+                    assert appended == Appended(accepted, last, ended, None)
                     for after in {-1, 0, last - 1, last}:
                         found = await read(a, stream, after)
                         wanted = [event for event in kept if event.number > after]
@@ -288,33 +281,37 @@ async def test_who_appends_learns_who_follows(shared_engines: SharedEngine) -> N
     async with working(shared_engines.engine(), "a", "b") as (a, b):
         await begin_session(a)
         events, other = a.connection.events, b.connection.events
-        await other.unfollow("key", "~", "b")
         for _ in range(2):
             await other.follow("key", "~", "b")
         assert await read(a, "~", -1) == Events([], False)
         appended = await events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
-        assert appended == Appended(True, 1, False, frozenset({"b"}))
+        assert appended == Appended(True, 1, False, "b")
         await events.follow("key", "~", "a")
         assert (await events.append("key", "~", 1, [b"y"], lifetime=LIFETIME)).last == 1
-        await other.unfollow("key", "~", "b")
         appended = await events.append("key", "~", 2, [b"x"], lifetime=LIFETIME, end=True)
-        assert appended == Appended(True, 2, True, frozenset({"a"}))
-        await events.unfollow("key", "~", "a")
+        assert appended == Appended(True, 2, True, "a")
         assert await read(a, "~", 1) == Events([Event(2, b"x")], True)
 
 
-async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
-    async with working(MemoryEngine(), "a") as a:
-        events = a.connection.events
-
-        def streams() -> int:
-            return sum(type(value).__name__ == "_Stream" for value in gc.get_objects())
-
-        before = streams()
-        await events.follow("key", "~", "a")
-        assert streams() == before + 1
-        await events.unfollow("key", "~", "a")
-        assert streams() == before
+async def test_news_of_many_followed_streams_come_in_one_call(
+    shared_engines: SharedEngine,
+) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
+        events, other = a.connection.events, b.connection.events
+        for key in ("key", "ended"):
+            await begin_session(a, key)
+            for stream in ("~", "b-0", "new"):
+                await events.follow(key, stream, "a")
+        for number in (1, 2):
+            await other.append("key", "~", number, [b"x"], lifetime=LIFETIME)
+        await other.append("key", "b-0", 0, [b"head"], lifetime=LIFETIME)
+        seen = {("key", "~"): 2, ("key", "b-0"): 0, ("key", "new"): 0, ("ended", "~"): 0}
+        assert [*await events.news({})] == []
+        assert [*await events.news(seen)] == []
+        assert {*await events.news({**seen, ("key", "~"): 1})} == {("key", "~")}
+        await other.append("key", "b-0", 1, [], lifetime=LIFETIME, end=True)
+        await b.connection.sessions.end("ended", LIFETIME)
+        assert {*await events.news(seen)} == {("key", "b-0"), ("ended", "~")}
 
 
 # Messages and changes.
@@ -343,9 +340,9 @@ async def test_all_get_changes_in_one_order(shared_engines: SharedEngine) -> Non
         async def publish(worker: Worker) -> None:
             for i in range(20):
                 said = f"{worker.name} {i}".encode()
-                await worker.connection.bus.publish([said, said + b"+"])
+                await worker.connection.mail.publish([said, said + b"+"])
 
-        await workers[0].connection.bus.publish([])
+        await workers[0].connection.mail.publish([])
         await asyncio.gather(*(publish(worker) for worker in workers))
         await until(lambda: all(len(worker.changes) == 120 for worker in workers))
         assert workers[0].changes == workers[1].changes == workers[2].changes
@@ -359,9 +356,9 @@ async def test_all_get_changes_in_one_order(shared_engines: SharedEngine) -> Non
 async def test_a_worker_hears_nothing_of_before_it_came(shared_engines: SharedEngine) -> None:
     engine = shared_engines.engine()
     async with working(engine, "a") as a:
-        await a.connection.bus.publish([b"before"])
+        await a.connection.mail.publish([b"before"])
         async with working(engine, "b") as b:
-            await a.connection.bus.publish([b"after"])
+            await a.connection.mail.publish([b"after"])
             await until(lambda: b.changes)
             assert b.heard == b.heard[:1] and b.changes == [b"after"]
 
@@ -491,11 +488,11 @@ def calls_of(connection: EngineConnection) -> dict[str, Callable[[], Awaitable[o
         "append": lambda: events.append("key", "~", 9, [b"x"], lifetime=LIFETIME),
         "read": lambda: events.read("key", "~", 0),
         "follow": lambda: events.follow("key", "~", "z"),
-        "unfollow": lambda: events.unfollow("key", "~", "z"),
+        "news": lambda: events.news({("key", "~"): 0}),
         "send": lambda: connection.mail.send([("nobody", b"x")]),
         "tasks": lambda: connection.tasks.get("unknown"),
         "alive": lambda: connection.mail.alive(["a"]),
-        "publish": lambda: connection.bus.publish([b"x"]),
+        "publish": lambda: connection.mail.publish([b"x"]),
     }
 
 
@@ -537,7 +534,7 @@ async def test_a_change_comes_before_a_message_that_was_sent_later(
 ) -> None:
     async with working(shared_engines.engine(), "a", "b") as (a, b):
         for number in range(20):
-            await a.connection.bus.publish([b"%d" % number])
+            await a.connection.mail.publish([b"%d" % number])
             await a.connection.mail.send([("b", b"%d" % number)])
         await until(lambda: len(b.messages) == 20)
         order = [(int(message.content), isinstance(message, DirectMessage)) for message in b.heard]
@@ -547,7 +544,7 @@ async def test_a_change_comes_before_a_message_that_was_sent_later(
 async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) -> None:
     async with working(remote.engine(), "a", "b", lease=3.0) as (a, b):
         await begin_session(a)
-        await a.connection.bus.publish([b"1", b"2", b"3"])
+        await a.connection.mail.publish([b"1", b"2", b"3"])
         await until(lambda: len(b.changes) == 3)
         remote.running.stop(keep=False)
         remote.running.start()
@@ -555,7 +552,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
         await until(lambda: a.gaps and b.gaps and a.connection.current and b.connection.current)
         assert await a.connection.sessions.open("key", "a") is None
         await begin_session(a)
-        await a.connection.bus.publish([b"4"])
+        await a.connection.mail.publish([b"4"])
         await a.connection.mail.send([("b", b"5")])
         await until(lambda: len(b.changes) == 4 and b.messages)
 
@@ -714,3 +711,9 @@ async def test_session_in_memory_lapses_at_the_end_of_its_lifetime() -> None:
     assert await sessions.open("a", "worker") is not None
     await sessions.refresh(["a"], 0.0)
     assert await sessions.open("a", "worker") is None
+
+
+async def test_an_engine_of_others_may_make_its_own_gap() -> None:
+    worker = SharedWorker(MemoryEngine(), 1.0, "a", LIFETIME, Tasks())
+    worker._receive(Gap())
+    assert worker.gaps == 1

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import pytest
 from mcp_protogen.runtime.features.sharing.record import Choices
+from mcp_protogen.runtime.server.connection import ServerConnection
 from mcp_protogen.runtime.storage.engine import Change
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
@@ -13,7 +15,8 @@ from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import models, pkg, request, tools
-from support.sharing.faults import Engine, shared_by
+from support.sharing import faults
+from support.sharing.faults import Engine
 from support.tables import case
 
 TOOLS = "notifications/tools/list_changed"
@@ -31,15 +34,11 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
     return tools(revision, echo, **{"SENDS": ALL, **members})
 
 
-@asynccontextmanager
-async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
-    """Run one application per server, as in separate processes."""
-    shared = shared_by(engine)
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(serving(server, pkg.REVISIONS, shared=shared, **chosen))
-            for server in servers
-        ]
+def workers(
+    engine: object, *servers: Any, **chosen: Any
+) -> AbstractAsyncContextManager[list[Site]]:
+    """Serve all revisions by one application per server."""
+    return faults.workers(*servers, engine=engine, revisions=pkg.REVISIONS, **chosen)
 
 
 @asynccontextmanager
@@ -84,6 +83,30 @@ async def test_a_resource_is_updated_for_those_who_subscribed() -> None:
         await servers[1].resource_updated(URI)
         assert (await first.take())["params"]["uri"] == URI
         assert await second.is_silent()
+
+
+async def test_sessions_without_a_subscription_cost_nothing_when_a_resource_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uris = list[str | None]()
+    publish = ServerConnection.publish
+
+    async def note(self: ServerConnection, method: str, uri: str | None) -> None:
+        uris.append(uri)
+        await publish(self, method, uri)
+
+    monkeypatch.setattr(ServerConnection, "publish", note)
+    server = ours()
+    async with (
+        workers(Engine(), server) as (one,),
+        one.listening(resourceSubscriptions=[URI]) as first,
+    ):
+        for _ in range(3):
+            await one.initialize()
+        for uri in ("file:///b", URI):
+            await server.resource_updated(uri)
+        assert (await first.take())["params"]["uri"] == URI
+        assert uris == [URI]
 
 
 async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> None:
@@ -231,11 +254,11 @@ async def test_change_for_all_is_published_alone_after_failed_attempt() -> None:
         engine.away = True
         for number in range(1100):
             await servers[1].resource_updated(f"file:///{number}")
-        engine.slow.add("bus.publish")
-        attempts = engine.calls.count("bus.publish")
-        await until(lambda: engine.calls.count("bus.publish") > attempts)
+        engine.slow.add("mail.publish")
+        attempts = engine.calls.count("mail.publish")
+        await until(lambda: engine.calls.count("mail.publish") > attempts)
         await servers[1].resource_updated("file:///late")
-        await until(lambda: engine.calls.count("bus.publish") > attempts + 1)
+        await until(lambda: engine.calls.count("mail.publish") > attempts + 1)
         engine.away = False
         assert await read_methods(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
         assert len(engine.published) == 1
@@ -353,13 +376,13 @@ async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None
     engine, server = Engine(), ours()
     async with workers(engine, server) as (site,):
         assert (await site.http.get("/ready")).status_code == 200
-        publishing = engine.block("bus.publish")
+        publishing = engine.block("mail.publish")
         first = asyncio.create_task(server.tools_list_changed())
-        await until(lambda: "bus.publish" in engine.calls)
+        await until(lambda: "mail.publish" in engine.calls)
         second = asyncio.create_task(server.prompts_list_changed())
         await asyncio.sleep(0)
         publishing.set()
-        engine.failing.add("bus.publish")
+        engine.failing.add("mail.publish")
     await asyncio.wait_for(asyncio.gather(first, second), 30)
 
 

@@ -10,7 +10,7 @@ import mcp_revisions as pkg
 import pytest
 from support.engines import RedisServer
 from support.json_types import JsonObject
-from support.peers.features import Use, client_of, outcome
+from support.peers.features import Use, client_of, outcomes
 from support.peers.http_peers import our_server
 from support.peers.http_visits import CANCELLED, check_session, check_stateless, visit_by
 from support.peers.http_wire import wire_to
@@ -112,8 +112,7 @@ def test_our_client_finds_everything(
             url = f"http://127.0.0.1:{wire.port}/mcp"
             async with pkg.connect_http(url, client_of(mcp)) as client:
                 assert client.revision == revision
-                use = Use(client, mcp.models)
-                seen: JsonObject = {feature: await outcome(use, feature) for feature in SEEN}
+                seen = await outcomes(Use(client, mcp.models), SEEN)
                 # The end of the session would do that, too.
                 await running.wrote(CANCELLED, before)
             deleted = [exchange.status for exchange in wire.verbs("DELETE")]

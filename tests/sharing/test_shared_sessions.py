@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -23,7 +23,7 @@ from mcp_revisions.v2025_11_25.models import (
 )
 from support.http import serving as http
 from support.http.fire import until
-from support.http.serving import Site, outcome, serving, text_in
+from support.http.serving import Site, outcome, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import (
@@ -38,30 +38,12 @@ from support.sessions.talking import (
     tools,
     whose,
 )
-from support.sharing.faults import Engine
+from support.sharing.faults import Engine, at, workers
 from support.tables import case
 
 UPDATED = "notifications/resources/updated"
 TOLD = frozenset({UPDATED, "notifications/message"})
 URI = "file:///a"
-
-
-@asynccontextmanager
-async def workers(
-    *servers: Any, engine: Any = None, lease: float = 10.0, **chosen: Any
-) -> AsyncGenerator[list[Site], None]:
-    """An application for each server, all on one engine."""
-    shared = pkg.Shared(engine=engine or pkg.MemoryEngine(), lease=lease)
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(serving(server, shared=shared, **chosen))
-            for server in servers
-        ]
-
-
-def at(session: http.Session, site: Site) -> http.Session:
-    """The same session, at another worker."""
-    return http.Session(site, session.revision, session.id, session.headers)
 
 
 async def post_status(session: http.Session, message: object) -> int:

@@ -1,7 +1,7 @@
 """Streams of sessions that several workers serve: nothing is lost, wherever one comes back."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -11,10 +11,11 @@ import pytest
 from mcp_protogen.runtime.http.server.sessions.worker import key_of
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import Event, Events, Session, Site, outcome, serving
+from support.http.serving import Event, Events, Session, Site, outcome
 from support.revisions import OLD
-from support.sessions.talking import notification, pkg, request, tools
-from support.sharing.faults import Engine
+from support.sessions.talking import notification, request, tools
+from support.sharing import faults
+from support.sharing.faults import Engine, at
 from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
@@ -96,7 +97,7 @@ class Workers:
 
     def at(self, session: Session, worker: int) -> Session:
         """The same session, at another worker."""
-        return Session(self.sites[worker], session.revision, session.id, session.headers)
+        return at(session, self.sites[worker])
 
     @asynccontextmanager
     async def calling(self) -> AsyncGenerator[tuple[Session, Events, Event], None]:
@@ -127,16 +128,10 @@ async def workers(
     **chosen: Any,
 ) -> AsyncGenerator[Workers, None]:
     these = Workers()
-    engine: Any = these.engine
-    shared = pkg.Shared(engine=engine, lease=lease)
-    async with AsyncExitStack() as stack:
-        for _ in range(number):
-            steps = Steps()
-            server = tools(revision, steps, SENDS=sends)
-            app = serving(server, shared=shared, drain=0.05, **chosen)
-            these.tools.append(steps)
-            these.servers.append(server)
-            these.sites.append(await stack.enter_async_context(app))
+    these.tools = [Steps() for _ in range(number)]
+    these.servers = [tools(revision, steps, SENDS=sends) for steps in these.tools]
+    given: dict[str, Any] = {"engine": these.engine, "lease": lease, "drain": 0.05, **chosen}
+    async with faults.workers(*these.servers, **given) as these.sites:
         yield these
 
 
@@ -827,3 +822,77 @@ class TestStandalone:
                     assert await standing.take() is None
             async with session.get() as events:
                 assert events.response.status_code == 404
+
+
+@pytest.mark.skips_time
+class TestLooking:
+    async def test_open_streams_need_calls_of_a_worker_for_many_at_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worker = "mcp_protogen.runtime.features.sharing.shared_worker"
+        monkeypatch.setattr(f"{worker}._TOGETHER", 20)
+        for number, batches in ((1, 1), (20, 1), (21, 2)):
+            with case(number):
+                async with workers(lease=1.0) as these, AsyncExitStack() as stack:
+                    for _ in range(number):
+                        for site in these.sites:
+                            session = await site.initialize()
+                            await stack.enter_async_context(session.get())
+                    await asyncio.sleep(1.7)
+                    calls = these.engine.calls
+                    calls.clear()
+                    await asyncio.sleep(5)
+                    assert Counter(calls) == {"events.news": len(these.sites) * 10 * batches}
+
+    async def test_events_are_found_although_their_worker_could_not_tell(self) -> None:
+        async with workers(lease=1.0) as these, AsyncExitStack() as stack:
+            sessions = [await these.sites[0].initialize() for _ in range(3)]
+            speakers = [await these.says(session, 1) for session in sessions]
+            streams = [await stack.enter_async_context(session.get()) for session in sessions]
+            await asyncio.sleep(0.1)
+            these.engine.failing.add("mail.send")
+            for speaker in speakers:
+                await speaker.log("info", "a")
+            assert [await next_said(stream) for stream in streams] == ["a", "a", "a"]
+
+    async def test_worker_that_is_back_is_told_of_events_again(self) -> None:
+        async with workers(lease=1.0) as these:
+            engine, slow = these.engine, these.engine.workers[0]
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 1)
+            async with session.get() as standing:
+                await asyncio.sleep(1)
+                slow.kill()
+                await speaker.log("info", "a")
+                await asyncio.sleep(1)
+                slow.revive()
+                assert await next_said(standing) == "a"
+                await asyncio.sleep(1)
+                engine.failing.add("events.news")
+                await speaker.log("info", "b")
+                assert await next_said(standing) == "b"
+
+    async def test_stream_of_a_worker_that_another_followed_late_is_followed_again(self) -> None:
+        async with workers(lease=1.0) as these:
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 1)
+            async with session.get() as standing:
+                await asyncio.sleep(1)
+                await these.engine.memory.events.follow(key_of(session.id), "~", "late")
+                await speaker.log("info", "a")
+                assert await next_said(standing) == "a"
+                await asyncio.sleep(1)
+                these.engine.failing.add("events.news")
+                await speaker.log("info", "b")
+                assert await next_said(standing) == "b"
+
+    async def test_progress_of_a_stream_is_stored_once_nothing_more_comes(self) -> None:
+        async with workers(lease=1.0) as these:
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 0)
+            async with session.get() as standing:
+                for text in "ab":
+                    await speaker.log("info", text)
+                    assert await next_said(standing) == text
+                await asyncio.sleep(2)
+                assert these.stream_record(session).delivered == these.last(session)

@@ -22,7 +22,8 @@ from support.http.serving import JSON, Session, Site, calling, serving
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import notification, request
-from support.sharing.task_workers import ENGINES, Work, engine_of, task_workers
+from support.sharing.task_workers import Work, task_workers
+from support.sharing.workers import ENGINES, shared_engine
 from support.tables import case
 from support.tasks.asking import DECLARED
 from support.tasks.jobs import RELATED
@@ -33,7 +34,7 @@ from support.tasks.tools import CLIENTS
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Any:
     """Each engine."""
-    return engine_of(request.param, request)
+    return shared_engine(request.param, request).engine()
 
 
 @pytest.mark.shows("TC-08", "TC-12", "TC-16", "TC-17", "TX-07", "TX-14", "TX-15")

@@ -1,7 +1,6 @@
 """`make quick`: which tests it chooses for a change, and how a run is recorded for it."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.folders import ROOT
+from support.programs import run_program
 from support.quick.record import Record, load_record, plain_id, save_record
 from support.quick.selection import Selection, closest_tests, select, select_by_name, word_for
 
@@ -171,11 +171,7 @@ def run(*arguments: str) -> str:
     environment["PYTHONPATH"] = str(ROOT / "tests")
     settings = f"--config-file={ROOT / 'pyproject.toml'}"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", settings, *arguments]
-    ran = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
+    return run_program(*command, cwd=ROOT, env=environment)
 
 
 def run_tiny(folder: Path, *options: str) -> str:

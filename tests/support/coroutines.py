@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from support.patience import PATIENCE
+
 
 def run(
     script: Awaitable[None],
@@ -22,8 +24,8 @@ def run(
         runner.run(main())
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Let other tasks run until a condition is true."""
-    async with asyncio.timeout(30):
-        while not true():
-            await asyncio.sleep(0)
+async def until(condition: Callable[[], object]) -> None:
+    """Let other tasks run until a condition is true that no event announces."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.002)

@@ -1,20 +1,32 @@
 """Fast generation, for tests about the use of the files."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import GenerationOptions
+from mcp_protogen.pipeline.emit import formatting
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.output.trial import Trial, start_trial
+from mcp_protogen.pipeline.output.trial import import_package
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.target import TargetOptions
 
 
-def generate_little(options: GenerationOptions, tell: object = None) -> Package:
+def write_files(files: Iterable[GeneratedFile], folder: Path) -> list[Path]:
+    """Write generated files into a folder, and return their places."""
+    places: list[Path] = []
+    for file in files:
+        places.append(folder / file.path)
+        places[-1].parent.mkdir(parents=True, exist_ok=True)
+        places[-1].write_bytes(file.content)
+    return places
+
+
+def generate_little(options: GenerationOptions) -> Package:
     """Return a package with few files, made from the same inputs as a real one."""
     inputs = read_inputs(options)
     mine = options.templates and options.templates / "bridge.py.jinja"
@@ -48,11 +60,17 @@ def require_importable(package: Package, untried: Collection[str] = ()) -> tuple
     templates = Path() if "templates" in said else None
     target = TargetOptions() if "target" in said else None
     options = GenerationOptions((), templates=templates, runtime=said.get("runtime"), target=target)
-    with start_trial(options) as tried:
-        return tried.require(package, untried)
+    return import_package(package, options, untried)
+
+
+def trying_nothing(package: Package, options: GenerationOptions) -> tuple[Problem, ...]:
+    """Assume that modules can be imported."""
+    return ()
 
 
 @contextmanager
-def trying_nothing(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Assume that modules can be imported."""
-    yield Trial()
+def without_layout() -> Generator[None, None, None]:
+    """Let generated modules have the layout of their templates: black takes most of the time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(formatting, "format_module", lambda source, **_: source)
+        yield

@@ -5,8 +5,7 @@ The processes of a run share them in a folder, which `conftest` names in `MADE_O
 
 import os
 import pickle
-from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fcntl import LOCK_EX, flock
 from functools import cache
 from hashlib import sha256
@@ -23,11 +22,9 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.metacheck import check
-from mcp_protogen.pipeline.output.trial import Trial
+from mcp_protogen.pipeline.output.trial import find_untried, import_package
 from mcp_protogen.pipeline.package import Package
 from typer.main import get_command
-
-from .generating import require_importable
 
 _commands: Final = cache(get_command)
 _made: Final[dict[str, Any]] = {}
@@ -35,7 +32,7 @@ _names: Final[dict[int, str]] = {}
 """What the packages here were made from, by identity."""
 
 
-def generated_once(options: GenerationOptions, tell: object = None) -> Package:
+def generated_once(options: GenerationOptions) -> Package:
     """Return the package for options and for the present content of their files."""
     inputs = _inputs(options)
     package: Package = once(f"package {inputs}", lambda: generate(options))
@@ -43,21 +40,15 @@ def generated_once(options: GenerationOptions, tell: object = None) -> Package:
     return package
 
 
-class _Once(Trial):
-    """Tries each such package once."""
+def trying_once(package: Package, options: GenerationOptions) -> tuple[Problem, ...]:
+    """Import each package that was generated once, once."""
+    untried = find_untried(package.inputs, options)
 
-    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
-        def require() -> tuple[Problem, ...]:
-            return require_importable(package, untried)
+    def require() -> tuple[Problem, ...]:
+        return import_package(package, options, untried)
 
-        name = f"trial of {_names.get(id(package))} {sorted(untried)}"
-        return once(name, require) if id(package) in _names else require()
-
-
-@contextmanager
-def trying_once(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Return a check for packages that were generated once."""
-    yield _Once()
+    name = f"trial of {_names.get(id(package))} {sorted(untried)}"
+    return once(name, require) if id(package) in _names else require()
 
 
 def vectors_once(
@@ -109,7 +100,7 @@ def once(name: str, make: Callable[[], Any]) -> Any:
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the command line use these."""
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_once)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.try_package", trying_once)
     monkeypatch.setattr("mcp_protogen.instep.compare.naming.compared_file", compared_once)
     monkeypatch.setattr("typer.main.get_command", _commands)
     for user in ("instep.vectors.making", "instep.vectors.writing", "instep.audit.behaviour"):

@@ -1,6 +1,6 @@
 """Pure functions of the generator, memoised for a whole run.
 
-Their results depend only on their arguments.
+Their results depend only on their arguments, and on files that no test changes.
 """
 
 import os
@@ -10,9 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.derive import revision
 from mcp_protogen.pipeline.emit import formatting
-from mcp_protogen.pipeline.inputs import inputs
+from mcp_protogen.pipeline.inputs import facts, inputs
 
 _PURE: Final = (
     (revision, "derive_revision"),
@@ -27,6 +28,18 @@ def remember() -> None:
     for owner, name in _PURE:
         setattr(owner, name, _memoise(getattr(owner, name)))
     formatting.format_module = _share(formatting.format_module)
+    facts.load = _keep_ours(facts.load)
+
+
+def _keep_ours(load: Callable[..., facts.Facts]) -> Callable[..., facts.Facts]:
+    """Keep what is read of our schema folder; tests change copies of it."""
+    ours, keep = schema_folder(), _memoise(load)
+
+    @wraps(load)
+    def load_facts(folder: Path, revision: str) -> facts.Facts:
+        return (keep if folder == ours else load)(folder, revision)
+
+    return load_facts
 
 
 def _memoise(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,6 +39,17 @@ def some(cases: Sequence[T], few: int, of: str) -> list[T]:
     return [cases[index] for index in chosen]
 
 
+def share(cases: Sequence[T], place: int, of: str) -> list[T]:
+    """Return all cases with `--all`, otherwise those of one of two readers, at place 0 or 1."""
+    of_first = some(range(len(cases)), len(cases) // 2, of)
+    everything = _chosen["seed"] is None
+    return [
+        case
+        for index, case in enumerate(cases)
+        if everything or (index in of_first) == (place == 0)
+    ]
+
+
 def count(few: int, everything: int) -> int:
     """Return the number of examples: `everything` with `--all`."""
     return everything if _chosen["seed"] is None else few

@@ -154,7 +154,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
 def test_types_accept_what_their_definitions_accept(made_up: ModuleType) -> None:
     definitions = {**schemas.schema()["$defs"], **made_up_schemas.SCHEMAS}
-    for name, schema in made_up_schemas.SCHEMAS.items():
+    for name, schema in made_up_schemas.TRIED.items():
         wanted = schemas.validator({**schema, "$defs": definitions})
         decoder = msgspec.json.Decoder(getattr(made_up, type_name(name)), dec_hook=made_up.dec_hook)
         for value in made_up_schemas.values(schema):

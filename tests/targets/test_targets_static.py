@@ -1,9 +1,7 @@
 """What targets for Python make, and programs that use it, under the strictest type checkers."""
 
 import json
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +11,10 @@ import pytest
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
+from support.generated.type_checkers import CHECKERS, find_objections, require_same
 from support.generated.user_programs import wrong_lines
-from support.tables import some
+from support.programs import run_program
+from support.tables import share, some
 from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
@@ -51,9 +51,8 @@ PROGRAMS: Final[Mapping[str, str]] = {
         for number, program in enumerate(block_texts("targets-dependency-free.md"))
     },
 }
-OTHER_TARGETS: Final = ("typeddict", "dataclasses", "msgspec")
-EXPECTED: Final = {
-    (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
+MADE_UP: Final = {
+    f"made_up_as_{target}.py": target for target in ("typeddict", "dataclasses", "msgspec")
 }
 
 
@@ -65,59 +64,33 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(folder(options, revisions), place / name)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
-    for target in OTHER_TARGETS:
-        file = build_module(target, f"made_up_as_{target}.py")
+    for name, target in MADE_UP.items():
+        file = build_module(target, name)
         (place / file.path).write_bytes(file.content)
     return place
 
 
-def _run(place: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=place, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return done.stdout
-
-
-def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": ["."]}
-    settings["reportUnusedExpression"] = "none"  # that is what the wrong lines are
-    (place / "pyrightconfig.json").write_text(json.dumps(settings))
-    report = json.loads(_run(place, "pyright", "--outputjson", "--pythonpath", sys.executable))
-    assert report["summary"]["filesAnalyzed"] == len(list(place.rglob("*.py")))
-    found = {
-        (Path(diagnostic["file"]).name, diagnostic["range"]["start"]["line"] + 1): diagnostic[
-            "message"
-        ]
-        for diagnostic in report["generalDiagnostics"]
-    }
-    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
-
-
-def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
-    options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    made_up = [f"made_up_as_{target}.py" for target in OTHER_TARGETS]
-    bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
-    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
-    lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)
-    found = {(Path(name).name, int(line)): text for name, line, text in lines}
-    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_checkers_object_to_wrong_lines_only(checker: str, place: Path) -> None:
+    number = CHECKERS.index(checker)
+    programs = share([*PROGRAMS], number, "programs of targets")
+    packages = share([*PACKAGES], number, "packages that are checked")
+    made_up = share([*MADE_UP], number, "made-up types")
+    found = find_objections(checker, place, [*programs, *packages, *made_up])
+    wrong = {(name, line) for name in programs for line in wrong_lines(PROGRAMS[name])}
+    require_same(found, wrong)
 
 
 def test_modules_import_what_they_use_in_the_usual_order(place: Path) -> None:
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,I"]
     for name in PACKAGES:
-        done = subprocess.run(
-            [*command, "--config", "line-length = 100", place / name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
+        run_program(*command, "--config", "line-length = 100", place / name)
 
 
 def test_programs_of_the_page_run(place: Path) -> None:
-    outputs = [_run(place, f"page_{number}") for number in range(2)]
+    outputs = [
+        run_program(sys.executable, "-m", f"page_{number}", cwd=place) for number in range(2)
+    ]
     assert outputs[0] == "Hello, Ada greet\n"
     assert outputs[1] == (
         "Hello\nlater\n"
@@ -127,7 +100,9 @@ def test_programs_of_the_page_run(place: Path) -> None:
 
 
 def test_the_program_of_the_page_about_structs_runs(place: Path) -> None:
-    answer, result, read, refusal = _run(place, "page_of_structs").splitlines()
+    answer, result, read, refusal = run_program(
+        sys.executable, "-m", "page_of_structs", cwd=place
+    ).splitlines()
     assert json.loads(answer)["result"]["content"] == [{"type": "text", "text": "Hello from greet"}]
     assert result.startswith("CallToolResult(content=[TextContent(text='Hello from greet'")
     assert read == f"ResultMessage(id=7, result={result})"

@@ -1,7 +1,6 @@
 """Every target makes modules that can be imported of schemas that lack what others have."""
 
 import ast
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -15,6 +14,8 @@ from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.target import LAYERS, LAYOUTS, Layer, TargetOptions
 from support import tables
 from support.generated.repeated_names import repeated_names
+from support.generating import write_files
+from support.programs import run_program
 from support.targets.typescript import complaints
 from support.unit.schemas import STRING, Json, message, record, ref, schema_file, union
 
@@ -78,14 +79,6 @@ def make_packages(target: str, definitions: Json) -> Iterator[tuple[str, Package
         yield name, generate(GenerationOptions(("x",), {"x": schema_file(schema)}, target=options))
 
 
-def write(package: Package, folder: Path) -> Iterator[Path]:
-    for file in package.files:
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
-        yield path
-
-
 @pytest.mark.parametrize("target", [language for language in TARGETS if language != "typescript"])
 def test_modules_of_tiny_schemas_can_be_imported(target: str, tmp_path: Path) -> None:
     imports: list[str] = []
@@ -93,16 +86,13 @@ def test_modules_of_tiny_schemas_can_be_imported(target: str, tmp_path: Path) ->
         with tables.case(schema):
             for name, package in make_packages(target, definitions):
                 folder = tmp_path / f"t{place}_{name}"
-                for path in write(package, folder):
+                for path in write_files(package.files, folder):
                     if path.suffix == ".py":
                         assert repeated_names(ast.parse(path.read_text())) == []
                         module = path.relative_to(tmp_path).with_suffix("").as_posix()
                         imports.append(module.replace("/", ".").removesuffix(".__init__"))
     program = "\n".join(f"import {name}" for name in imports)
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
+    run_program(sys.executable, "-c", program, cwd=tmp_path)
 
 
 def test_typescript_of_tiny_schemas_has_no_errors(tmp_path: Path) -> None:
@@ -111,6 +101,6 @@ def test_typescript_of_tiny_schemas_has_no_errors(tmp_path: Path) -> None:
     for place, (schema, definitions) in enumerate(TINY.items()):
         with tables.case(schema):
             for name, package in make_packages("typescript", definitions):
-                written = write(package, tmp_path / f"t{place}_{name}")
+                written = write_files(package.files, tmp_path / f"t{place}_{name}")
                 files += [str(path) for path in written if path.suffix == ".ts"]
     assert complaints(tmp_path, *files) == []

@@ -18,6 +18,7 @@ from mcp_protogen.targets.typescript import TARGET
 from mcp_protogen.targets.typescript.text import comment, data, single_quoted
 from mcp_protogen.targets.typescript.types import definition, hint
 from mcp_protogen.targets.typescript.typescript_tables import types
+from support.generating import write_files
 from support.revisions import REVISIONS
 from support.tables import case
 from support.targets import target_modules
@@ -83,10 +84,7 @@ def test_each_layer_stands_alone(layers: tuple[Layer, ...], tmp_path: Path) -> N
     for layout in ("single", "package"):
         options = TargetOptions("typescript", layers, layout)
         files = generate(GenerationOptions((REVISION,), target=options)).files
-        for file in files:
-            path = tmp_path / layout / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(files, tmp_path / layout)
         assert complaints(tmp_path, *(f"{layout}/{file.path}" for file in files)) == []
 
 

@@ -29,6 +29,7 @@ from support.generated.absorbing_revision import (
     schemas_of,
     write_package,
 )
+from support.generating import write_files
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, Hand, modern
@@ -293,10 +294,7 @@ def write_moved(folder: Path, place: Path) -> None:
         runtime="mcp_protogen.runtime",
     )
     with schemas_of(folder):
-        for file in generate(options).files:
-            path = place / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(generate(options).files, place)
 
 
 async def use_handles(pkg: Any, client: Any, served: str) -> None:

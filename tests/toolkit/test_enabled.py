@@ -221,21 +221,20 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
 
 async def test_a_client_on_a_pipe_is_switched_until_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "server.py"
-    for own in ERAS:
+    for own, spoken in zip(ERAS, reversed(ERAS), strict=True):
         made = f"made = weather({own!r})\n"
         admit = "def admit(session: type(made).SESSION): made.enable('pack', session=session)\n"
         add = "made.disable('pack')\nmade.add_tool(admit)\nmade.run()"
         text = program("made").replace("made.run()", f"{made}{admit}{add}")
         path.write_text(text)
-        for spoken in ERAS:
-            with case((own, spoken)):
-                hearing = Hearing(spoken)
-                command = pkg.stdio_client([sys.executable, str(path)])
-                async with pkg.connect(command, hearing.client) as one, hearing.hearing():
-                    assert "pack" not in await visible_names(one)
-                    await one.call_tool("admit", {})
-                    await hearing.hears("prompt")
-                    assert "pack" in await visible_names(one)
+        with case((own, spoken)):
+            hearing = Hearing(spoken)
+            command = pkg.stdio_client([sys.executable, str(path)])
+            async with pkg.connect(command, hearing.client) as one, hearing.hearing():
+                assert "pack" not in await visible_names(one)
+                await one.call_tool("admit", {})
+                await hearing.hears("prompt")
+                assert "pack" in await visible_names(one)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:

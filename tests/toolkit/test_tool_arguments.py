@@ -263,12 +263,12 @@ def test_positional_parameters_and_generators_are_refused_as_well() -> None:
         yield 1
 
     @tool
-    async def one_by_one(self: object) -> Any:
+    async def items_one_by_one(self: object) -> Any:
         yield 1
 
     with pytest.raises(TypeError, match="by_place: the parameter place is positional-only"):
         kit(by_place=by_place)
-    for function in (several, one_by_one):
+    for function in (several, items_one_by_one):
         with pytest.raises(TypeError, match="is a generator, but a client gets one result"):
             kit(function=function)
 

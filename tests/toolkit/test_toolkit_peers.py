@@ -1,16 +1,16 @@
-"""The official client, as a process, against a toolkit over stdio."""
+"""The official client, as a process, against toolkits over stdio."""
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
 from support.peers.places import python_with
 from support.peers.spoken import GENERATION_2
+from support.programs import run_program
+from support.tables import case
 
 SERVER = """
 from typing import Annotated, Literal
@@ -70,10 +70,7 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 
 warnings.simplefilter("ignore")
-revision, *command = sys.argv[1:]
-pinned = revision != "2026-07-28"
-if pinned:
-    session_module.LATEST_HANDSHAKE_VERSION = revision
+revisions, *command = sys.argv[1:]
 
 
 async def outcome(asked: Any) -> Any:
@@ -83,12 +80,13 @@ async def outcome(asked: Any) -> Any:
         return {"code": error.code}
 
 
-async def main() -> None:
+async def use(revision: str) -> dict[str, Any]:
+    session_module.LATEST_HANDSHAKE_VERSION = revision
     server = StdioServerParameters(command=command[0], args=command[1:], env=None)
-    mode = "legacy" if pinned else "auto"
+    mode = "auto" if revision == "2026-07-28" else "legacy"
     async with Client(server, mode=mode, cache=None) as client:
         reference = types.ResourceTemplateReference(type="ref/resource", uri="town://{place}")
-        seen = {
+        return {
             "revision": client.protocol_version,
             "tools": await outcome(client.list_tools()),
             "forecast": await outcome(client.call_tool("forecast", {"place": "Oslo", "days": 2})),
@@ -103,29 +101,35 @@ async def main() -> None:
             "grown": await outcome(client.call_tool("grow", {"name": "more"})),
             "more": await outcome(client.call_tool("more", {"text": "hi"})),
         }
-    print(json.dumps(seen))
+
+
+async def main() -> None:
+    print(json.dumps([await use(revision) for revision in revisions.split()]))
 
 
 asyncio.run(main())
 """
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", GENERATION_2)
-def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: Path) -> None:
+def test_the_python_sdk_of_generation_2_uses_a_toolkit(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "client.py").write_text(CLIENT)
     server = ["env", f"PYTHONPATH={copy_folder()}", sys.executable, str(tmp_path / "server.py")]
-    done = subprocess.run(
-        [python_with("mcp-2"), tmp_path / "client.py", revision, *server],
-        capture_output=True,
-        text=True,
+    output = run_program(
+        python_with("mcp-2"),
+        tmp_path / "client.py",
+        " ".join(GENERATION_2),
+        *server,
         timeout=60,
-        check=False,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
-    assert done.returncode == 0, done.stderr
-    seen: JsonObject = json.loads(done.stdout)
+    for revision, seen in zip(GENERATION_2, json.loads(output), strict=True):
+        with case(revision):
+            check_seen(revision, seen)
+
+
+def check_seen(revision: str, seen: JsonObject) -> None:
+    """Require what a client of a revision must have got."""
     assert seen["revision"] == revision
     assert [tool["name"] for tool in seen["tools"]["tools"]] == ["forecast", "grow"]
     value = [{"place": "Oslo", "celsius": 1.5}] * 2

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from support.bounds.house import (
     map_of_the_house,
     module_label,
     modules_in,
+    nodes_of,
     trees,
 )
 from support.bounds.measures import MEASURES
@@ -41,8 +42,8 @@ IMPORTS_BY_NAME = {
 _IMPORTERS = {"__import__", "find_spec", "import_module", "resolve_name", "run_module", "run_path"}
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -53,7 +54,7 @@ def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None
     # Further HTTP packages are imported by name at their use, so that neither a program without
     # HTTP nor its author's type checker needs them.
     for path in RUNTIME_MODULES:
-        found = {name.split(".")[0] for name in imports(trees()[path])}
+        found = {name.split(".")[0] for name in imports(nodes_of(path))}
         assert found <= ALLOWED_IN_RUNTIME, module_label(path)
 
 
@@ -80,15 +81,15 @@ def test_imports_follow_the_map_of_the_house() -> None:
 def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
     # All else works without it, also its makers.
     places: list[tuple[Path, bool]] = []
-    for path, tree in trees().items():
-        defined = (child for child in ast.walk(tree) if isinstance(child, _FUNCTIONS))
-        inside = {node for function in defined for node in ast.walk(function)}
-        places += [
-            (path, node in inside)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            and "mcp_revisions" in {name.split(".")[0] for name in imports(node)}
+    for path in trees():
+        importing = [
+            node
+            for node in nodes_of(path)
+            if "mcp_revisions" in {name.split(".")[0] for name in imports([node])}
         ]
+        defined = (node for node in nodes_of(path) if importing and isinstance(node, _FUNCTIONS))
+        inside = {node for function in defined for node in ast.walk(function)}
+        places += [(path, node in inside) for node in importing]
     assert places, "no import was found"
     assert [p for p, inside in places if not (inside and CODE / "servers" in p.parents)] == []
 
@@ -140,7 +141,7 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
 def test_exception_is_made_where_it_is_raised() -> None:
     # An exception that is raised repeatedly keeps the frames of each time.
     for module in RUNS:
-        for node in ast.walk(trees()[OURS[module]]):
+        for node in nodes_of(OURS[module]):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
                 assert not node.exc.id.isupper(), f"{module}: {node.exc.id}"
 
@@ -163,7 +164,7 @@ def test_commands_end_in_one_place_each_for_reports_and_conversations() -> None:
     found = {
         path.stem
         for path in (CODE / "cli").glob("*.py")
-        for node in ast.walk(trees()[path])
+        for node in nodes_of(path)
         if isinstance(node, ast.Name) and node.id == "SystemExit"
     }
     assert found == {"conversation", "outcome"} | {"console", "usage"}
@@ -191,7 +192,7 @@ def test_no_files_import_each_other_in_a_round() -> None:
 def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
     for path in RUNTIME_MODULES:
         depth = len(path.relative_to(RUNTIME).parts)
-        levels = [n.level for n in ast.walk(trees()[path]) if isinstance(n, ast.ImportFrom)]
+        levels = [n.level for n in nodes_of(path) if isinstance(n, ast.ImportFrom)]
         assert max(levels, default=0) <= depth, module_label(path)
 
 
@@ -204,7 +205,7 @@ _OTHER_WORDS_FOR_ENDING = re.compile(
 
 def test_there_is_one_word_for_each_way_to_end() -> None:
     for path in RUNTIME_MODULES:
-        classes = [node for node in ast.walk(trees()[path]) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in nodes_of(path) if isinstance(node, ast.ClassDef)]
         methods = [node for class_ in classes for node in class_.body]
         names = {method.name for method in methods if isinstance(method, _FUNCTIONS)}
         assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), module_label(path)
@@ -215,7 +216,7 @@ def test_the_eras_are_told_apart_in_one_place() -> None:
     eras = {"handshake", "stateless"}
     telling: list[str] = []
     for path in RUNTIME_MODULES:
-        for node in ast.walk(trees()[path]):
+        for node in nodes_of(path):
             if isinstance(node, ast.Compare | ast.MatchValue):
                 values = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
                 if not values.isdisjoint(eras):
@@ -227,8 +228,8 @@ _PRINTS = re.compile(r"print|sys\.std(out|err)\.(buffer\.)?write|typer\.echo|tra
 
 
 def test_there_is_one_place_that_prints() -> None:
-    for path, tree in trees().items():
-        calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for path in trees():
+        calls = {ast.unparse(node.func) for node in nodes_of(path) if isinstance(node, ast.Call)}
         printing = {name for name in calls if _PRINTS.fullmatch(name)}
         assert not printing or path == CODE / "cli" / "console.py", module_label(path)
 
@@ -245,8 +246,8 @@ _CLAUSES = frozenset({"How", "What", "When", "Where", "Whether", "Which", "Who",
 def test_docstrings_of_functions_are_imperative() -> None:
     # https://peps.python.org/pep-0257/: "Return this", and not "What this is".
     found: list[str] = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path in trees():
+        for node in nodes_of(path):
             if not isinstance(node, _FUNCTIONS):
                 continue
             first = (ast.get_docstring(node) or "-").split()[0].strip(",:;")

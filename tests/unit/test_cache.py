@@ -36,7 +36,7 @@ def generated_options(little: None, monkeypatch: pytest.MonkeyPatch) -> list[Gen
     """The options of each package that was generated, with a warning, and not found."""
     asked: list[GenerationOptions] = []
 
-    def generate(options: GenerationOptions, tell: object = None) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         asked.append(options)
         return generate_little(options)._replace(warnings=(NOTICE,))
 
@@ -245,21 +245,16 @@ def test_input_changed_during_generation_prevents_caching(
     template = tmp_path / "bridge.py.jinja"
     templated = OPTIONS._replace(templates=tmp_path)
 
-    def before(options: GenerationOptions, tell: object = None) -> Package:
+    def before(options: GenerationOptions) -> Package:
         template.write_text("x = 2\n")
         return generate_little(options)
 
-    def meanwhile(options: GenerationOptions, tell: object = None) -> Package:
-        package = generate_little(options)
-        template.write_text("x = 2\n")
-        return package
-
-    def both(options: GenerationOptions, tell: object = None) -> Package:
+    def both(options: GenerationOptions) -> Package:
         package = before(options)
         template.write_text("x = 1\n")
         return package
 
-    for generate in (before, meanwhile, both):
+    for generate in (before, both):
         with tables.case(generate.__name__):
             monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
             template.write_text("x = 1\n")

@@ -4,9 +4,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -24,7 +23,6 @@ from mcp_protogen.instep.vectors import folder as vectors
 from mcp_protogen.pipeline import templates
 from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, statement_content
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
-from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.reports.baseline import write_baseline
 from mcp_protogen.scaffold import create as scaffold
 from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
@@ -116,12 +114,6 @@ def returning(value: object) -> Callable[..., object]:
     return lambda *_, **__: value
 
 
-@contextmanager
-def making(*_: object, **__: object) -> Generator[Package, None, None]:
-    """Give a small package for a new project."""
-    yield NEW
-
-
 def create(folder: Path) -> None:
     """Make a new project, unless an earlier run has made it."""
     try:
@@ -160,7 +152,7 @@ def test_kill_at_any_step_leaves_old_or_new_files_to_the_next_run(
 ) -> None:
     monkeypatch.setenv(entries.VARIABLE, "")
     monkeypatch.setattr(drafting, "draft", draft)
-    monkeypatch.setattr(scaffold, "making", making)
+    monkeypatch.setattr(scaffold, "make_package", returning(NEW))
     monkeypatch.setattr(scaffold, "project_files", returning({"README.md": b"new"}))
     monkeypatch.setattr(os, "fsync", returning(None))  # a kill loses nothing that was written
     begin, work, read = WRITERS[name]

@@ -4,7 +4,8 @@ import ast
 from typing import Any
 
 import pytest
-from mcp_protogen.pipeline.emit.models import ModelsSource
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.pipeline.emit.models import ModelsSource, TypeDefiner
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, record, ref
@@ -111,3 +112,18 @@ def test_an_alias_of_what_is_defined_further_down_is_quoted() -> None:
     assert defined == ["Late = TypeAliasType('Late', LateObject | Integer)"]
     assert "late: 'Late | None' = None" in classes(written)["LateObject"]
     assert "Integer" in dict(written.imports)[".._runtime.core.models"]
+
+
+def test_revisions_do_not_share_types_whose_values_are_merely_equal() -> None:
+    definer = TypeDefiner(templates_folder())
+    for member, written in (
+        ({"const": 1}, "Literal[1]"),
+        ({"const": True}, "Literal[True]"),
+        ({"type": "number", "minimum": 1}, "ge=1)"),
+        ({"type": "number", "minimum": 1.0}, "ge=1.0)"),
+    ):
+        with tables.case(written):
+            document = schemas.schema()
+            document["$defs"]["Odd"] = record(x=member)
+            defined = definer.define(schemas.derive(document).ir.types)
+            assert written in defined["Odd"].text

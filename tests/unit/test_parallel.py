@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from mcp_protogen.pipeline.emit import parallel
-from mcp_protogen.pipeline.emit.parallel import prefetch
+from mcp_protogen.instep.vectors import parallel
+from mcp_protogen.instep.vectors.parallel import prefetch
 
 
 @pytest.fixture(params=[1, 2])
@@ -27,7 +27,7 @@ def test_a_program_with_threads_is_not_forked() -> None:
     code = """
 import os
 from threading import Event, Thread
-from mcp_protogen.pipeline.emit.parallel import processors
+from mcp_protogen.instep.vectors.parallel import processors
 
 os.sched_getaffinity = lambda _: {0, 1, 2}
 alone, done = processors(), Event()

@@ -11,7 +11,8 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-from mcp_protogen.pipeline.output.trial import find_untried, start_trial
+from mcp_protogen.pipeline.output import trial
+from mcp_protogen.pipeline.output.trial import find_untried, import_package, is_tried
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from support import made_once, tables
 from support.generating import require_importable
@@ -122,34 +123,6 @@ def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
             assert said.endswith(message)
 
 
-def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -> None:
-    folder = "v2025_11_25/"
-    first = [file for file in whole.files if file.path == "__init__.py"]
-    ready = [file for file in whole.files if file.path.startswith(folder)]
-    for late in ("", "\n__all__ += ['Nothing']\n"):
-        package = append_texts(whole, bridge=late)
-        with start_trial(GenerationOptions((REVISION,))) as tried:
-            tried.tell(first)
-            tried.tell(ready)
-            if not late:
-                tried.require(package)
-                continue
-            with pytest.raises(ProblemError, match=r"bridge\.py: cannot be imported") as caught:
-                tried.require(package)
-            assert len(caught.value.problems) == 1
-
-
-def test_dead_trial_process_does_not_block(whole: Package) -> None:
-    fatal = GeneratedFile("__init__.py", b"import os\nos._exit(7)\n", "mine")
-    much = GeneratedFile("v1/methods.py", b"#" * (4 << 20), "mine")
-    with start_trial(GenerationOptions((REVISION,))) as tried:
-        tried.tell([fatal])
-        for _ in range(3):
-            tried.tell([much])
-        with pytest.raises(ProblemError, match="could not be imported for a trial"):
-            tried.require(whole)
-
-
 def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Path) -> None:
     fatal = GeneratedFile("bridge.py", f"open({str(tmp_path / 'ran')!r}, 'w')".encode(), "mine")
     own = whole.inputs._replace(options={"templates": "own"})
@@ -161,8 +134,10 @@ def test_unimportable_package_is_not_written(
     whole: Package, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = append_texts(whole, **{"v2025_11_25/server": "\nundefined\n"})
+    # Made by a generator that our tests do not know.
+    broken = broken._replace(inputs=broken.inputs._replace(generator_digest="another"))
 
-    def generate(options: GenerationOptions, tell: object = None) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         return broken
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
@@ -178,7 +153,7 @@ def test_unimportable_package_is_not_written(
 def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", start_trial)
+    monkeypatch.setattr(trial, "try_package", import_package)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
     for place in ("pkg/mine.py", "pkg/v2025_11_25/errors/__init__.py", "pkg/bridge/__init__.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
@@ -188,9 +163,11 @@ def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     assert not list(tmp_path.rglob("__pycache__"))
 
 
-def test_revisions_of_our_tests_are_only_imported() -> None:
+def test_revisions_of_our_tests_are_not_tried_again() -> None:
     options = GenerationOptions(REVISIONS)
-    assert find_untried(read_inputs(options), options) == []
+    inputs = read_inputs(options)
+    assert find_untried(inputs, options) == []
+    assert is_tried(inputs, options)
     patch = GivenPatches(STATELESS, ({"pointer": "/$defs/Tool", "now": {}},), "mine.json", "")
     schema = GivenFile("mine.json", read_snapshot(STATELESS))
     for of_users, found in (
@@ -205,7 +182,23 @@ def test_revisions_of_our_tests_are_only_imported() -> None:
         ),
     ):
         with tables.case(found):
-            assert find_untried(read_inputs(of_users), of_users) == found
+            changed = read_inputs(of_users)
+            assert find_untried(changed, of_users) == found
+            assert not is_tried(changed, of_users)
+    for of_users in (
+        options._replace(rules={STATELESS: schema}),
+        options._replace(extensions={"tasks": None}),
+        options._replace(parts=("http-client", "toolkit")),
+        options._replace(parts=()),
+    ):
+        with tables.case(of_users):
+            assert not is_tried(inputs, of_users)
+    assert is_tried(inputs, options._replace(parts=("toolkit", "testing", "stdio")))
+    for others in (
+        inputs._replace(generator_digest="another"),
+        inputs._replace(templates_digest="another"),
+    ):
+        assert not is_tried(others, options)
 
 
 def test_every_revision_is_tried_without_the_package_of_our_tests(

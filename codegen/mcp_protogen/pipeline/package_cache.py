@@ -5,6 +5,7 @@ its tools, and Python. Packages with an installed runtime are not cached, becaus
 and neither are those of third-party targets.
 """
 
+import gc
 import json
 import os
 import sys
@@ -27,6 +28,7 @@ _CODE = Path(__file__).resolve().parent
 _TRYING = "output"
 # Libraries that make and try packages.
 _METADATA = ".dist-info"
+_YOUNG = 1_000_000  # more objects than all published revisions need
 _TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
 
 
@@ -35,55 +37,46 @@ def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
 
     Raise `ProblemError` with all problems.
     """
-    with making(options, cached=cached) as package:
-        return package
-
-
-@contextmanager
-def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
-    """Give the package while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None or options.distribution:
-        with _generate_package(options) as package:
-            yield package
-        return
-    name, inputs = _key_and_inputs(options)
+        return _generate_package(options)
+    inputs = read_inputs(options)
+    name = _key(options, inputs)
     if cached_package := _read_cached(name, inputs):
-        yield cached_package
-        return
-    with _generate_package(options) as package:
-        yield package
-        # Inputs may have changed meanwhile.
-        same = package.inputs == inputs and _key_and_inputs(options)[0] == name
-        packed = _pack(package) if same else None
-    if packed is not None:
-        write_entry(name, packed)
+        return cached_package
+    package = _generate_package(options)
+    # Inputs may have changed meanwhile; those of the package were read after its content.
+    if _key(options, package.inputs) == name:
+        write_entry(name, _pack(package))
+    return package
+
+
+def _generate_package(options: GenerationOptions) -> Package:
+    with _with_little_garbage_collection():
+        # Slow to import, and not needed for a cached package.
+        from mcp_protogen.pipeline.generate import generate
+        from mcp_protogen.pipeline.output import trial
+
+        package = generate(options)
+        warnings = trial.try_package(package, options)
+    return package._replace(warnings=(*package.warnings, *warnings))
 
 
 @contextmanager
-def _generate_package(options: GenerationOptions) -> Generator[Package, None, None]:
-    """Give a newly generated package, in the same way."""
-    # Slow to import, and not needed for a cached package.
-    from mcp_protogen.pipeline.output import trial
-
-    with trial.start_trial(options) as tried:
-        from mcp_protogen.pipeline.generate import generate
-
-        package = generate(options, tried.tell)
-        if untried := trial.find_untried(package.inputs, options):
-            # Its warnings belong to the package, which waits for them.
-            warnings = tried.require(package, untried)
-            yield package._replace(warnings=(*package.warnings, *warnings))
-        else:
-            yield package
-            tried.require(package)
+def _with_little_garbage_collection() -> Generator[None, None, None]:
+    # Generating lasts a second, and keeps most of its objects until its end.
+    usual = gc.get_threshold()
+    gc.set_threshold(_YOUNG)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
-def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
-    """Return the digest for the cache, and the inputs of a package."""
-    code, inputs = (_CODE / _TRYING).glob("*.py"), read_inputs(options)
-    name = digest(
+def _key(options: GenerationOptions, inputs: GenerationInputs) -> str:
+    """Return the digest under which the package of these inputs is cached."""
+    return digest(
         {
-            "code": digest_files(_CODE, code),
+            "code": digest_files(_CODE, (_CODE / _TRYING).glob("*.py")),
             "extensions": sorted(options.extensions),
             "inputs": inputs.as_json(),
             "made": options.revisions,
@@ -95,7 +88,6 @@ def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
             "tools": _versions(),
         }
     )
-    return name, inputs
 
 
 def _versions() -> dict[str, str]:

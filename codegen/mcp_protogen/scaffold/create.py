@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.output.lock import lock_file, lock_of
 from mcp_protogen.pipeline.output.workspace import exclusive, repair
-from mcp_protogen.pipeline.package_cache import making
+from mcp_protogen.pipeline.package_cache import make_package
 from mcp_protogen.scaffold.choices import ProjectChoices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 
@@ -28,8 +28,8 @@ def create(choices: ProjectChoices, folder: Path, *, cached: bool = True) -> Cre
     """Create the project in `folder`; raise `ProblemError` unless it is new or empty."""
     pinned: Mapping[str, GivenFile | None] = dict.fromkeys(choices.extensions)
     options = GenerationOptions(choices.revisions, parts=choices.parts, extensions=pinned)
-    with making(options, cached=cached) as package:
-        own = project_files(choices)
+    package = make_package(options, cached=cached)
+    own = project_files(choices)
     protocol = protocol_folder(choices)
     generated = {f"{protocol}/{file.path}": file.content for file in package.files}
     lock = lock_file(lock_of(package, {}))

@@ -10,6 +10,6 @@ from support.generating import generate_little, trying_nothing
 generator = ModuleType("mcp_protogen.pipeline.generate")
 generator.generate = generate_little
 sys.modules[generator.__name__] = generator
-trial.start_trial = trying_nothing
+trial.try_package = trying_nothing
 
 main()

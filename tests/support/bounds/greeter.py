@@ -22,7 +22,7 @@ def greet(name: str) -> str:
 
 
 async def measure(revision: str) -> dict[str, int]:
-    """Return what a first call imports of the runtime, and which functions a later one enters."""
+    """Return the imports of a first call from the runtime, and the functions a later one enters."""
     package: Any = import_module("pkg")
     stubs = package.load(revision)
     app = stubs.App("greeter")

@@ -20,6 +20,12 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module."""
+    return tuple(ast.walk(trees()[path]))
+
+
 def module_label(path: Path) -> str:
     """Return the path of a module as messages show it."""
     return path.relative_to(ROOT / "codegen").as_posix()
@@ -34,11 +40,16 @@ def module_name(path: Path) -> str:
 OURS: Final = {module_name(path): path for path in MODULES}
 
 
-def imports_of(module: str) -> Iterator[str]:
-    """Yield the modules of our code that a module imports anywhere."""
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """Return the modules of our code that a module imports anywhere."""
+    return frozenset(_find_imports(module))
+
+
+def _find_imports(module: str) -> Iterator[str]:
     path = OURS[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(trees()[path]):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in OURS)
         elif isinstance(node, ast.ImportFrom):

@@ -4,13 +4,11 @@ import asyncio
 import os
 import shlex
 import sys
-from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from support.conformance.judging import Found, faults, read_found
 from support.conformance.kit import Kit
@@ -32,17 +30,11 @@ from support.conformance.scenarios import (
     Excuses,
 )
 from support.engines import redis_running
-from support.folders import environment
-from support.http.behind import NUMBER, together
-from support.http.forwarding import forwarding
-from support.patience import PATIENCE
+from support.peers.http_peers import serve_command, with_packages
 from support.peers.places import PROGRAMS, python_with
-from support.ports import free_port
 
 # The suite uses one processor.
 _AT_ONCE: Final = os.cpu_count() or 1
-
-# Seconds for a server to begin, and to end.
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +139,7 @@ class Runner:
 
     async def _server(self, leg: Leg, folder: Path) -> list[str]:
         revisions = () if leg.only is None else ("--revisions", leg.only)
-        async with self._serve(folder / "server.log", *revisions) as url:
+        async with self._serve(*revisions) as url:
             arguments = ("server", "--url", url)
             # A set of requirements covers a whole revision.
             if leg.only is not None or leg.topic is not None:
@@ -179,40 +171,28 @@ class Runner:
 
 
 @asynccontextmanager
-async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
+async def serving(*arguments: str, behind: str = "") -> AsyncGenerator[str, None]:
     """Serve all fixtures; yield the URL."""
-    port = free_port()
     program = ("-m", "support.conformance.everything_server")
-    command = (sys.executable, *program, "--port", str(port), *arguments)
-    async with running(log, port, *command) as url:
+    async with running(
+        sys.executable, *program, "--port", "PORT", *arguments, behind=behind
+    ) as url:
         yield url
 
 
 @asynccontextmanager
-async def serving_of_the_official_sdk(log: Path) -> AsyncGenerator[str, None]:
+async def serving_of_the_official_sdk() -> AsyncGenerator[str, None]:
     """Serve by the newest official Python SDK, with the tools that have tasks; yield the URL."""
-    port = free_port()
     program = PROGRAMS / "mcp2_tasks_server.py"
-    async with running(log, port, str(python_with("mcp-2")), str(program), str(port)) as url:
+    async with running(python_with("mcp-2"), program, "PORT") as url:
         yield url
 
 
 @asynccontextmanager
-async def running(log: Path, port: int, *command: str) -> AsyncGenerator[str, None]:
-    """Run a server; yield the URL of its port."""
-    with log.open("wb") as written:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=written,
-            stderr=written,
-            env=environment(),
-        )
-        try:
-            await _wait_until_listening(process, port, log)
-            yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            await _end_process(process)
+async def running(*command: str | Path, behind: str = "") -> AsyncGenerator[str, None]:
+    """Run a server with our packages; yield its URL. Arguments as for `serve_command`."""
+    async with serve_command(*with_packages(), *command, behind=behind) as server:
+        yield f"http://127.0.0.1:{server.port}/mcp"
 
 
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
@@ -220,41 +200,9 @@ Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
 
 
 @asynccontextmanager
-async def serving_by_several(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
+async def serving_by_several(*arguments: str) -> AsyncGenerator[str, None]:
     """Serve by several processes that share a Redis, in turn; yield the URL."""
     with redis_running() as redis:
         shared = (*arguments, "--shared", redis.url)
-        logs = [log.with_stem(f"{log.stem}-{number}") for number in range(NUMBER)]
-        async with together([serving(log_file, *shared) for log_file in logs]) as urls:
-            ports = [urlsplit(url).port or 0 for url in urls]
-            async with forwarding(ports) as forwarder:
-                yield f"http://127.0.0.1:{forwarder.port}/mcp"
-
-
-async def _wait_until_listening(process: Process, port: int, log: Path) -> None:
-    """Wait until a server takes connections."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if process.returncode is not None:
-                raise RuntimeError(
-                    f"the server ended with {process.returncode}:\n{log.read_text()}"
-                )
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except ConnectionRefusedError:
-                # Only a connection shows that it listens.
-                await asyncio.sleep(0.02)
-            else:
-                writer.close()
-                return
-
-
-async def _end_process(process: Process) -> None:
-    if process.returncode is None:
-        process.terminate()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
+        async with serving(*shared, behind="round-robin") as url:
+            yield url

@@ -1,19 +1,16 @@
-"""The servers of `examples/`: loaded within tests, put beside a package, and counted."""
+"""The servers of `examples/`: loaded within tests, and counted."""
 
 import ast
 import io
 import re
-import shutil
 import tokenize
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
-from support.generated.package_copy import copied_package
 from support.revisions import REVISIONS
 from support.sessions.talking import client, pkg
 
@@ -44,15 +41,6 @@ def load_server(name: str) -> Any:
     module.__file__ = str(EXAMPLES / f"{name}.py")
     exec(compile(source(name), module.__file__, "exec"), vars(module))
     return module
-
-
-def copy_servers(folder: Path) -> Path:
-    """Copy the servers into a folder, with a package under the name their heads use."""
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)
-    for name in SERVERS:
-        shutil.copy(EXAMPLES / f"{name}.py", folder)
-    return folder
 
 
 @asynccontextmanager

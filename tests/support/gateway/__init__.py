@@ -1,1 +1,1 @@
-"""Gateways in this process, and the servers behind them."""
+"""Gateways, and the servers behind them."""

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -16,27 +16,46 @@ from support.http.serving import Site, calling, run_app
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import pkg
+from support.toolkit.mounting import revision_of
 
 GATEWAY: Final = (sys.executable, "-m", "mcp_protogen", "gateway")
 
 NOTHING: Final[Mapping[str, object]] = {}
 
 
-def server_settings(name: str, opener: Any, **chosen: Any) -> ServerSettings:
-    """Return the settings of a server, with its name as prefix."""
-    given: dict[str, Any] = {"prefix": name, **chosen}
-    return ServerSettings(name=name, place=f"file: {name}", address=name, opener=opener, **given)
+def behind(name: str, server: Any = None, **options: Any) -> ServerSettings:
+    """Return the settings of a server with its name as prefix; a server may be an opener."""
+
+    async def missing() -> Any:
+        raise pkg.Disconnected("nothing runs there")
+
+    opener = missing if server is None else pkg.connect.opener(server)
+    place = f"gateway.toml#/servers/{name}"
+    given: dict[str, Any] = {"prefix": name, **options}
+    return ServerSettings(name=name, place=place, address=name, opener=opener, **given)
 
 
-def gateway_settings(*servers: ServerSettings, **chosen: Any) -> GatewaySettings:
+def gateway_settings(*servers: ServerSettings, **options: Any) -> GatewaySettings:
     """Return the settings of a gateway."""
-    return GatewaySettings(file="file", servers=servers, **chosen)
+    return GatewaySettings(file="gateway.toml", servers=servers, **options)
 
 
-def visit(settings: GatewaySettings, client: Any) -> AbstractAsyncContextManager[Any]:
-    """Connect a client to a gateway in memory, in the client's own revision."""
-    own = [known for known in pkg.REVISIONS if known.id == client.TABLE.revision]
-    return pkg.connect_in_memory(client, make_fronts(settings, pkg), revisions=own)
+def gateway(*servers: ServerSettings, **options: Any) -> list[Any]:
+    """Return the servers that clients of a gateway see."""
+    return make_fronts(gateway_settings(*servers, **options), pkg)
+
+
+def client_of(
+    fronts: Iterable[Any], one: Any = None, revision: str = OLD
+) -> AbstractAsyncContextManager[Any]:
+    """Connect a client of one revision to a gateway in memory."""
+    made = pkg.load(revision).Client() if one is None else one
+    return pkg.connect(pkg.in_memory([*fronts]), made, revisions=(revision_of(made),))
+
+
+def client_at(url: str, one: Any, **headers: str) -> AbstractAsyncContextManager[Any]:
+    """Connect a client of one revision to a gateway at a URL."""
+    return pkg.connect(pkg.open_http(url, headers=headers), one, revisions=(revision_of(one),))
 
 
 @asynccontextmanager

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from support.gateway.gateways import GATEWAY, write_config
 from support.json_types import JsonObject
-from support.peers.features import FEATURES, Use, client_of, outcome
+from support.peers.features import Use, client_of, outcomes
 from support.peers.http_peers import serve_command
 from support.peers.matrix import Run
 from support.peers.places import PROGRAMS, Command
 from support.sessions.talking import pkg
+from support.toolkit.mounting import revision_of
 
 Form: TypeAlias = Literal["stdio", "http", "sse"]
 FORMS: Final[tuple[Form, ...]] = ("stdio", "http", "sse")
@@ -23,12 +24,6 @@ FORMS: Final[tuple[Form, ...]] = ("stdio", "http", "sse")
 QUESTIONS: Final = ("elicitation", "sampling", "roots")
 PREFIX, URI = "up_", "file:///up/a"
 _AT_ONCE: Final = 3
-
-
-def program(command: Command) -> JsonObject:
-    """Return a server of a configuration that is a program."""
-    first, *others = map(str, command)
-    return {"command": first, "args": others}
 
 
 def our_server(revision: str, form: Form) -> Command:
@@ -43,48 +38,33 @@ async def gateway_before(
     form: Form, questions: Sequence[str] = QUESTIONS, /, **servers: Command
 ) -> AsyncGenerator[str | Command, None]:
     """Run servers and a gateway before them; yield its URL, or its command over stdio."""
-    async with (
-        temporary_folder() as folder,
-        serve_all(servers.values() if form != "stdio" else ()) as ports,
-    ):
-        found: dict[str, JsonObject] = {
-            name: program(command) if form == "stdio" else {"url": _url(port, form)}
-            for (name, command), port in zip(servers.items(), ports or servers, strict=True)
-        }
-        for server in found.values():
-            server["x-gateway"] = {"questions": [*questions]}
-        config = write_config(folder, found)
+    async with AsyncExitStack() as stack:
+        found: dict[str, JsonObject] = {}
+        for name, command in servers.items():
+            if form == "stdio":
+                first, *others = map(str, command)
+                found[name] = {"command": first, "args": others}
+            else:
+                served = await stack.enter_async_context(serve_command(*command))
+                found[name] = {"url": _url(served.port, form)}
+            found[name]["x-gateway"] = {"questions": [*questions]}
+        folder = stack.enter_context(TemporaryDirectory(prefix="gateway-"))
+        config = write_config(Path(folder), found)
         if form == "stdio":
             yield *GATEWAY, config
             return
-        async with serve_command(*GATEWAY, config, "--http", "PORT") as gateway:
-            yield f"http://127.0.0.1:{gateway.port}/mcp"
-
-
-@asynccontextmanager
-async def temporary_folder() -> AsyncGenerator[Path, None]:
-    """Yield an empty folder."""
-    with TemporaryDirectory(prefix="gateway-") as folder:
-        yield Path(folder)
-
-
-@asynccontextmanager
-async def serve_all(commands: Iterable[Command]) -> AsyncGenerator[list[int], None]:
-    """Run servers over HTTP, and yield their ports."""
-    async with AsyncExitStack() as stack:
-        served = [await stack.enter_async_context(serve_command(*command)) for command in commands]
-        yield [server.port for server in served]
+        gateway = serve_command(*GATEWAY, config, "--http", "PORT")
+        yield f"http://127.0.0.1:{(await stack.enter_async_context(gateway)).port}/mcp"
 
 
 def connect_at(address: str | Command, client: Any) -> Any:
     """Connect a client, in its own revision alone."""
-    own = [known for known in pkg.REVISIONS if known.id == client.TABLE.revision]
     opener = (
         pkg.open_http(address)
         if isinstance(address, str)
         else pkg.stdio_client(address, inherit=True, stderr=str)
     )
-    return pkg.connect(opener, client, revisions=own)
+    return pkg.connect(opener, client, revisions=(revision_of(client),))
 
 
 async def run(server: str, client: str, form: Form, *, direct: bool = False) -> Run:
@@ -95,9 +75,7 @@ async def run(server: str, client: str, form: Form, *, direct: bool = False) -> 
         _address(server, form, direct) as address,
         connect_at(address, client_of(mcp)) as one,
     ):
-        use = Use(one, mcp.models, *names)
-        for feature in FEATURES:
-            done.seen[feature] = await outcome(use, feature)
+        done.seen = await outcomes(Use(one, mcp.models, *names))
     return done
 
 

@@ -6,10 +6,13 @@ They are its revision, and `well`, `dying`, `endless`, `many`, `silent`, or `bar
 import asyncio
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 import mcp_revisions
 from mcp_revisions import v2025_11_25
+
+_NUMBERS: Final = {"many": 2100, "endless": 100}
+"""The number of tools on a page, besides one."""
 
 
 def odd_server(mcp: Any, kind: str) -> Any:
@@ -20,10 +23,12 @@ def odd_server(mcp: Any, kind: str) -> Any:
         async def on_list_tools(self, session: Any, params: Any) -> Any:
             if kind == "silent":
                 await asyncio.Event().wait()
-            number = 5000 if kind == "many" else 1
-            names = ["echo", *(f"tool{index}" for index in range(1, number))]
-            tools = [m.Tool(name=name, input_schema={"type": "object"}) for name in names]
-            following = f"{params.cursor}." if kind == "endless" else None
+            page = params.cursor or ""
+            names = [f"tool{page}{index}" for index in range(_NUMBERS.get(kind, 0))]
+            tools = [
+                m.Tool(name=name, input_schema={"type": "object"}) for name in ("echo", *names)
+            ]
+            following = f"{page}." if kind == "endless" else None
             return m.ListToolsResult(tools=tools, next_cursor=following)
 
         async def on_call_tool(self, session: Any, params: Any) -> Any:

@@ -23,6 +23,7 @@ from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.inputs.todo import TODO
 
 from support.generated.renamed_revisions import with_revisions
+from support.generating import write_files
 from support.revisions import NEWEST
 
 Json = dict[str, Any]
@@ -124,7 +125,4 @@ def write_package(folder: Path, place: Path, revisions: Collection[str]) -> None
         if FETCHING in revisions:
             schema = (folder / ABSORBING / "schema.json").read_text()
             options = with_revisions(options, schema, {FETCHING: NAMES})
-        for file in generate(options).files:
-            path = place / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+        write_files(generate(options).files, place)

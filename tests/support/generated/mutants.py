@@ -3,8 +3,9 @@
 A mutant may still be valid: that is the question for both sides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from support.generated.json_values import is_array, is_object
@@ -48,6 +49,14 @@ EXTRA_MEMBERS: tuple[str, ...] = (
 LONGER = 101
 
 
+def value_of_each_type(random: Random) -> list[Any]:
+    """Return one replacement of each type, so that every wrong type is among them."""
+    types: dict[type, list[Any]] = {}
+    for replacement in REPLACEMENTS:
+        types.setdefault(type(replacement), []).append(replacement)
+    return [random.choice(same) for same in types.values()]
+
+
 class _Drop:
     """Stands for the absence of a member."""
 
@@ -68,10 +77,10 @@ class Edit:
         return _change_at(value, self.path, self.value)
 
 
-def edits(value: Any, depth: int) -> Iterator[Edit]:
+def edits(value: Any, depth: int, replacements: Sequence[Any] = REPLACEMENTS) -> Iterator[Edit]:
     """All changes to `value` down to `depth` steps below its root."""
     for path, found in _places(value, depth, ()):
-        for replacement in REPLACEMENTS:
+        for replacement in replacements:
             yield Edit(path, replacement)
         if is_object(found):
             for member in found:

@@ -9,7 +9,6 @@ copy needs no switch for the place of schemas.
 import json
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from support.folders import ROOT
 from support.missing import SHARED
+from support.programs import run_program
 from support.revisions import NEWEST
 
 Json = dict[str, Any]
@@ -52,16 +52,13 @@ class Checkout:
 
     def run(self, *arguments: str, folder: str = ".", code: int = 0) -> str:
         """Run Python on the copy, expecting an exit code; return its output."""
-        done = subprocess.run(
-            [sys.executable, *arguments],
+        return run_program(
+            sys.executable,
+            *arguments,
             cwd=self.folder / folder,
             env={**os.environ, "PYTHONPATH": self.path},
-            capture_output=True,
-            text=True,
-            check=False,
+            code=code,
         )
-        assert done.returncode == code, (done.stdout + done.stderr)[-5000:]
-        return done.stdout
 
 
 def copy_checkout(place: Path) -> Checkout:

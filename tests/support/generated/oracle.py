@@ -15,7 +15,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.pipeline.inputs import patches
 
 from support.folders import ROOT
-from support.generated.golden_package import read_json
+from support.generated.golden_package import EXTENDED, REVISIONS, load, read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
 
@@ -181,6 +181,26 @@ def subjects(revision: str) -> dict[str, Subject]:
             found[inline.name] = inline
     shared = [name for name in found if _is_shared_metadata(name, found, definitions)]
     return {name: subject for name, subject in found.items() if name not in shared}
+
+
+def changed_subjects(revision: str) -> Iterator[Subject]:
+    """Yield the subjects that no later revision has with the same schema and the same members."""
+    core, plus, extension = revision.partition("+")
+    later = [f"{newer}{plus}{extension}" for newer in REVISIONS if newer > core]
+    for subject in subjects(revision).values():
+        described = _describe(revision, subject)
+        if not any(
+            subjects(name).get(subject.name) == subject and _describe(name, subject) == described
+            for name in later
+            if not extension or name in EXTENDED
+        ):
+            yield subject
+
+
+def _describe(revision: str, subject: Subject) -> tuple[Json, object]:
+    """Return the schema of a subject, and the members of its type."""
+    model = getattr(load(revision).models, subject.name)
+    return schema_of(revision, subject), repr(getattr(model, "model_fields", model))
 
 
 def _is_shared_metadata(name: str, found: dict[str, Subject], definitions: Json) -> bool:

@@ -14,6 +14,7 @@ from mcp_protogen.pipeline.output.lock import lock_file, lock_of
 from mcp_protogen.pipeline.parts import PARTS
 
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
+from support.generating import write_files
 from support.made_once import generated_once
 
 OPTIONS: Final = GenerationOptions(
@@ -31,10 +32,9 @@ def copy_folder() -> Path:
         if not folder.exists():
             unfinished = folder.with_suffix(".unfinished")
             package = generated_once(OPTIONS)
-            for file in (*package.files, lock_file(lock_of(package, {}))):
-                path = unfinished / PACKAGE.name / file.path
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(file.content)
+            write_files(
+                (*package.files, lock_file(lock_of(package, {}))), unfinished / PACKAGE.name
+            )
             unfinished.rename(folder)
     return folder
 

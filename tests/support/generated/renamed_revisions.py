@@ -12,6 +12,7 @@ from typing import Any, Final
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 
+from support.generating import write_files
 from support.made_once import generated_once
 from support.revisions import NEWEST, OLD
 
@@ -87,7 +88,4 @@ def write_package(place: Path, names: Mapping[str, Mapping[str, str]] = NAMES) -
     )
     schema = (schema_folder() / NEWEST / "schema.json").read_text()
     options = with_revisions(options, schema, names)
-    for file in generated_once(options).files:
-        path = place / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(generated_once(options).files, place)

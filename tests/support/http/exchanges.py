@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from mcp_protogen.runtime.core.throttle import Throttle
 from mcp_protogen.runtime.http.server.asgi import Field, HttpExchange, Message
+from mcp_protogen.runtime.http.server.time_limits import SharedTimer
 
 
 def exchange_of(headers: Iterable[Field] = (), path: str = "/mcp", root: str = "") -> HttpExchange:
@@ -17,4 +18,4 @@ def exchange_of(headers: Iterable[Field] = (), path: str = "/mcp", root: str = "
 
     scope = {"type": "http", "method": "POST", "path": root + path, "root_path": root}
     log = Throttle(__name__)
-    return HttpExchange({**scope, "headers": list(headers)}, receive, send, 1.0, log)
+    return HttpExchange({**scope, "headers": list(headers)}, receive, send, SharedTimer(1.0), log)

@@ -32,9 +32,9 @@ from mcp_revisions.v2025_11_25.models import (
 )
 
 from support.coroutines import run as run
+from support.coroutines import until as until
 from support.http import behind
 from support.json_types import Json, JsonObject
-from support.patience import PATIENCE
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
 from support.tables import case
@@ -254,15 +254,8 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
     return pkg.http_app(servers, revisions=pkg.REVISIONS, options=options, http=http)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true that no event announces."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
 def leftovers(app: Any) -> dict[str, int]:
-    """Return what is still open or running, except sessions."""
+    """Return the number of parts still open or running, except sessions."""
     if isinstance(app, behind.Workers):
         found = Counter[str]()
         for mounted in app.apps:
@@ -272,7 +265,7 @@ def leftovers(app: Any) -> dict[str, int]:
         return {}
     state = app._running.state
     open = sum(session.under_way for session in state.sessions)
-    streams = len(state.keep_alive.responses)
+    streams = len(state.keep_alive.open)
     counts = {"streams": streams, "requests": state.working, "under way": open}
     counts["tasks"] = len(state.tasks.running)
     return {name: count for name, count in counts.items() if count}

@@ -374,6 +374,21 @@ async def raw(port: int, data: bytes) -> bytes:
         await writer.wait_closed()
 
 
+async def listens(process: asyncio.subprocess.Process, port: int) -> bool:
+    """Wait until a process listens on a port; return False if it ends before."""
+    while process.returncode is None:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            # Nothing else tells that it is ready.
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            await writer.wait_closed()
+            return True
+    return False
+
+
 class Started:
     """A process that serves on a port of this machine."""
 
@@ -383,17 +398,9 @@ class Started:
 
     async def ready(self) -> None:
         """Wait until it listens."""
-        while self.process.returncode is None:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            except OSError:
-                await asyncio.sleep(0.02)
-            else:
-                writer.close()
-                await writer.wait_closed()
-                return
-        _, errors = await self.process.communicate()
-        raise AssertionError(f"it ended before it listened: {errors.decode()}")
+        if not await listens(self.process, self.port):
+            _, errors = await self.process.communicate()
+            raise AssertionError(f"it ended before it listened: {errors.decode()}")
 
     async def stop(self) -> tuple[int, str]:
         """Terminate it; return its exit code and standard error."""

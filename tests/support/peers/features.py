@@ -4,7 +4,7 @@ Written once for all revisions, against the stubs of the client's own revision.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from mcp_revisions import Progress
@@ -246,8 +246,12 @@ FEATURES: Final = (
 )
 
 
-async def outcome(use: Use, feature: str) -> object:
-    """Return the result of a feature, or the error it ends with."""
+async def outcomes(use: Use, features: Iterable[str] = FEATURES) -> JsonObject:
+    """Return the result of each feature, or the error it ends with."""
+    return {feature: await _outcome(use, feature) for feature in features}
+
+
+async def _outcome(use: Use, feature: str) -> object:
     work: Callable[[], Awaitable[object]] = getattr(use, feature)
     try:
         return await asyncio.wait_for(work(), 10)

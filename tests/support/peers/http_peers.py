@@ -14,11 +14,10 @@ from typing import Final
 from support.folders import TESTS, environment
 from support.http.behind import NUMBER, together
 from support.http.forwarding import forwarding
+from support.http.serving import listens
 from support.patience import PATIENCE
 from support.peers.places import PROGRAMS, Command
 from support.ports import free_port
-
-# Seconds after which a peer is given up.
 
 ONLY_LOOPBACK: Final = TESTS / "conformance" / "only_loopback.cjs"
 
@@ -78,7 +77,9 @@ async def _process(
     errors = asyncio.create_task(one.listen(process))
     try:
         async with asyncio.timeout(PATIENCE):
-            await _listens(one, process, port, errors)
+            if not await listens(process, port):
+                await errors
+                raise AssertionError(f"it ended before it listened: {one.errors}")
         yield
     finally:
         if process.returncode is None:
@@ -91,21 +92,6 @@ async def _process(
             process.kill()
             await process.wait()
             raise AssertionError(f"{command} did not end when it was told to") from None
-
-
-async def _listens(one: Served, process: Process, port: int, errors: asyncio.Task[None]) -> None:
-    while process.returncode is None:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except ConnectionRefusedError:
-            # Nothing else tells that it is ready.
-            await asyncio.sleep(0.02)
-        else:
-            writer.close()
-            await writer.wait_closed()
-            return
-    await errors
-    raise AssertionError(f"it ended before it listened: {one.errors}")
 
 
 def with_packages() -> Command:

@@ -17,7 +17,7 @@ import mcp_revisions as pkg
 from support.folders import ROOT
 from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
-from support.peers.features import FEATURES, Use, client_of, outcome
+from support.peers.features import FEATURES, Use, client_of, outcomes
 from support.peers.places import PROGRAMS
 
 REVISIONS: Final = tuple(revision.id for revision in pkg.REVISIONS)
@@ -75,9 +75,7 @@ async def run(kind: Kind, server: str, client: str) -> Run:
     options = pkg.Options(on_loss=report_loss)
     connected = pkg.connect(opened, client_of(mcp), revisions=spoken, options=options)
     async with connected as one:
-        use = Use(one, mcp.models)
-        for feature in FEATURES:
-            done.seen[feature] = await outcome(use, feature)
+        done.seen = await outcomes(Use(one, mcp.models))
     return done
 
 

@@ -1,6 +1,5 @@
 """A client of one revision and a server of another: a tapped connection, and one played by hand."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -10,6 +9,7 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server
 
+from support.coroutines import until as until
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
@@ -128,10 +128,3 @@ def questions(*asked: object, **members: object) -> JsonObject:
 
 def uri(name: str) -> Json:
     return m.SubscribeRequestParams(uri=name)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.001)

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.storage.engine import GAP
 
+from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
 
@@ -70,6 +71,24 @@ def shared_by(engine: Any) -> pkg.Shared:
     return pkg.Shared(engine=engine)
 
 
+@asynccontextmanager
+async def workers(
+    *servers: Any, engine: Any = None, lease: float = 10.0, **chosen: Any
+) -> AsyncGenerator[list[Site], None]:
+    """Serve an application for each server, all on one engine, as in separate processes."""
+    shared = pkg.Shared(engine=engine or pkg.MemoryEngine(), lease=lease)
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(serving(server, shared=shared, **chosen))
+            for server in servers
+        ]
+
+
+def at(session: Session, site: Site) -> Session:
+    """Return the same session, at another worker."""
+    return Session(site, session.revision, session.id, session.headers)
+
+
 class Connection:
     """The connection of one worker to it."""
 
@@ -87,7 +106,6 @@ class Connection:
         self.events = Part(self, "events")
         self.tasks = Part(self, "tasks")
         self.mail = Part(self, "mail")
-        self.bus = Part(self, "bus")
 
     @property
     def current(self) -> bool:
@@ -118,7 +136,7 @@ class Connection:
         engine.calls.append(name)
         await asyncio.sleep(0.05 if name in engine.slow else 0)
         self._check(name)
-        if name == "bus.publish":
+        if name == "mail.publish":
             engine.published += given[0]
         elif name == "mail.send":
             engine.mailed += given[0]

@@ -1,47 +1,35 @@
-"""Workers as processes, forks of one that has imported everything, with their own Redis.
-
-As a program, it is the parent of the forks: each line of standard input is a command, and each line
-of output an event in a worker.
-"""
+"""Workers as processes with their own Redis, whose calls of the engine can be disturbed."""
 
 import asyncio
-import json
-import mmap
 import os
 import signal
-import struct
-import subprocess
-import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib import import_module
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from multiprocessing.connection import Connection
 from random import Random
-from typing import Any, Final
+from typing import Any
 
-from support.engines import RedisServer, ending_with_us, redis_running
-from support.folders import environment
+from support.engines import RedisServer, redis_running
 from support.patience import PATIENCE
-from support.ports import free_port
+from support.sharing.parts import Part
+from support.sharing.processes import FORKS, WorkerProcess
 from support.sharing.wires import Sockets
 from support.sharing.witness import Witness
-
-_MODULE: Final = "support.sharing.nursery"
 
 
 class Processes(Sockets):
     """Workers on local ports that can be disturbed, and their Redis."""
 
-    def __init__(
-        self, server: RedisServer, nursery: "subprocess.Popen[bytes]", ports: list[int]
-    ) -> None:
-        super().__init__(ports)
+    def __init__(self, server: RedisServer, number: int, lease: float) -> None:
         self._server = server
-        self._nursery = nursery
-        self._pids: dict[int, int] = {}
-        self._rest = b""
+        # The longest delay of a call in seconds, and the share of lost answers.
+        self._troubles = FORKS.RawArray("d", 2)
+        self._notes, self._writer = FORKS.Pipe(duplex=False)
+        given = server.url, lease, self._troubles, self._writer
+        self._workers = [WorkerProcess(_make_app, place, *given) for place in range(number)]
+        super().__init__([worker.port for worker in self._workers])
         self._before: Witness | None = None
-        self._note: Callable[[str], None] = lambda _: None
 
     # Messages of workers.
 
@@ -52,41 +40,25 @@ class Processes(Sockets):
         # Otherwise a witness sees consequences before it knows of the trouble.
         while before is not None and before.is_excused(before.now):
             await asyncio.sleep(0.02)
-        self._note = witness.note
-        assert self._nursery.stdout is not None
-        output = self._nursery.stdout.fileno()
-        os.set_blocking(output, False)
         loop = asyncio.get_running_loop()
-        loop.add_reader(output, self._read, output)
+        loop.add_reader(self._notes.fileno(), lambda: witness.note(self._notes.recv()))
         try:
             yield
         finally:
-            loop.remove_reader(output)
-
-    def _read(self, output: int) -> None:
-        *lines, self._rest = (self._rest + os.read(output, 1 << 16)).split(b"\n")
-        for line in lines:
-            kind, _, said = line.decode().partition(" ")
-            if kind == "born":
-                place, pid = map(int, said.split(" "))
-                self._pids[place] = pid
-            else:
-                self._note(said)
-
-    def _tell(self, *command: object) -> None:
-        assert self._nursery.stdin is not None
-        self._nursery.stdin.write(f"{json.dumps(command)}\n".encode())
-        self._nursery.stdin.flush()
+            loop.remove_reader(self._notes.fileno())
 
     # Starting and stopping.
 
     async def begin(self) -> None:
         """Start all of them, and wait until they are ready."""
-        for place in range(len(self._ports)):
-            if place not in self._pids:
-                await self.replace(place)
+        for place, worker in enumerate(self._workers):
+            if not worker.started:
+                worker.start()
+            await self._wait_until_ready(place)
+
+    async def _wait_until_ready(self, worker: int) -> None:
         async with asyncio.timeout(PATIENCE):
-            while not all([await self._is_ready(place) for place in range(len(self._ports))]):
+            while not await self._is_ready(worker):
                 await asyncio.sleep(0.02)
 
     async def _is_ready(self, worker: int) -> bool:
@@ -98,27 +70,21 @@ class Processes(Sockets):
         return reply.status == 200
 
     async def kill(self, worker: int) -> None:
-        if (pid := self._pids.pop(worker, None)) is not None:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self._workers[worker].kill()
 
     async def replace(self, worker: int) -> None:
-        await self.kill(worker)
-        self._tell("start", worker, self._ports[worker])
-        async with asyncio.timeout(PATIENCE):
-            while worker not in self._pids or not await self._is_ready(worker):
-                await asyncio.sleep(0.02)
+        self._workers[worker].start()
+        await self._wait_until_ready(worker)
 
     def stop(self, worker: int) -> None:
-        self._signal(worker, signal.SIGSTOP)
+        self._workers[worker].stop()
 
     def go_on(self, worker: int) -> None:
-        self._signal(worker, signal.SIGCONT)
+        self._workers[worker].go_on()
 
-    def _signal(self, worker: int, number: int) -> None:
-        if (pid := self._pids.get(worker)) is not None:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.kill()
 
     # The engine.
 
@@ -128,7 +94,7 @@ class Processes(Sockets):
     async def back(self) -> None:
         self._server.start()
         self._server.thaw()
-        self._tell("trouble", 0.0, 0.0)
+        self._troubles[:] = [0.0, 0.0]
 
     async def restart(self) -> None:
         # Stored data is acknowledged data.
@@ -140,165 +106,89 @@ class Processes(Sockets):
         self._server.start()
 
     async def slow(self, seconds: float) -> None:
-        self._tell("trouble", seconds, 0.0)
+        self._troubles[:] = [seconds, 0.0]
 
     async def forget(self, part: float) -> None:
-        self._tell("trouble", 0.0, part)
+        self._troubles[:] = [0.0, part]
 
 
 @contextmanager
 def nursery(number: int, lease: float) -> Generator[Processes, None, None]:
-    """Start workers for the block."""
+    """Let workers live for the block."""
     with redis_running() as server:
-        ports = [free_port() for _ in range(number)]
-        command = [sys.executable, "-m", _MODULE, server.url, str(lease)]
-        process = subprocess.Popen(
-            ending_with_us(*command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(),
-        )
+        processes = Processes(server, number, lease)
         try:
-            yield Processes(server, process, ports)
+            yield processes
         finally:
-            process.kill()
-            process.wait(PATIENCE)
+            processes.close()
 
 
-# The program.
-
-
-class _Troubles:
-    """The disturbances of engine calls, in memory that all workers share."""
-
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, 16)
-        self.write(0.0, 0.0)
-
-    def write(self, *values: float) -> None:
-        self._memory[:] = struct.pack("dd", *values)
-
-    def read(self) -> tuple[float, float]:
-        """Return the longest delay in seconds, and the share of lost answers."""
-        delay, lost = struct.unpack("dd", self._memory[:])
-        return delay, lost
+# Within a worker.
 
 
 class _Disturbed:
     """An engine whose calls may be late, seem to fail, or kill the worker."""
 
-    def __init__(self, engine: Any, troubles: _Troubles) -> None:
-        self.before = self.after = False
-        self.troubles = troubles
-        self.random = Random(os.getpid())
+    def __init__(self, engine: Any, troubles: Any) -> None:
+        self._deadly = ""
+        """When the next append kills the worker: `before` or `after` it."""
+        self._troubles = troubles
+        self._random = Random(os.getpid())
         self._engine = engine
+        self._parts: dict[str, Any] = {}
 
     @asynccontextmanager
     async def connect(self, worker: str, lease: float, receive: Any) -> AsyncGenerator[Any, None]:
         async with self._engine.connect(worker, lease, receive) as connection:
             for part in ("sessions", "events", "mail"):
-                setattr(connection, part, _Part(self, getattr(connection, part)))
-            connection.bus = connection.mail
+                self._parts[part] = getattr(connection, part)
+                setattr(connection, part, Part(self, part))
             yield connection
 
-    async def call(self, method: Any, given: Any, named: Any) -> Any:
+    async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         from mcp_revisions import EngineUnavailable
 
-        delay, lost = self.troubles.read()
+        delay, lost = self._troubles
         if delay:
-            await asyncio.sleep(self.random.uniform(0, delay))
-        is_append = method.__name__ == "append"
-        if is_append and self.before:
-            os.kill(os.getpid(), signal.SIGKILL)
-        outcome = await method(*given, **named)
-        if is_append and self.after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if lost and self.random.random() < lost:
+            await asyncio.sleep(self._random.uniform(0, delay))
+        deadly = self._deadly if method == "append" else ""
+        if deadly == "before":
+            self.die("now")
+        outcome = await getattr(self._parts[part], method)(*given, **named)
+        if deadly == "after":
+            self.die("now")
+        if lost and self._random.random() < lost:
             raise EngineUnavailable("the answer is lost")
         return outcome
 
     def die(self, when: str) -> None:
         if when == "now":
             os.kill(os.getpid(), signal.SIGKILL)
-        setattr(self, when, True)
+        self._deadly = when
 
 
-class _Part:
-    def __init__(self, engine: _Disturbed, inner: Any) -> None:
-        self._engine = engine
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._inner, name)
-
-        def call(*given: Any, **named: Any) -> Any:
-            return self._engine.call(method, given, named)
-
-        return call
-
-
-def _say(kind: str, *what: object) -> None:
-    # So short a write is atomic.
-    os.write(1, f"{' '.join([kind, *map(str, what)])}\n".encode())
-
-
-async def _serve(
-    place: int, port: int, url: str, lease: float, troubles: _Troubles, alive: int
-) -> None:
-    import uvicorn
+def _make_app(
+    place: int, url: str, lease: float, troubles: Any, notes: "Connection[str, str]"
+) -> Any:
     from mcp_revisions import RedisEngine
 
     from support.sharing.schedules import NAMES
     from support.sharing.scripted import Hooks, app_of
 
     def die(when: str) -> None:
-        _say("note", "dies", place)
+        notes.send(f"dies {place}")
         engine.die(when)
 
     engine = _Disturbed(RedisEngine(url, timeout=lease), troubles)
-    app = app_of(engine, NAMES, Hooks(lambda what: _say("note", what), die), lease)
-    asyncio.get_running_loop().add_reader(alive, os._exit, 0)
-    watching = asyncio.create_task(_watch(place, lease))
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, http="h11")
-    await uvicorn.Server(config).serve()
-    watching.cancel()
+    hooks = Hooks(notes.send, die)
+    hooks.start(_watch(lambda: notes.send(f"stalls {place}"), lease))
+    return app_of(engine, NAMES, hooks, lease)
 
 
-async def _watch(place: int, lease: float) -> None:
+async def _watch(report: Callable[[], None], lease: float) -> None:
     """Report when this process has been paused."""
     while True:
         before = time.monotonic()
         await asyncio.sleep(lease / 10)
         if time.monotonic() - before > lease / 3:
-            _say("note", "stalls", place)
-
-
-def main(url: str, lease: float) -> None:
-    """Carry out commands until the input ends."""
-    import_module("uvicorn")
-    from mcp_revisions import RedisEngine
-
-    from support.sharing import schedules, scripted
-
-    scripted.app_of(RedisEngine(url), schedules.NAMES, scripted.Hooks(print, print), lease)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    alive, held = os.pipe()
-    troubles = _Troubles()
-    for line in sys.stdin:
-        command, *given = json.loads(line)
-        if command == "trouble":
-            troubles.write(*given)
-            continue
-        pid = os.fork()
-        if pid:
-            _say("born", given[0], pid)
-            continue
-        os.close(held)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        place, port = map(int, given)
-        asyncio.run(_serve(place, port, url, lease, troubles, alive))
-        os._exit(0)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+            report()

@@ -213,9 +213,7 @@ _STEPS: Final = ("log", "log", "log", "ask", "ask", "sleep", "progress", "later"
 
 
 def _step(random: Random) -> tuple[Any, ...]:
-    name = random.choice(
-        ("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go")
-    )
+    name = random.choice(_STEPS)
     if name == "sleep":
         return (name, random.choice((0.0, 0.05, 0.5)))
     if name == "later":

@@ -130,7 +130,7 @@ class Connection:
         self.sessions = Part(self, "sessions")
         self.events = Part(self, "events")
         self.tasks = Part(self, "tasks")
-        self.mail = self.bus = Part(self, "mail")
+        self.mail = Part(self, "mail")
 
     @property
     def current(self) -> bool:

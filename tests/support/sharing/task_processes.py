@@ -2,11 +2,8 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,14 +21,12 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http.serving import app_of
-from support.ports import free_port
+from support.sharing.processes import WorkerProcess
 from support.sharing.task_workers import describe_principal
 from support.tasks.principals import WHO
 
 LEASE: Final = 1.5
 PLACE: Final = "task-processes"
-
-_FORKS: Final = get_context("forkserver")
 
 
 class Enduring(TasksServer, Toolkit, mcp.Server):
@@ -64,56 +59,28 @@ async def _work(session: mcp.Session, path: str) -> str:
     return f"{first} {os.getpid()} {describe_principal(session)}"
 
 
-def _serve(url: str, port: int) -> None:
-    import uvicorn
-
+def make_app(url: str) -> Any:
+    """Return an application with these tools on the engine at a URL."""
     if url.startswith("redis"):
         engine: Any = RedisEngine(url, namespace=PLACE)
     else:
         engine = PostgresEngine(url, schema=PLACE)
-    app = app_of(
+    return app_of(
         Enduring(),
         REVISIONS,
         shared=Shared(engine=engine, lease=LEASE),
         tasks=TaskOptions(poll_interval=0.01, lease=LEASE),
         authentication=WHO,
     )
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None)
-    asyncio.run(uvicorn.Server(config).serve())
-
-
-class Worker:
-    """A process that serves on a port of this machine."""
-
-    def __init__(self, url: str) -> None:
-        self.port: Final = free_port()
-        self._process: BaseProcess = _FORKS.Process(
-            target=_serve, args=(url, self.port), daemon=True
-        )
-        self._process.start()
-
-    @property
-    def pid(self) -> int:
-        assert self._process.pid is not None
-        return self._process.pid
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
-
-    def stop(self) -> None:
-        os.kill(self.pid, signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
 
 
 @contextmanager
-def task_processes(url: str, number: int) -> Generator[Sequence[Worker], None, None]:
+def task_processes(url: str, number: int) -> Generator[Sequence[WorkerProcess], None, None]:
     """Start workers on the engine at a URL."""
-    _FORKS.set_forkserver_preload([__name__, "uvicorn", "redis.asyncio", "psycopg"])
-    workers = [Worker(url) for _ in range(number)]
+    workers = [WorkerProcess(make_app, url) for _ in range(number)]
     try:
+        for worker in workers:
+            worker.start()
         yield workers
     finally:
         for worker in workers:

@@ -1,22 +1,18 @@
 """Task stores of each kind, and a task for them."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
-from itertools import count
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
-from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.features.tasks.task import Task
-from mcp_protogen.runtime.storage.engine import Engine, TaskStore
+from mcp_protogen.runtime.storage.engine import TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 
-KINDS: Final = ("memory", "files", "redis", "postgres")
+from support.sharing.workers import shared_engine, working
 
-_numbers = count()
+KINDS: Final = ("memory", "files", "redis", "postgres")
 
 
 @asynccontextmanager
@@ -31,18 +27,8 @@ async def open_stores(
         folder = request.getfixturevalue("tmp_path") / "kept" / "tasks"
         yield [FileTaskStore(folder), FileTaskStore(folder)]
         return
-    url, place = request.getfixturevalue(f"{kind}_server").url, f"tasks{next(_numbers)}"
-    make: dict[str, Callable[[str], Engine]] = {
-        "redis": partial(RedisEngine, namespace=place),
-        "postgres": partial(PostgresEngine, schema=place),
-    }
-    engine = make[kind](url)
-    async with engine.connect("a", 10, _drop) as one, engine.connect("b", 10, _drop) as other:
-        yield [one.tasks, other.tasks]
-
-
-def _drop(_: object) -> None:
-    """Ignore all deliveries."""
+    async with working(shared_engine(kind, request).engine(), "a", "b") as (one, other):
+        yield [one.connection.tasks, other.connection.tasks]
 
 
 def a_task(id: str = "task", **members: Any) -> Task:

@@ -4,20 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
-from itertools import count
-from typing import Any, Final
+from typing import Any
 
-import pytest
-from mcp_revisions import (
-    REVISIONS,
-    Accepted,
-    MemoryEngine,
-    PostgresEngine,
-    RedisEngine,
-    TaskOptions,
-    Toolkit,
-    tool,
-)
+from mcp_revisions import REVISIONS, Accepted, TaskOptions, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
@@ -25,20 +14,6 @@ from support.http import behind
 from support.http.forwarding import Forwarder
 from support.http.serving import app_of, run_app
 from support.tasks.principals import WHO
-
-ENGINES: Final = ("memory", "redis", "postgres")
-
-_numbers = count()
-
-
-def engine_of(kind: str, request: pytest.FixtureRequest) -> Any:
-    """Return an engine of a kind with its own namespace."""
-    if kind == "memory":
-        return MemoryEngine()
-    url, place = request.getfixturevalue(f"{kind}_server").url, f"of-tasks-{next(_numbers)}"
-    if kind == "redis":
-        return RedisEngine(url, namespace=place)
-    return PostgresEngine(url, schema=place)
 
 
 class Work(TasksServer, Toolkit, mcp.Server):

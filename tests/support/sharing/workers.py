@@ -5,8 +5,13 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from itertools import count
+from typing import Any, Final
 
+import pytest
+from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import PostgresEngine
+from mcp_protogen.runtime.features.sharing.redis.redis_engine import RedisEngine
 from mcp_protogen.runtime.storage.engine import (
     GAP,
     Change,
@@ -16,10 +21,16 @@ from mcp_protogen.runtime.storage.engine import (
     EngineConnection,
     EngineUnavailable,
 )
+from mcp_protogen.runtime.storage.memory import MemoryEngine
 
+from support.coroutines import until as until
 from support.engines import EngineServer
 
 PATIENCE = 30.0
+SERVERS: Final = ("redis", "postgres")
+ENGINES: Final = ("memory", *SERVERS)
+
+_numbers = count()
 
 
 @dataclass
@@ -41,6 +52,18 @@ class SharedEngine:
     def running(self) -> EngineServer:
         assert self.server is not None
         return self.server
+
+
+def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
+    """Return an engine of a kind, with its own namespace."""
+    place = f"test{next(_numbers)}"
+    make: dict[str, Callable[..., Engine]] = {
+        "memory": MemoryEngine,
+        "redis": partial(RedisEngine, namespace=place),
+        "postgres": partial(PostgresEngine, schema=place),
+    }
+    server = request.getfixturevalue(f"{kind}_server") if kind in SERVERS else None
+    return SharedEngine(kind, make[kind], server)
 
 
 @dataclass
@@ -74,14 +97,6 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
             connection = await stack.enter_async_context(engine.connect(name, lease, heard.append))
             workers.append(Worker(name, connection, heard))
         yield workers[0] if len(workers) == 1 else workers
-
-
-async def until(true: Callable[[], object]) -> None:
-    """Wait until a condition is true."""
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, "it has not come true"
-        await asyncio.sleep(0.01)
 
 
 async def wait_for_engine(connection: EngineConnection) -> None:

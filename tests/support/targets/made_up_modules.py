@@ -6,6 +6,7 @@ from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.pipeline.target_registry import find_target
 
 from support.generated.made_up_schemas import SCHEMAS
+from support.generating import without_layout
 from support.unit import schemas
 
 
@@ -14,5 +15,6 @@ def build_module(target: str, path: str) -> GeneratedFile:
     document = schemas.schema()
     document["$defs"] |= SCHEMAS
     (made,) = find_target(target).files((schemas.read(document).ir,), TargetOptions(target))
-    (file,) = target_files([made._replace(path=path)], target)
+    with without_layout():
+        (file,) = target_files([made._replace(path=path)], target)
     return file

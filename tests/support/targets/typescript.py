@@ -14,6 +14,7 @@ from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 
 from support.conformance.kit import kit
 from support.peers.places import Command, node_modules
+from support.programs import run_program
 from support.targets import target_modules
 
 RENAMED: Final = {"Annotated": "AnnotatedObject"}
@@ -86,9 +87,7 @@ def _tsc(folder: Path, *arguments: str) -> list[str]:
 def run(folder: Path, program: str, *arguments: str | Path) -> str:
     """Run a program with Node, which strips its types; return the output."""
     command: Command = [kit().node, "--disable-warning=ExperimentalWarning", program, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_program(*command, cwd=folder)
 
 
 def faults(revision: str, samples: Iterable[tuple[str, Any]], folder: Path) -> list[list[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import unwrap
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -186,6 +187,8 @@ def _note_readers(of_revisions: Readers, of_extensions: Readers) -> Generator[No
         object.__setattr__(self, "document", document)
 
     with pytest.MonkeyPatch.context() as patch:
+        # What was read before notes nothing.
+        patch.setattr(facts, "load", unwrap(facts.load))
         patch.setattr(facts.Facts, "__init__", init)
         patch.setattr(extensions, "_read", read_noted)
         yield

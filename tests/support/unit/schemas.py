@@ -31,6 +31,8 @@ from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.parts import PartSelection
 
+from support.generating import write_files
+
 Json = dict[str, Any]
 
 REVISION = "2030-01-01"
@@ -224,7 +226,8 @@ def make_models(document: Any, revision: str = "draft") -> Package:
 
 def models_source(ir: RevisionIR) -> ModelsSource:
     """All models of a revision in one module."""
-    (source,) = models.emit(ir, templates_folder(), f"..{RUNTIME_FOLDER}", {"all": ir.types})
+    definer = models.TypeDefiner(templates_folder())
+    (source,) = models.emit(ir, definer, f"..{RUNTIME_FOLDER}", {"all": ir.types})
     return source
 
 
@@ -264,10 +267,7 @@ def validator(document: Json) -> Any:
 @contextmanager
 def import_package(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
     """Write the package `name` into `folder` and import it until the context ends."""
-    for file in package.files:
-        path = folder / name / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    write_files(package.files, folder / name)
     sys.path.insert(0, str(folder))
     try:
         yield importlib.import_module(name)

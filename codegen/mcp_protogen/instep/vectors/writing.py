@@ -10,10 +10,10 @@ from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.making import make, select_sources
+from mcp_protogen.instep.vectors.parallel import prefetch, processors
 from mcp_protogen.instep.vectors.responder_protocol import subject_members
 from mcp_protogen.instep.vectors.vector import FORMAT, Vector, VectorSet, title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit.parallel import prefetch, processors
 
 SCHEMA_NAME = "vectors.schema.json"
 

@@ -9,9 +9,8 @@ import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from importlib import import_module
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
@@ -71,7 +70,11 @@ Modules = Mapping[str, tuple[TypeIR, ...]]
 
 
 def emit(
-    ir: RevisionIR, templates: Path, runtime: str, modules: Modules, core: Modules = _NO_MODULES
+    ir: RevisionIR,
+    definer: "TypeDefiner",
+    runtime: str,
+    modules: Modules,
+    core: Modules = _NO_MODULES,
 ) -> Iterator[ModelsSource]:
     """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`.
 
@@ -84,7 +87,7 @@ def emit(
         for module in core
     ]
     offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
-    definitions = define_types(ir.types, templates)
+    definitions = definer.define(ir.types)
     for module, types in modules.items():
         parts = [definition for name, definition in definitions.items() if name in names[module]]
         used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
@@ -105,33 +108,66 @@ class Definition:
     used: frozenset[str]
 
 
-def define_types(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition]:
-    """Return the definition of each type, in order."""
-    source = _generate(types, templates / "models")
-    body = _definitions(source)
-    lines = _quote_annotations(source, body)
-    hints = {name: [ast.parse(alias_annotation(alias))] for name, alias in _endless(types).items()}
-    defined = [(name, node) for node in body for name in _definition_names(node)]
-    starts = [node.lineno - 1 for _, node in defined]
-    ends = [*starts[1:], body[-1].end_lineno]
-    definitions: dict[str, Definition] = {}
-    for (name, node), start, end in zip(defined, starts, ends, strict=True):
-        text = "\n".join(lines[start:end]).rstrip()
-        definitions[name] = Definition(text, frozenset(_names_in([node, *hints.get(name, ())])))
-    return definitions
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """A definition as the tool prints it, and its statement."""
+
+    text: str
+    node: ast.stmt
+
+
+class TypeDefiner:
+    """The definitions of types; revisions share those of the types that they have in common."""
+
+    def __init__(self, templates: Path) -> None:
+        self._templates = templates / "models"
+        # By `repr`, because 1, 1.0 and True are equal.
+        self._printed: dict[str, _Printed] = {}
+
+    def define(self, types: Sequence[TypeIR]) -> Mapping[str, Definition]:
+        """Return the definition of each type, in order."""
+        circular = recursion.circular(types)
+        ordered = _in_order(types, circular)
+        # What the tool prints for a type in a cycle depends on the others, also its place.
+        known = {repr(type_): type_ for type_ in ordered if type_.name not in circular}
+        seen = {type_.name for key, type_ in known.items() if key in self._printed}
+        new = [type_ for type_ in ordered if type_.name not in seen]
+        output: Mapping[str, _Printed] = {}
+        if new:
+            output = _print_types(new, circular, self._templates)
+        self._printed |= {key: output[t.name] for key, t in known.items() if t.name in output}
+        printed = {str(type_.name): self._printed[key] for key, type_ in known.items()}
+        printed |= {name: definition for name, definition in output.items() if name in circular}
+        hints = {name: ast.parse(alias_annotation(a)) for name, a in _endless(types).items()}
+        definitions: dict[str, Definition] = {}
+        later = set(printed)
+        for name, definition in printed.items():
+            trees = [definition.node, *([hints[name]] if name in hints else ())]
+            quoted = _quote_annotations(definition, later)
+            definitions[name] = Definition(quoted, frozenset(_names_in(trees)))
+            later.remove(name)
+        return definitions
 
 
 def _names_in(trees: Iterable[ast.AST]) -> Iterator[str]:
     return (node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def load_tool() -> None:
-    """Import datamodel-code-generator, which is slow, with the modules that `emit` needs."""
-    for module in ("parser.jsonschema", "config", "model.pydantic_v2"):
-        import_module(f"datamodel_code_generator.{module}")
+def _print_types(
+    types: Sequence[TypeIR], circular: Container[str], templates: Path
+) -> Mapping[str, _Printed]:
+    """Return the text of each type, in the tool's order."""
+    source = _generate(types, circular, templates)
+    lines, body = source.split("\n"), _definitions(source)
+    defined = [(name, node) for node in body for name in _definition_names(node)]
+    ends = [*(node.lineno - 1 for _, node in defined[1:]), body[-1].end_lineno]
+    return {
+        name: _Printed("\n".join(lines[node.lineno - 1 : end]).rstrip(), node)
+        for (name, node), end in zip(defined, ends, strict=True)
+    }
 
 
-def _generate(types: Sequence[TypeIR], templates: Path) -> str:
+def _generate(types: Sequence[TypeIR], circular: Container[str], templates: Path) -> str:
     from datamodel_code_generator import InputFileType, LiteralType, generate
     from datamodel_code_generator.enums import DataModelType
     from datamodel_code_generator.format import PythonVersion
@@ -139,7 +175,7 @@ def _generate(types: Sequence[TypeIR], templates: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = generate(
-            json.dumps(_skeleton(types)),
+            json.dumps(_skeleton(types, circular)),
             input_file_type=InputFileType.JsonSchema,
             output_model_type=DataModelType.PydanticV2BaseModel,
             target_python_version=PythonVersion.PY_311,
@@ -166,24 +202,30 @@ def _generate(types: Sequence[TypeIR], templates: Path) -> str:
     return result
 
 
-def _skeleton(types: Sequence[TypeIR]) -> Json:
-    """Return the outline of the types for datamodel-code-generator.
+def _in_order(types: Sequence[TypeIR], circular: Container[str]) -> list[TypeIR]:
+    """Return the types in the order of their definitions, those in cycles last.
 
-    It needs only members, and the references of aliases in cycles. There, classes come before
-    aliases, because Python evaluates the right-hand side of an alias at once. All other types are
-    in their final order and without references, on which the tool spends most of its time.
+    In cycles, classes come before aliases, because Python evaluates the right-hand side of an alias
+    at once.
     """
-    graph = recursion.graph_of(types)
-    circular = recursion.circular(types)
-    rounds = _rounds(graph, circular)
+    rounds = _rounds(recursion.graph_of(types), circular)
 
     def rank(type_: TypeIR) -> tuple[float, int]:
         inside = (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
         return rounds[type_.name], inside
 
+    return sorted(types, key=rank)
+
+
+def _skeleton(types: Sequence[TypeIR], circular: Container[str]) -> Json:
+    """Return the outline of the types for datamodel-code-generator.
+
+    It needs only members, and the references of aliases in cycles. All other types are without
+    references, on which the tool spends most of its time.
+    """
+    names = {str(type_.name) for type_ in types}
     definitions = {
-        str(type_.name): _outline(type_, graph if type_.name in circular else ())
-        for type_ in sorted(types, key=rank)
+        str(type_.name): _outline(type_, names if type_.name in circular else ()) for type_ in types
     }
     # The schema itself is not a type; no type has this name.
     return {"title": "WireModel", "$defs": definitions}
@@ -271,19 +313,17 @@ def _definitions(source: str) -> list[ast.stmt]:
     return [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def _quote_annotations(source: str, body: Collection[ast.stmt]) -> list[str]:
-    """Return the lines of a module; annotations with the own or a later type are quoted."""
-    later = {name for node in body for name in _definition_names(node)}
-    lines = source.split("\n")
-    for node in body:
-        for hint in _hints(node):
-            if later & set(_names_in([hint])):
-                line = lines[hint.lineno - 1].encode()  # columns count bytes
-                start, end = hint.col_offset, hint.end_col_offset or 0
-                quoted = text.literal(line[start:end].decode()).encode()
-                lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
-        later -= set(_definition_names(node))
-    return lines
+def _quote_annotations(printed: _Printed, later: Set[str]) -> str:
+    """Return the text of a type; annotations with the own or a later type are quoted."""
+    lines = printed.text.split("\n")
+    for hint in _hints(printed.node):
+        if not later.isdisjoint(_names_in([hint])):
+            row = hint.lineno - printed.node.lineno
+            line = lines[row].encode()  # columns count bytes
+            start, end = hint.col_offset, hint.end_col_offset or 0
+            quoted = text.literal(line[start:end].decode()).encode()
+            lines[row] = (line[:start] + quoted + line[end:]).decode()
+    return "\n".join(lines)
 
 
 def _hints(node: ast.stmt) -> Iterator[ast.expr]:

@@ -21,6 +21,7 @@ def sandbox(built_in: Path, override: Path | None) -> Environment:
         undefined=StrictUndefined,
         autoescape=False,  # the output is Python, and every schema text goes through a filter
         keep_trailing_newline=True,
+        optimized=False,  # each template is compiled anew, and rendered a few times
     )
 
 

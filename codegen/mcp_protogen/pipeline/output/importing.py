@@ -1,10 +1,9 @@
 """A program that imports a generated package from memory; `trial` runs it.
 
-It reads lines: first the modules to import in advance, then generated modules, and at the end the
-revisions that the package names but does not have, and those to connect. It answers only the last
-line, which is missing if generating failed. Its interpreter has only the standard library, and
-finds only the generated modules, the installed runtime, and the folders of the runtime's
-dependencies: not the working directory or files in it.
+It reads the generated modules, the revisions that the package names but does not have, and those to
+connect. Its interpreter has only the standard library, and finds only the generated modules, the
+installed runtime, and the folders of the runtime's dependencies: not the working directory or files
+in it.
 """
 
 import gc
@@ -13,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Container, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location, spec_from_loader
@@ -33,14 +32,6 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         self._files: dict[str, str] = {}
         self._wrong: dict[str, str] = {}
 
-    def import_runtime(self, modules: list[str]) -> None:
-        """Import modules of the runtime, before its package."""
-        for module in modules:
-            # A failure is reported with the module that needs it.
-            with suppress(Exception):
-                importlib.import_module(f"{self.runtime}.{module}")
-        sys.modules.pop(_PACKAGE, None)
-
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the package, its runtime, or a package above that."""
         if fullname == self.runtime:
@@ -59,33 +50,23 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
         """Return the text of a module."""
         return self._files[self._paths[fullname]]
 
-    def import_all(self, files: dict[str, str]) -> None:
-        """Import modules; all that they import is in `files` or came before.
+    def import_all(self, files: dict[str, str], kept: list[str]) -> dict[str, str]:
+        """Import modules, and return the error of each one that cannot be imported, by path.
 
-        Revisions of the package may still come, so its own names are not loaded yet.
+        The package also exports the revisions in `kept`, which are not here.
         """
         from pydantic import TypeAdapter
 
-        self._files |= files
-        self._paths |= {_module_name(path): path for path in files}
-        for name in sorted(map(_module_name, files)):
+        self._files = files
+        self._paths = {_module_name(path): path for path in files}
+        # The package imports the others.
+        for name in sorted(self._paths, reverse=True):
             with self._noting(name):
-                module = importlib.import_module(name)
-                if name != _PACKAGE:
-                    exported = _exported_values(module)
-                    for model in exported if name.endswith(".models") else ():
-                        # A class builds itself; an adapter of it would be built as well.
-                        build = getattr(model, "model_rebuild", None)
-                        (build or TypeAdapter(model).rebuild)()
-
-    def failures(self, names: list[str]) -> dict[str, str]:
-        """Return the error of each module that cannot be imported, by path.
-
-        The package also exports the revisions in `names`, which are not here.
-        """
-        if package := sys.modules.get(_PACKAGE):
-            with self._noting(_PACKAGE):
-                _exported_values(package, names)
+                exported = _exported_values(importlib.import_module(name), kept)
+                for model in exported if name.endswith(".models") else ():
+                    # A class builds itself; an adapter of it would be built as well.
+                    build = getattr(model, "model_rebuild", None)
+                    (build or TypeAdapter(model).rebuild)()
         return dict(sorted(self._wrong.items()))
 
     @contextmanager
@@ -96,9 +77,11 @@ class _GeneratedModules(MetaPathFinder, InspectLoader):
             self._wrong[self._paths[module]] = f"{type(error).__name__}: {error}"
 
 
-def _exported_values(module: ModuleType, names: Container[str] = ()) -> list[Any]:
+def _exported_values(module: ModuleType, left_out: Container[str]) -> list[Any]:
     """Return the exported values of a module; some are loaded on first access."""
-    return [getattr(module, name) for name in getattr(module, "__all__", ()) if name not in names]
+    return [
+        getattr(module, name) for name in getattr(module, "__all__", ()) if name not in left_out
+    ]
 
 
 def _module_name(path: str) -> str:
@@ -124,25 +107,19 @@ def _connect(revisions: list[str], runtime: str) -> list[Any]:
 
 def _main() -> None:
     gc.disable()  # this process lives for a second and keeps most of its objects
-    first = json.loads(sys.stdin.readline())
-    sys.path += first["path"]
-    finder = _GeneratedModules(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
+    package = json.load(sys.stdin)
+    sys.path += package["path"]
+    finder = _GeneratedModules(
+        package["runtime"], package["runtime_module"] or f"{_PACKAGE}._runtime"
+    )
     sys.meta_path.insert(0, finder)
     # Modules may print while they are imported.
     out, sys.stdout = sys.stdout, sys.stderr
-    finder.import_runtime(first["beforehand"])
-    for line in sys.stdin:
-        match json.loads(line):
-            case {"files": files}:
-                finder.import_all(files)
-            case {"kept": kept, "connected": revisions}:
-                wrong = finder.failures(kept)
-                failed = [] if wrong else _connect(revisions, finder.runtime)
-                json.dump({"wrong": wrong, "failed": failed}, out)
-                out.flush()
-                os._exit(0)  # nothing is left to do
-            case _:
-                pass
+    wrong = finder.import_all(package["files"], package["kept"])
+    failed = [] if wrong else _connect(package["connected"], finder.runtime)
+    json.dump({"wrong": wrong, "failed": failed}, out)
+    out.flush()
+    os._exit(0)  # nothing is left to do
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
 """The trial of a package in a separate interpreter before it is published.
 
 Generation compares each module with its IR; this shows that the modules can be imported, and that
-a client and a server of each revision understand each other. Our tests show that for the revisions
-of `mcp_revisions`. The interpreter starts before the package is generated, and imports the runtime
-and each module as soon as it is ready. Packages from a user's templates are not imported, because
-generating must not run code of an untrusted project. Kept revisions are not imported either.
+a client and a server of each revision understand each other. Our tests show both for the revisions
+of `mcp_revisions` with the default parts, so these are not tried again; of all other selections of
+parts and extensions they import only some. Packages from a user's templates are not imported,
+because generating must not run code of an untrusted project. Neither are kept revisions.
 """
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,88 +21,81 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit.parallel import widen
 from mcp_protogen.pipeline.output.lock import read_lock
 from mcp_protogen.pipeline.package import (
     PINNED,
     RUNTIME_FOLDER,
-    GeneratedFile,
     GenerationInputs,
     Package,
     RevisionInputs,
 )
+from mcp_protogen.pipeline.parts import DEFAULT
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
 # The dependencies of the runtime, with their own. All are imported from where ours are.
 _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
-_CAN_REFUSE = os.name != "nt"
-"""Whether a full pipe can refuse data; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
 _TRIAL_HINT = "correct the schema, for example with --patches; see mcp-gen explain failed-trial"
 
 
-class Trial:
-    """A trial that does nothing."""
-
-    def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Accept files of the package, together with all that they import."""
-
-    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
-        """Raise `ProblemError` with each module that cannot be imported (`bad-output`).
-
-        Connect the `untried` revisions: raise it also if client and server cannot connect, and
-        return warnings about parts that fail (`failed-trial`).
-        """
+def try_package(package: Package, options: GenerationOptions) -> tuple[Problem, ...]:
+    """Try a package unless our tests have done so: see `import_package`."""
+    if is_tried(package.inputs, options):
         return ()
+    return import_package(package, options, find_untried(package.inputs, options))
 
 
-class _Import(Trial):
-    """A trial in another interpreter, which imports the modules."""
+def import_package(
+    package: Package, options: GenerationOptions, untried: Collection[str] = ()
+) -> tuple[Problem, ...]:
+    """Raise `ProblemError` with each module that cannot be imported (`bad-output`).
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
-        self._told: set[str] = set()
-        self._unsent = b""
+    Connect the `untried` revisions: raise it also if client and server cannot connect, and return
+    warnings about parts that fail (`failed-trial`).
+    """
+    if options.templates is not None or options.target is not None:
+        return ()
+    answer = _ask(package, options, untried)
+    raise_errors(
+        Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
+        for path, message in answer["wrong"].items()
+    )
+    problems = tuple(_problem(step, package) for step in answer["failed"])
+    raise_errors(problems)
+    return problems
 
-    def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Send modules, as far as possible without waiting."""
-        modules = {
-            file.path: file.content.decode()
-            for file in files
-            if file.path not in self._told and _is_made(file.path)
-        }
-        self._told |= modules.keys()
-        self._unsent += _line({"files": modules})
-        assert self._process.stdin is not None
-        # Failures of the other process are reported when it does not answer.
-        with suppress(BlockingIOError, BrokenPipeError):
-            while self._unsent and _CAN_REFUSE:
-                self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
 
-    def require(self, package: Package, untried: Collection[str] = ()) -> tuple[Problem, ...]:
-        """Send the remaining modules, and wait for the answer."""
-        self.tell(package.files)
-        revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
-        present = {file.path.partition("/")[0] for file in package.files}
-        lists = {"kept": sorted(revisions - present), "connected": sorted(untried)}
-        line = self._unsent + _line(lists)
-        try:
-            out, errors = self._process.communicate(line, timeout=_PATIENCE)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise _trial_error(f"{type(error).__name__}: {error}") from error
-        answer = _answer(out)
-        if answer is None:
-            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-            ended = f"its interpreter ended with {self._process.returncode} before it answered"
-            raise _trial_error(f"{ended}: {last:.300}" if last else ended)
-        raise_errors(
-            Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
-            for path, message in answer["wrong"].items()
+def _ask(
+    package: Package, options: GenerationOptions, untried: Collection[str]
+) -> Mapping[str, Any]:
+    """Return the answer of the other interpreter."""
+    revisions = {str(module_name(revision)) for revision in package.inputs.revisions}
+    present = {file.path.partition("/")[0] for file in package.files}
+    question = {
+        "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
+        "runtime": str(runtime_folder()),
+        "runtime_module": options.runtime,
+        "files": {f.path: f.content.decode() for f in package.files if _is_made(f.path)},
+        "kept": sorted(revisions - present),
+        "connected": sorted(untried),
+    }
+    try:
+        done = subprocess.run(
+            [sys.executable, *_flags(), str(_PROGRAM)],
+            input=json.dumps(question).encode(),
+            capture_output=True,
+            cwd=_PROGRAM.parent,
+            timeout=_PATIENCE,
+            check=False,
         )
-        problems = tuple(_problem(step, package) for step in answer["failed"])
-        raise_errors(problems)
-        return problems
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _trial_error(f"{type(error).__name__}: {error}") from error
+    if answer := _answer(done.stdout):
+        return answer
+    last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    ended = f"its interpreter ended with {done.returncode} before it answered"
+    raise _trial_error(f"{ended}: {last:.300}" if last else ended)
 
 
 def _answer(out: bytes) -> dict[str, Any] | None:
@@ -126,13 +118,24 @@ def _problem(step: Mapping[str, str], package: Package) -> Problem:
     return Problem("failed-trial", message, place, step["pointer"], _TRIAL_HINT, level)
 
 
+def is_tried(inputs: GenerationInputs, options: GenerationOptions) -> bool:
+    """Return whether our tests import what this generator makes of these inputs."""
+    tried = _tried_inputs()
+    more = (*options.schemas, *options.rules, *options.extensions)
+    return (
+        tried is not None
+        and not more
+        and {*options.parts} == {*DEFAULT}
+        and tried.generator_digest == inputs.generator_digest
+        and tried.templates_digest == inputs.templates_digest
+        and not find_untried(inputs, options)
+    )
+
+
 def find_untried(inputs: GenerationInputs, options: GenerationOptions) -> list[str]:
     """Return the revisions that our tests do not try, because they are not in `mcp_revisions`."""
-    spec, lock = find_spec("mcp_revisions"), None
-    if spec is not None and spec.origin is not None:
-        with suppress(ProblemError):  # of another package of this name
-            lock = read_lock(Path(spec.origin).parent)
-    known = [_content(tried) for tried in lock.inputs.revisions.values()] if lock else []
+    tried = _tried_inputs()
+    known = [_content(revision) for revision in tried.revisions.values()] if tried else []
     return [
         revision
         for revision in options.revisions
@@ -140,57 +143,21 @@ def find_untried(inputs: GenerationInputs, options: GenerationOptions) -> list[s
     ]
 
 
+def _tried_inputs() -> GenerationInputs | None:
+    spec, lock = find_spec("mcp_revisions"), None
+    if spec is not None and spec.origin is not None:
+        with suppress(ProblemError):  # of another package of this name
+            lock = read_lock(Path(spec.origin).parent)
+    return lock.inputs if lock else None
+
+
 def _content(inputs: RevisionInputs) -> tuple[str, str, str]:
     return inputs.schema, inputs.patches, inputs.facts
-
-
-@contextmanager
-def start_trial(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Start the interpreter for a package with these options, and give its trial."""
-    if options.templates is not None or options.target is not None:
-        yield Trial()
-        return
-    first = {
-        "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
-        "runtime": str(runtime_folder()),
-        "runtime_module": options.runtime,
-        "beforehand": [module for module, _ in options.selection.exports],
-    }
-    with _start_interpreter(_line(first)) as process:
-        try:
-            yield _Import(process)
-        finally:
-            process.kill()
-
-
-def _line(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value).encode() + b"\n"
 
 
 def _is_made(path: str) -> bool:
     """Return whether a file is a generated module, and not a copied one."""
     return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
-
-
-def _start_interpreter(line: bytes) -> subprocess.Popen[bytes]:
-    """Start the other interpreter, with its first line."""
-    try:
-        process = subprocess.Popen(
-            [sys.executable, *_flags(), str(_PROGRAM)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=_PROGRAM.parent,
-        )
-        assert process.stdin is not None
-        process.stdin.write(line)
-        process.stdin.flush()
-        widen(process.stdin.fileno())
-        if _CAN_REFUSE:
-            os.set_blocking(process.stdin.fileno(), False)
-    except OSError as error:
-        raise _trial_error(f"{type(error).__name__}: {error}") from error
-    return process
 
 
 def _flags() -> Iterator[str]:

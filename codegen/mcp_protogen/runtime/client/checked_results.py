@@ -24,7 +24,6 @@ from .tool_results import has_data, pointer_of, request_data
 _log: Final = getLogger(__name__)
 
 _LARGEST: Final = 1024 * 1024
-_KNOWN: Final = "_checked_tools"
 
 
 class KnownTools:
@@ -100,7 +99,7 @@ class KnownTools:
 
 def find_known_tools(client: object) -> KnownTools:
     # A user's __init__ need not call ours.
-    tools: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
+    tools: KnownTools = client.__dict__.setdefault("_checked_tools", KnownTools(client))
     return tools
 
 

@@ -330,8 +330,11 @@ class ConfigSource:
             if only not in (None, name):
                 self.others.append(name)
                 continue
+            given: Any = value
+            if is_object(value):
+                given = {key: item for key, item in value.items() if item is not None}
             try:
-                entry = ConfigEntry.model_validate(_without_nulls(value))
+                entry = ConfigEntry.model_validate(given)
             except ValidationError as error:
                 for pointer, message in problems(error, value):
                     self.refuse(f"{at}{pointer}", f"the server {name}: {message}")
@@ -386,12 +389,6 @@ class ConfigSource:
         if name is not None:
             return os.environ.get(name, default), "the environment variable is not set"
         return None, "only a host can fill it in"
-
-
-def _without_nulls(given: Any) -> Any:
-    if not is_object(given):
-        return given
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _default_inputs(config: Any) -> dict[str, str]:

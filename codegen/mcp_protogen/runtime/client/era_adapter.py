@@ -39,9 +39,6 @@ from .listen_stream import ListenStream
 
 _SET_LEVEL: Final = "logging/setLevel"
 
-# Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
-_USUAL_LEVEL: Final = "info"
-
 
 def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
     return (ToHandshake if view.table.era.has_handshake else ToStateless)(view, *others)
@@ -179,7 +176,8 @@ class ToStateless(ClientConnection):
 
     async def open(self) -> None:
         if self._table.name_of(LOG) in self.handlers:
-            self._set_level(_USUAL_LEVEL)
+            # Before `logging/setLevel`, a server of the handshake era may choose.
+            self._set_level("info")
         await self.stream.follow_lists(self.handlers)
 
     async def change_subscription(self, method: str, uri: str) -> None:

@@ -1,7 +1,6 @@
 """Decoded JSON: plain dictionaries, lists and scalars."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final, TypeAlias, TypeGuard
 
 from pydantic_core import from_json, to_json
@@ -30,15 +29,18 @@ def is_same(one: object, other: object) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
-"""Read one JSON text; raise `ValueError`.
+def read_json(data: bytes | str) -> Any:
+    """Read one JSON text; raise `ValueError`.
 
-NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are invalid. The last of
-duplicate members counts.
-"""
+    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are invalid. The
+    last of duplicate members counts.
+    """
+    return from_json(data, allow_inf_nan=False, cache_strings="keys")
 
-json_text: Final = partial(to_json, inf_nan_mode="null")
-"""Return a value as JSON text, with null for NaN and infinities.
 
-Raise `PydanticSerializationError` for a value that JSON lacks.
-"""
+def json_text(value: Any) -> bytes:
+    """Return a value as JSON text, with null for NaN and infinities.
+
+    Raise `PydanticSerializationError` for a value that JSON lacks.
+    """
+    return to_json(value, inf_nan_mode="null")

@@ -85,6 +85,5 @@ def _first_part(value: Any, size: int) -> tuple[Any, _Steps]:
 
 
 def _is_cut(place: _Steps, value: Any, part: Any, end: _Steps) -> bool:
-    """Return whether an error at a path may be due to the cut."""
     is_around = place == end[: len(place)]
     return is_around or (value_at(part, place) is ABSENT and value_at(value, place) is not ABSENT)

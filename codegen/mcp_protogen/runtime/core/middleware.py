@@ -6,7 +6,6 @@ itself, or raise. The first one is outermost. An object may also be notified whe
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
@@ -42,8 +41,7 @@ class Network(NamedTuple):
 OVER_HTTP: Final = Network("tcp", "http")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodCall:
+class MethodCall(NamedTuple):
     """A request or a notification, as its handler gets it."""
 
     method: str
@@ -89,7 +87,7 @@ class MethodCall:
         if not isinstance(params, type(self.params)):
             old, new = type(self.params).__name__, type(params).__name__
             raise TypeError(f"the params of {self.method} must be {old}, got {new}")
-        return replace(self, params=params)
+        return self._replace(params=params)
 
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
         """Return the call with `members` added to the `_meta` of its params."""
@@ -99,7 +97,7 @@ class MethodCall:
         # Params without a `meta` field carry it as an undeclared member.
         added = {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
         params = self.params.model_copy(update=added)
-        return replace(self, params=params, meta={**self.meta, **members})
+        return self._replace(params=params, meta={**self.meta, **members})
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
@@ -190,8 +188,7 @@ def failure(outcome: object) -> str | None:
     return "tool_error" if has_failed(outcome) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEnd:
+class SessionEnd(NamedTuple):
     """The end of a session that began with a handshake."""
 
     role: Role

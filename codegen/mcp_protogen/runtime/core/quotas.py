@@ -41,6 +41,8 @@ class Quota:
 
     def require(self, owner: str | None, amount: int = 1, free: Free | None = None) -> None:
         """Raise `NoRoom` unless `amount` more fits, if need be after calling `free`."""
+        if owner is None and self.used + amount <= self._most:
+            return
         for limited, excess in self.excesses(owner, amount):
             if free is None or not free(limited, excess):
                 raise NoRoom(self.name, limited)

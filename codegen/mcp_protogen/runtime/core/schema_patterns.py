@@ -117,9 +117,6 @@ class Patterns:
             raise NotChecked
         return None
 
-    def may_match(self, patterns: Iterable[str], text: str) -> bool:
-        return any(self.search(pattern, text) is not False for pattern in patterns)
-
 
 @lru_cache(maxsize=200)
 def _linear(pattern: str) -> Search | None:
@@ -186,7 +183,11 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, used: Collection[str]
 
     def additional(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         names = schema.get("patternProperties", ()) if is_object(instance) else ()
-        meant = [name for name in instance if patterns.may_match(names, name)] if names else []
+        meant = [
+            name
+            for name in (instance if names else ())
+            if any(patterns.search(expression, name) is not False for expression in names)
+        ]
         known = {"properties": {**schema.get("properties", {}), **dict.fromkeys(meant)}}
         yield from usual["additionalProperties"](validator, value, instance, known)
 

@@ -6,11 +6,10 @@ warning. NaN and infinities raise an error, because null would mean something el
 
 import re
 from collections.abc import Callable
-from functools import partial
 from math import isfinite
 from typing import Any, Final, cast
 
-from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
+from pydantic_core import PydanticSerializationError, SchemaSerializer, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
 from .errors import escape_step
@@ -19,12 +18,11 @@ from .throttle import Throttle
 
 _log: Final = Throttle(__name__)
 
-open_text: Final = partial(to_json, inf_nan_mode="constants")
-
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
 """Return a value with dictionaries in place of models; their numbers stay as they are."""
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+may_be_odd: Final = SchemaValidator(cs.str_schema(pattern="null|NaN|Infinity")).isinstance_python
+"""Return whether JSON text may have NaN or an infinity, or null for one; Python is slower."""
 
 
 class Unsendable(ValueError):
@@ -42,11 +40,10 @@ def sendable_text(value: Any, label: str) -> bytes:
     Raise `Unsendable` and `PydanticSerializationError`.
     """
     try:
-        text = open_text(value)
+        text = to_json(value)
     except PydanticSerializationError as error:
-        text = open_text(without_surrogates(as_python(value, by_alias=True), label, error))
-    if b"NaN" in text or b"Infinity" in text or b"null" in text:
-        # These may be words of a text. Models may write null for such a number.
+        text = to_json(without_surrogates(as_python(value, by_alias=True), label, error))
+    if may_be_odd(text):
         check_finite(as_python(value, by_alias=True))
     return text
 
@@ -91,7 +88,7 @@ def without_surrogates(value: Any, label: str, error: PydanticSerializationError
 
 def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
     if isinstance(value, str):
-        text, count = _SURROGATE.subn("\ufffd", value)
+        text, count = re.subn("[\ud800-\udfff]", "\ufffd", value)
         if count:
             places.append(at or "/")
         return text

@@ -5,7 +5,8 @@ Type parameters are for type checkers. At run time `params` is a plain value, pe
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object, json_text
 from .value_paths import ValuePath
@@ -94,7 +95,7 @@ class HeaderField(NamedTuple):
     policy: Literal["both", "if_present", "header_wins"] = "both"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
@@ -108,7 +109,6 @@ class CallSpec(Generic[P]):
     """Its first name, which the runtime knows."""
     senders: frozenset[Role]
     types: Callable[[], tuple[Any, ...]] = field(repr=False)
-    params: Any = field(init=False, repr=False)
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -122,30 +122,28 @@ class CallSpec(Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "known_as", self.known_as or self.method)
 
-    if not TYPE_CHECKING:
+    @cached_property
+    def method_text(self) -> bytes:
+        return json_text(self.method)
 
-        def __getattr__(self, name: str) -> Any:
-            if name not in ("params", "results"):
-                raise AttributeError(f"{type(self).__name__} has no {name}")
-            params, *results = self.types()
-            object.__setattr__(self, "params", params)
-            if results:
-                object.__setattr__(self, "results", tuple(results))
-            return object.__getattribute__(self, name)
+    @cached_property
+    def params(self) -> Any:
+        return self.types()[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
     """A request: `R` is its plain result, the first of `results`; `A` is any of them."""
 
-    results: tuple[type, ...] = field(init=False, repr=False)
+    @cached_property
+    def results(self) -> tuple[type, ...]:
+        return self.types()[1:]
 
 
 AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-    __slots__ = ()
+    pass
 
 
 class ErrorSpec(NamedTuple):

@@ -1,8 +1,11 @@
 """A throttle for log entries that a peer can cause without limit."""
 
-from logging import INFO, WARNING, getLogger
 from time import monotonic
 from typing import Final
+
+# As in `logging`, whose import is slow.
+_INFO: Final = 20
+_WARNING: Final = 30
 
 _FIRST: Final = 5
 _PERIOD: Final = 60.0
@@ -14,20 +17,23 @@ class Throttle:
     After these come the tenth, the hundredth and so on, with their number.
     """
 
-    __slots__ = ("_kinds", "_logger")
+    __slots__ = ("_kinds", "_name")
 
     def __init__(self, name: str) -> None:
-        self._logger = getLogger(name)
+        self._name = name
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:
-        self._log(INFO, text, args)
+        self._log(_INFO, text, args)
 
     def warning(self, text: str, *args: object) -> None:
-        self._log(WARNING, text, args)
+        self._log(_WARNING, text, args)
 
     def _log(self, level: int, text: str, args: tuple[object, ...]) -> None:
-        if not self._logger.isEnabledFor(level):
+        from logging import getLogger
+
+        logger = getLogger(self._name)
+        if not logger.isEnabledFor(level):
             return
         now = monotonic()
         began, before = self._kinds.get(text, (now, 0))
@@ -36,7 +42,7 @@ class Throttle:
         self._kinds[text] = began, before + 1
         # This level of the stack is the caller.
         if before < _FIRST:
-            self._logger.log(level, text, *args, stacklevel=3)
+            logger.log(level, text, *args, stacklevel=3)
         elif str(before + 1).strip("0") == "1":
             summed = f"{text} (%d of these within a minute; most are not logged)"
-            self._logger.log(level, summed, *args, before + 1, stacklevel=3)
+            logger.log(level, summed, *args, before + 1, stacklevel=3)

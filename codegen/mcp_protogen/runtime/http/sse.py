@@ -26,7 +26,6 @@ class Event(NamedTuple):
     id: str | None
     """The last id so far; None before the first."""
     event: str
-    """The type; `message` by default."""
     data: str
     retry: int | None
     """The delay before reconnecting, in milliseconds, if set."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError
 
 from ..core.errors import (
     InvalidAnswer,
@@ -96,8 +96,8 @@ class MessageCodec:
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
     """Repairs an answer that breaks the schema."""
-    _names: Mapping[Any, str] = NOTHING
-    """The names on the wire, by spec, of messages with another name here."""
+    _names: Mapping[Any, bytes] = NOTHING
+    """The names on the wire as JSON text, by spec, of messages with another name here."""
 
     def __init__(
         self,
@@ -117,6 +117,7 @@ class MessageCodec:
         self.rules = rules
         # Methods used so far: the models of other methods are never built.
         self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
+        self._readers: dict[AnyRequest, Validate] = {}
 
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
@@ -138,17 +139,14 @@ class MessageCodec:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, message = call
         key = (sender, id is not None, method)
-        entry = self._known.get(key) or self._find(key)
+        entry: Any = self._known.get(key) or self._find(key)
         if entry is None:
             return MethodNotFound(method, id=id)
-        spec: Any
         spec, validate = entry
-        raw: Any = params or message.get("params")
-        if raw is None and "params" not in message:
-            if spec.params_required:
-                fault = Problem("/params", "Field required")
-                return InvalidParams(f"Invalid params of {method}", [fault], id=id)
-            raw = {}
+        raw: Any = params or message.get("params", NOTHING)
+        if raw is NOTHING and spec.params_required:
+            fault = Problem("/params", "Field required")
+            return InvalidParams(f"Invalid params of {method}", [fault], id=id)
         try:
             value = validate(raw)
         except (ValidationError, Untranslatable) as error:
@@ -183,7 +181,10 @@ class MessageCodec:
         """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
         message = _read_one(data)
         if isinstance(message, Call):
-            return self._understand(message, sender)
+            outcome = self.interpret(message, sender)
+            if isinstance(outcome, RemoteError):
+                raise outcome
+            return outcome
         return self.read_answer(message, None if message.id is None else pending(message.id))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
@@ -198,15 +199,11 @@ class MessageCodec:
         message = _read_one(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
             raise InvalidRequest(f"the message is not a {kind.__name__.lower()}")
-        outcome = self._understand(message, sender)
-        assert isinstance(outcome, kind)
-        return outcome
-
-    def _understand(self, call: Call, sender: Role) -> TypedCall:
-        outcome = self.interpret(call, sender)
-        if isinstance(outcome, RemoteError):
-            raise outcome
-        return outcome
+        outcome = self.interpret(message, sender)
+        if isinstance(outcome, kind):
+            return outcome
+        assert isinstance(outcome, RemoteError)
+        raise outcome
 
     def parse_answer(
         self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
@@ -217,6 +214,12 @@ class MessageCodec:
         return self.read_answer(message, spec)
 
     def result_reader(self, spec: AnyRequest) -> Validate:
+        read = self._readers.get(spec)
+        if read is None:
+            read = self._readers[spec] = self._result_reader(spec)
+        return read
+
+    def _result_reader(self, spec: AnyRequest) -> Validate:
         return result_reader(spec, self.rules)
 
     def serialise_request(
@@ -232,14 +235,14 @@ class MessageCodec:
         `params` of None are left out if optional. `meta` is JSON text of more `_meta` members.
         """
         text = self._params_text(self.requests, spec, params, meta)
-        return write_call(id, to_json(self._names.get(spec, spec.method)), text)
+        return write_call(id, self._names.get(spec) or spec.method_text, text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
-        return write_call(None, to_json(self._names.get(spec, spec.method)), text)
+        return write_call(None, self._names.get(spec) or spec.method_text, text)
 
     def _params_text(
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
@@ -255,7 +258,7 @@ class MessageCodec:
         """Return a result as JSON text, with `meta` as for a request; raise `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
-        return write_result(id, body_text(spec.method, result, meta))
+        return write_result(id, body_text(spec, result, meta))
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None

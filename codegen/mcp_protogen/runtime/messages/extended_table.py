@@ -60,8 +60,8 @@ class ExtendedTable(MethodTable):
             params = narrow_to(params, (spec.params,))
         return super()._params_text(specs, spec, params, meta)
 
-    def result_reader(self, spec: AnyRequest) -> Validate:
-        read = super().result_reader(_extend_results(spec, self._added_types(spec.method)))
+    def _result_reader(self, spec: AnyRequest) -> Validate:
+        read = super()._result_reader(_extend_results(spec, self._added_types(spec.method)))
         claims = self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
 
@@ -69,7 +69,7 @@ class ExtendedTable(MethodTable):
         self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
         if isinstance(result, self.claims(spec.method)):
-            return write_result(id, body_text(spec.method, result, meta))
+            return write_result(id, body_text(spec, result, meta))
         if spec.method in self._members:
             result = narrow_to(result, spec.results)
         return super().serialise_result(spec, id, result, meta=meta)

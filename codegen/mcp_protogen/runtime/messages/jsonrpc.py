@@ -93,23 +93,25 @@ def message_of(value: Any) -> Parsed:
 
 
 def _answer(value: JSONObject) -> Response:
+    is_versioned = value.get("jsonrpc") == VERSION
     if "result" not in value and "error" not in value:
         # JavaScript leaves out a result that is undefined. Programs also log objects.
-        id = id_of(value) if value.get("jsonrpc") == VERSION else None
+        id = id_of(value) if is_versioned else None
         raise _unclear("a message must have a method, a result or an error", id)
-    if value.get("jsonrpc") != VERSION and id_of(value) is None:
+    if not is_versioned and id_of(value) is None:
         # The name of a member does not make it an answer.
         raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
     id = value.get("id")
     # An error may lack its id, or have null, as JSON-RPC allows for unreadable requests.
     if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:
         id = None if id is None and "error" in value else _id_in(value, InvalidAnswer)
-    if value.get("jsonrpc") != VERSION:
+    if not is_versioned:
         raise InvalidAnswer(f'jsonrpc must be "{VERSION}"', id=id)
     if "error" not in value:
         if id is None:
             raise InvalidAnswer("the result has no id")
-        return Response(id, value["result"])
+        answer: Response = make_tuple(Response, (id, value["result"], None))
+        return answer
     if "result" in value:
         raise InvalidAnswer("an answer must have either a result or an error, not both", id=id)
     error: object = value["error"]

@@ -19,7 +19,6 @@ class UnknownResultType(Exception):
     """A `resultType` unknown to the method or the revision (2026-07-28, basic)."""
 
 
-@cache
 def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
     """Return a reader of decoded results that raises `ValidationError` and `UnknownResultType`."""
     read, forgive = _by_value(spec), forgiver(spec, rules)

@@ -10,14 +10,10 @@ from pydantic_core import PydanticSerializationError
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
 from ..core.models.base import WireModel, is_supplied
-from ..core.sendable import Unsendable, as_python, check_finite, without_surrogates
-from ..core.spec import CallSpec, RequestSpec
+from ..core.sendable import Unsendable, as_python, check_finite, may_be_odd, without_surrogates
+from ..core.spec import CallSpec, NotificationSpec, Part
 
 _EMPTY: Final = b"{}"
-_META: Final = {"meta"}
-
-# Undeclared members: the `_meta`, and one with the Python name of that field.
-_CLASHING: Final = ("_meta", "meta")
 
 
 @cache
@@ -44,63 +40,60 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
             raise LocalError(f"{spec.method} needs params") from None
     elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
         raise LocalError(f"{type(params).__name__} is not the params of {spec.method}")
-    return body_text(spec.method, params, meta, exact=is_exact(spec))
+    return body_text(spec, params, meta, "params")
 
 
-def is_exact(spec: CallSpec[Any]) -> bool:
-    """Return whether altered params could make the server do something else."""
-    return isinstance(spec, RequestSpec) and "client" in spec.senders
-
-
-def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = False) -> bytes:
-    """Return a model as JSON text, with added `_meta` members; raise `LocalError`.
-
-    Lone surrogates are sent as U+FFFD unless the text must be `exact`.
-    """
-    serializer = model.__pydantic_serializer__
+def body_text(spec: CallSpec[Any], model: Any, meta: bytes | None, part: Part = "result") -> bytes:
+    """Return a model as JSON text, with added `_meta` members; raise `LocalError`."""
     try:
         if meta is not None:
             body: bytes = write_with_meta(model, meta)
         else:
-            body = serializer.to_json(model, by_alias=True, exclude_unset=True)
+            body = model.__pydantic_serializer__.to_json(model, by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
-        wire: JSONObject = serializer.to_python(model, by_alias=True, exclude_unset=True)
-        body = wire_text(method, wire, meta, exact=exact)
-    check_numbers(method, body, model)
+        wire = as_python(model, by_alias=True, exclude_unset=True)
+        return wire_text(spec, wire, meta, part, model)
+    _check_numbers(spec, body, model)
     return body
 
 
-def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
+def wire_text(
+    spec: CallSpec[Any], wire: JSONObject, meta: bytes | None, part: Part, value: Any = None
+) -> bytes:
+    """Do the same for a JSON object, made of a `value`.
+
+    Lone surrogates are sent as U+FFFD, but not to a server: it could do something else.
+    """
     try:
         try:
-            return _splice_meta(wire, meta)
+            text = _splice_meta(wire, meta)
         except PydanticSerializationError as error:
-            if exact:
+            is_notification = isinstance(spec, NotificationSpec)
+            if part == "params" and "client" in spec.senders and not is_notification:
                 raise
-            return _splice_meta(without_surrogates(wire, method, error), meta)
+            text = _splice_meta(without_surrogates(wire, spec.method, error), meta)
     except PydanticSerializationError as error:
-        raise LocalError(f"{method} cannot be JSON: {error}") from error
+        raise LocalError(f"{spec.method} cannot be JSON: {error}") from error
+    _check_numbers(spec, text, value)
+    return text
 
 
-def check_numbers(method: str, text: bytes, value: Any) -> None:
-    """Raise `LocalError` if a null in the text stands for a NaN or an infinity."""
-    if b"null" in text:
+def _check_numbers(spec: CallSpec[Any], text: bytes, value: Any) -> None:
+    if may_be_odd(text):
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:
-            raise LocalError(f"{method} cannot be JSON: {error}") from error
+            raise LocalError(f"{spec.method} cannot be JSON: {error}") from error
 
 
 def write_with_meta(model: WireModel, members: bytes) -> bytes:
     meta, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (meta is None or is_supplied(meta)) or (
-        extra and not extra.keys().isdisjoint(_CLASHING)
-    ):
+    # An undeclared member may be the `_meta`, or have the Python name of that field.
+    clashes = extra and ("_meta" in extra or "meta" in extra)
+    if clashes or not (meta is None or is_supplied(meta)):
         return _splice_meta(model.to_wire(), members)
-    body = model.__pydantic_serializer__.to_json(
-        model, by_alias=True, exclude_unset=True, exclude=_META
-    )
-    return _join_meta(members, body)
+    write = model.__pydantic_serializer__.to_json
+    return _join_meta(members, write(model, by_alias=True, exclude_unset=True, exclude={"meta"}))
 
 
 def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:

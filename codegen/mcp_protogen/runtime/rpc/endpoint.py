@@ -89,9 +89,6 @@ class Endpoint:
             return
         await (self.sink if via is None else via).send(data)
 
-    def take(self, message: Parsed) -> Event:
-        return self.connection.take(message, self.jobs.loop.time())
-
     def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
         if isinstance(message, Batch):
             self._receive_batch(message)

@@ -137,9 +137,7 @@ class Jobs:
 
     def start(self, job: Job) -> None:
         if self.working < self._limit or "long_lived" in job.request.spec.traits:
-            self.running[job] = None
-            self.working += "long_lived" not in job.request.spec.traits
-            task = self.loop.create_task(self._work(job))
+            task = self.loop.create_task(self._begin(job))
             # It may be done already (Python 3.12, "eager tasks").
             if not task.done():
                 self._tasks.running.add(task)
@@ -147,19 +145,21 @@ class Jobs:
             self._queue.append((job, copy_context()))
             self.waiting += 1
 
-    async def run(self, job: Job, before: Work | None = None) -> None:
-        """Run a job, and the work `before` it, in the task of the caller.
+    def run(self, job: Job, before: Work | None = None) -> Work:
+        """Return the running of a job, and of the work `before` it, for the task of the caller.
 
-        Beyond the limit it is refused. Raise exceptions of `before`; a cancelled job raises none.
+        Beyond the limit it is refused. Raises exceptions of `before`; a cancelled job raises none.
         """
         if self.busy:
             if before is not None:
                 before.close()
-            await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
-        else:
-            self.running[job] = None
-            self.working += "long_lived" not in job.request.spec.traits
-            await self._work(job, before)
+            return deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
+        return self._begin(job, before)
+
+    def _begin(self, job: Job, before: Work | None = None) -> Work:
+        self.running[job] = None
+        self.working += "long_lived" not in job.request.spec.traits
+        return self._work(job, before)
 
     async def _work(self, job: Job, before: Work | None = None) -> None:
         job.task = current_task(self.loop)
@@ -182,17 +182,17 @@ class Jobs:
             self._tasks.running.discard(job.task)
             # The task may keep an error, and the error this frame.
             job.task = None
-            self._end(job)
+            del self.running[job]
+            self.working -= "long_lived" not in job.request.spec.traits
+            if self._queue and self.working < self._limit:
+                self._start_next()
 
-    def _end(self, job: Job) -> None:
-        del self.running[job]
-        self.working -= "long_lived" not in job.request.spec.traits
-        if self._queue and self.working < self._limit:
-            self.waiting -= 1
-            following, context = self._queue.pop(0)
-            # It must not inherit the context of this job.
-            context.run(self.start, following)
-            self.changed.notify_all()
+    def _start_next(self) -> None:
+        self.waiting -= 1
+        following, context = self._queue.pop(0)
+        # It must not inherit the context of this job.
+        context.run(self.start, following)
+        self.changed.notify_all()
 
     async def _handle(self, job: Job) -> None:
         request, connection, error, data = job.request, self._connection, None, None
@@ -245,10 +245,7 @@ class Jobs:
 
     async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            if data is None:
-                job.reply.skip()
-            else:
-                await job.reply.answer(data, error)
+            await deliver(job.reply, data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("the peer has gone: the answer to %.100r was not sent", method)
@@ -348,12 +345,12 @@ class SingleReply:
     def awaits(self, id: RequestId, /) -> bool:
         return self._connection.is_open(id)
 
-    def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
+    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
         sink = self.beside
         # Many answers that are ready at the same time go out together.
-        if self._jobs.working == 1 and isinstance(sink, SendQueue):
-            return sink.send_now(data)
-        return sink.send(data)
+        others = self._jobs.working > 1
+        if others or not isinstance(sink, SendQueue) or not sink.put_now(data):
+            await sink.send(data)
 
     def skip(self) -> None: ...
 

@@ -42,7 +42,7 @@ class SendQueue:
         self._queue: list[bytes] = []
         self._work = Event()
         self._room = Signal()
-        # A transport sends one batch at a time.
+        # Then the messages of a batch may have to wait, and no other may overtake them.
         self._sending = False
         self._closing = False
         self.broken: Disconnected | None = None
@@ -50,9 +50,9 @@ class SendQueue:
         self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        if len(self._queue) >= self._limit and unless is not None:
+        if unless is not None and self.full:
             unless.add_done_callback(lambda _: self._room.notify_all())
-        while len(self._queue) >= self._limit and self.broken is None:
+        while self.full and self.broken is None:
             if unless is not None and unless.done():
                 return
             await self._room.wait()
@@ -60,29 +60,12 @@ class SendQueue:
             raise self.broken
         self.put(message)
 
-    async def send_now(self, message: bytes) -> None:
-        """Send a message at once unless others are waiting or about to follow."""
+    def put_now(self, message: bytes) -> bool:
+        """Write a message at once, which saves waking a task; return whether that was possible."""
         if self._queue or self._sending or self._closing or self.broken is not None:
-            await self.send(message)
-        else:
-            await self._transfer([message])
-            if self.broken is not None:
-                raise self.broken
-
-    async def _transfer(self, messages: list[bytes]) -> None:
-        self._sending = True
-        try:
-            await self.writer.send(messages)
-        except OSError as error:
-            self._break(error if isinstance(error, Disconnected) else Disconnected(str(error)))
-        except Exception as error:
-            # Otherwise senders would wait for ever.
-            self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
-            raise
-        finally:
-            self._sending = False
-            if self._queue or self._closing:
-                self._work.set()
+            return False
+        write = getattr(self.writer, "write_now", None)
+        return write is not None and write([message])
 
     def put(self, message: bytes) -> None:
         if self.broken is None and not self._closing:
@@ -100,8 +83,8 @@ class SendQueue:
 
     async def run(self) -> None:
         """Write messages until the queue is closed and empty, or the writer breaks."""
-        while self.broken is None and (self._queue or self._sending or not self._closing):
-            if self._queue and not self._sending:
+        while self.broken is None and (self._queue or not self._closing):
+            if self._queue:
                 messages, self._queue, self.flooded = self._queue, [], False
                 self._room.notify_all()
                 await self._transfer(messages)
@@ -110,6 +93,19 @@ class SendQueue:
                 await self._work.wait()
         if self.broken is None:
             self._break(Disconnected("the connection is closed"))
+
+    async def _transfer(self, messages: list[bytes]) -> None:
+        self._sending = True
+        try:
+            await self.writer.send(messages)
+        except OSError as error:
+            self._break(error if isinstance(error, Disconnected) else Disconnected(str(error)))
+        except Exception as error:
+            # Otherwise senders would wait for ever.
+            self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
+            raise
+        finally:
+            self._sending = False
 
     def _break(self, broken: Disconnected) -> None:
         self.broken = broken

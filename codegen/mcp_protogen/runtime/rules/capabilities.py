@@ -40,18 +40,18 @@ def unmet(
 
 def applies(conditions: Collection[Condition], params: object) -> bool:
     """Return whether params, a model or a JSON object, meet any of the conditions."""
-    members: Mapping[str, Any] = {}
-    if not isinstance(params, WireModel):
-        members = params if is_object(params) else members
-    else:
+    members: JSONObject = {}
+    if isinstance(params, WireModel):
         names = shape_of(type(params)).names
-        for condition in conditions:
-            # Most messages have none of these members. A member counts if it would be written, even
-            # as null.
-            keys = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
-            if names.get(condition.member, condition.member) in keys:
+        # Most messages have none of these members. A member counts if it would be written, even as
+        # null.
+        keys = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
+        for member, _, _ in conditions:
+            if names.get(member, member) in keys:
                 members = params.to_wire()
                 break
+    elif is_object(params):
+        members = params
     for member, values, or_absent in conditions:
         if member not in members:
             met = or_absent

@@ -35,7 +35,6 @@ SessionT = TypeVar("SessionT")
 
 _log: Final = getLogger(__name__)
 
-_ASKING: Final = ("ask", "elicit")
 _BOUND: Final = (MethodType, classmethod, staticmethod)
 
 
@@ -245,7 +244,7 @@ def check_forms(function: object) -> None:
         function = cast(Any, function).__func__
     plain = unwrap(function) if type(function) is FunctionType else None
     codes = [*_codes(plain.__code__)] if type(plain) is FunctionType else []
-    if any(name in code.co_names for code in codes for name in _ASKING):
+    if any(name in code.co_names for code in codes for name in ("ask", "elicit")):
         from .form_check import check_asked
 
         check_asked(cast(FunctionType, plain), codes)

@@ -9,7 +9,6 @@ is unknown whether a write was made; each write can be repeated.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 
@@ -106,8 +105,12 @@ class Appended(NamedTuple):
     last: int
     """The number of the last stored event."""
     ended: bool
-    followers: frozenset[str]
-    """The workers that want to be notified, if it was accepted."""
+    follower: str | None
+    """The worker that wants to be notified, if it was accepted."""
+
+
+Place: TypeAlias = tuple[str, str]
+"""The key of a session, and the name of one of its streams."""
 
 
 class EventStore(Protocol):
@@ -142,9 +145,11 @@ class EventStore(Protocol):
         ...
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        """Have `append` report from now on that `worker` wants to be notified."""
+        """Have `append` report from now on that `worker`, and no other, wants to be notified."""
 
-    async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
+    async def news(self, seen: Mapping[Place, int]) -> Collection[Place]:
+        """Return followed streams that may have ended, or have events after the number seen."""
+        ...
 
 
 class StoredTask(NamedTuple):
@@ -209,7 +214,7 @@ class TaskStore(Protocol):
 
 
 class Mail(Protocol):
-    """Messages to workers by name. Those of one worker arrive in order."""
+    """Messages to workers by name, and changes for all. Those of one worker arrive in order."""
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         """Send messages to workers; return the names of workers that have gone."""
@@ -219,14 +224,11 @@ class Mail(Protocol):
         """Return the workers whose lease has not lapsed."""
         ...
 
+    async def publish(self, changes: Sequence[bytes]) -> None:
+        """Send changes to all workers, including this one, in the same order for all.
 
-class Bus(Protocol):
-    """Changes for all workers, including the publisher, in the same order for all.
-
-    A worker that is not behind gets a change before any message sent after its publication.
-    """
-
-    async def publish(self, changes: Sequence[bytes]) -> None: ...
+        A worker that is not behind gets a change before any message sent after its publication.
+        """
 
 
 class DirectMessage(NamedTuple):
@@ -237,13 +239,11 @@ class Change(NamedTuple):
     content: bytes
 
 
-class Gap(Enum):
-    """Its only value means that messages and changes may be lost, or the lease has lapsed."""
-
-    GAP = "gap"
+class Gap(NamedTuple):
+    """Messages and changes may be lost, or the lease has lapsed."""
 
 
-GAP: Final = Gap.GAP
+GAP: Final = Gap()
 
 Delivery: TypeAlias = DirectMessage | Change | Gap
 Receive: TypeAlias = Callable[[Delivery], None]
@@ -259,8 +259,6 @@ class EngineConnection(Protocol):
     def tasks(self) -> TaskStore: ...
     @property
     def mail(self) -> Mail: ...
-    @property
-    def bus(self) -> Bus: ...
     @property
     def current(self) -> bool: ...
 

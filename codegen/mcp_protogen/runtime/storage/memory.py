@@ -2,7 +2,7 @@
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict, defaultdict
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +15,7 @@ from .engine import (
     DirectMessage,
     Event,
     Events,
+    Place,
     Receive,
     Saved,
     StoredSession,
@@ -42,7 +43,6 @@ class MemoryEngine:
         self.events: Final = MemoryEvents(max_events, Quota(max_bytes, max_bytes_per_principal))
         self.tasks: Final = MemoryTaskStore()
         self.mail: Final = self
-        self.bus: Final = self
         self.current: Final = True
         self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
 
@@ -192,7 +192,7 @@ class _Stream:
     """The number of its last event, which may be gone."""
     events: list[Event] = field(default_factory=list[Event])
     ended: bool = False
-    followers: frozenset[str] = frozenset()
+    follower: str | None = None
 
 
 class MemoryEvents:
@@ -219,14 +219,14 @@ class MemoryEvents:
         end: bool = False,
     ) -> Appended:
         if key in self._ended:
-            return Appended(False, 0, True, frozenset())
+            return Appended(False, 0, True, None)
         entry = self._open_stream(key, stream)
         follows = number == entry.last + 1 or (entry.last < 0 and number == 1)
         accepted = follows and not entry.ended
         if accepted:
             entry.ended = end
             self._extend((key, stream), entry, number, messages)
-        return Appended(accepted, max(entry.last, 0), entry.ended, entry.followers)
+        return Appended(accepted, max(entry.last, 0), entry.ended, entry.follower)
 
     def _extend(
         self, place: tuple[str, str], entry: _Stream, number: int, messages: Sequence[bytes]
@@ -265,17 +265,12 @@ class MemoryEvents:
         entry = self._sessions.get(key, {}).get(stream) or _Stream()
         return events_after(after, entry.last, entry.ended or key in self._ended, entry.events)
 
-    async def follow(self, key: str, stream: str, worker: str) -> None:
-        self._open_stream(key, stream).followers |= {worker}
+    async def news(self, seen: Mapping[Place, int]) -> Collection[Place]:
+        nothing = Events((), False)
+        return [place for place in seen if await self.read(*place, seen[place]) != nothing]
 
-    async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        streams = self._sessions.get(key, {})
-        if (entry := streams.get(stream)) is not None:
-            entry.followers -= {worker}
-            if entry.last < 0 and not (entry.followers or entry.ended):
-                del streams[stream]
-            if not streams:
-                del self._sessions[key]
+    async def follow(self, key: str, stream: str, worker: str) -> None:
+        self._open_stream(key, stream).follower = worker
 
     def _open_stream(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})

@@ -48,8 +48,7 @@ _LASTING: Final = 10.0
 """The time after which a connection has lasted."""
 
 Proxy: TypeAlias = Callable[
-    [str, JSONObject, JSONObject | None, Opener, Options],
-    AbstractAsyncContextManager[Any],
+    [str, JSONObject, JSONObject | None, Opener, Options], AbstractAsyncContextManager[Any]
 ]
 """Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
@@ -23,7 +24,7 @@ from ..messages.codec import SpecT
 from ..messages.jsonrpc import write_result
 from ..messages.method_table import EXTENSIONS, CodeAndData, MethodTable
 from ..messages.results import forgiver
-from ..messages.writing import body_text, check_numbers, is_exact, params_text, wire_text
+from ..messages.writing import body_text, params_text, wire_text
 from ..rules.wire_features import NOTHING, Untranslated
 from .report import Place, Report
 from .translator import Params, Run, Translator, chain, translator
@@ -70,7 +71,7 @@ class TranslatingTable(MethodTable):
         )
         ours = (asked, self.requests, known.notifications, self.notifications)
         self._names = {
-            spec: self._there[spec.method]
+            spec: to_json(self._there[spec.method])
             for specs in ours
             for spec in specs.values()
             if spec.method in self._there
@@ -83,7 +84,6 @@ class TranslatingTable(MethodTable):
         self._untranslated = Untranslated(*named)
         self._losses = losses
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
-        self._readers: dict[str, Validate] = {}
         self._writers: dict[tuple[str, type], Run | None] = {}
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
@@ -152,16 +152,10 @@ class TranslatingTable(MethodTable):
 
         return read_translated
 
-    def result_reader(self, spec: AnyRequest) -> Validate:
+    def _result_reader(self, spec: AnyRequest) -> Validate:
         native = self._native(spec)
         if native is None or spec is native:
             return self._wire.result_reader(spec)
-        read = self._readers.get(spec.method)
-        if read is None:
-            read = self._readers[spec.method] = self._result_reader(spec, native)
-        return read
-
-    def _result_reader(self, spec: AnyRequest, native: AnyRequest) -> Validate:
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
         translate = self._inward.message(native.method, "result")
@@ -217,9 +211,7 @@ class TranslatingTable(MethodTable):
         wire: JSONObject = {} if params is None else params.to_wire()
         translate = _keeping(translate, self._untranslated.kept.get(spec.method))
         out = self._run(translate, wire, spec.method, "params")
-        text = wire_text(spec.method, out, meta, exact=is_exact(spec))
-        check_numbers(spec.method, text, params)
-        return text
+        return wire_text(spec, out, meta, "params", params)
 
     def serialise_result(
         self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -230,11 +222,9 @@ class TranslatingTable(MethodTable):
         translate = self._writers[key]
         model: Any = result
         if translate is None:
-            return write_result(id, body_text(spec.method, model, meta))
+            return write_result(id, body_text(spec, model, meta))
         out = self._run(translate, model.to_wire(), spec.method, "result")
-        text = wire_text(spec.method, out, meta)
-        check_numbers(spec.method, text, model)
-        return write_result(id, text)
+        return write_result(id, wire_text(spec, out, meta, "result", model))
 
     def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
         """Return the translation of results of a class; None if the wire has it too.

@@ -33,10 +33,14 @@ class Pipe:
         self._take, self._context = take, copy_context()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        while len(self._messages) >= _MOST and not self._closed:
+        while not self.write_now(messages):
+            if self._closed:
+                raise Disconnected("the other side has closed the connection")
             await self._room.wait()
-        if self._closed:
-            raise Disconnected("the other side has closed the connection")
+
+    def write_now(self, messages: Sequence[bytes]) -> bool:
+        if self._closed or len(self._messages) >= _MOST:
+            return False
         if self._tap is not None:
             for message in messages:
                 self._tap(self._sender, message)
@@ -46,6 +50,7 @@ class Pipe:
         else:
             # The reader runs outside the sender's call and context.
             get_running_loop().call_soon(self._deliver, context=self._context)
+        return True
 
     def _deliver(self) -> None:
         count = 0
@@ -76,6 +81,7 @@ class MemoryTransport:
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
         self.send = outgoing.send
+        self.write_now = outgoing.write_now
         self.feed_eof = incoming.close
         """Let `receive` return the remaining messages, then nothing."""
         self.serving: Task[None] | None = None

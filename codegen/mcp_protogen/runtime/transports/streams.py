@@ -18,7 +18,6 @@ from ..core.errors import ParseError
 from ..core.middleware import Network
 from ..core.tasks import Signal
 from ..messages.reading import read_values
-from ..messages.repairing import TAIL, unreadable
 from .base import Inbox, Received
 
 LONGEST: Final = 16 * 1024 * 1024
@@ -26,6 +25,10 @@ LONGEST: Final = 16 * 1024 * 1024
 
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
+
+# The most bytes of one read, as many as a pipe of Linux has. asyncio asks for 256 KiB, which the
+# allocator maps anew for each message.
+_MOST_AT_ONCE: Final = 64 * 1024
 
 # The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
@@ -53,6 +56,8 @@ class LineReader:
             if line.endswith(b"\r"):
                 line = line[:-1]
             if len(line) > self._limit:
+                from ..messages.repairing import unreadable
+
                 received.append(unreadable(f"a line of more than {self._limit} bytes", line))
             elif line and not line.isspace():
                 received.append(line)
@@ -76,6 +81,8 @@ class LineReader:
         room = self._limit + 2 - len(self._line)
         self._line += part[:room]
         if len(part) > room:
+            from ..messages.repairing import TAIL
+
             self._end = (self._end + part[room:])[-TAIL:]
 
 
@@ -97,14 +104,15 @@ class LineProtocol(asyncio.Protocol):
         self._writing_paused = False
         self._lost: Exception | None = None
 
-    # Called by asyncio.
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Tested by methods: the transports of uvloop have no classes of asyncio.
         if hasattr(transport, "resume_reading"):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
             self._sink = cast(asyncio.WriteTransport, transport)
+        asyncio_transport: Any = transport
+        if hasattr(asyncio_transport, "max_size"):
+            asyncio_transport.max_size = _MOST_AT_ONCE
 
     def data_received(self, data: bytes) -> None:
         self._inbox.extend(self._lines.feed(data))
@@ -132,8 +140,6 @@ class LineProtocol(asyncio.Protocol):
         self._writing_paused = False
         self._changed.notify_all()
 
-    # Called by a transport.
-
     @property
     def socket(self) -> Any:
         return None if self._source is None else self._source.get_extra_info("socket")
@@ -143,6 +149,13 @@ class LineProtocol(asyncio.Protocol):
         if self._source is not None:
             self._source.resume_reading()
         return messages
+
+    def write_now(self, messages: Sequence[bytes]) -> bool:
+        """Write messages if there is room; return whether there was."""
+        if self._sink is None or self._lost is not None or self._writing_paused:
+            return False
+        self._sink.write(frame(messages))
+        return True
 
     async def send(self, messages: Sequence[bytes]) -> None:
         if self._sink is None or self._lost is not None:
@@ -178,6 +191,7 @@ class LineTransport:
         self.hand_over = incoming.hand_over
         self.receive = incoming.receive
         self.send = self._outgoing.send
+        self.write_now = self._outgoing.write_now
 
     @property
     def network(self) -> Network:

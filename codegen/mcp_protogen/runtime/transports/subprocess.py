@@ -224,13 +224,19 @@ class ProcessTransport(LineTransport):
     async def _end(self) -> None:
         stdin = cast(Any, self._transport.get_pipe_transport(0))
         stdin.close()
-        for number in _ESCALATION:
-            if await wait_within(self._grace, self._process.exited.wait()):
-                break
-            self._signal(number)
-        await self._process.exited.wait()
-        await self._end_group()
-        self._transport.close()
+        try:
+            for number in _ESCALATION:
+                if await wait_within(self._grace, self._process.exited.wait()):
+                    break
+                self._signal(number)
+            await self._process.exited.wait()
+            await self._end_group()
+        except asyncio.CancelledError:
+            # The event loop ends, for example because of a second signal.
+            self._signal(_ESCALATION[-1])
+            raise
+        finally:
+            self._transport.close()
         await wait_within(_EXIT_CODE, self._process.finished.wait())
 
     async def _end_group(self) -> None:

@@ -11,7 +11,7 @@ from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit import formatting, verify
-from mcp_protogen.pipeline.emit.models import Definition, define_types
+from mcp_protogen.pipeline.emit.models import Definition, TypeDefiner
 from mcp_protogen.pipeline.emit.sandbox import sandbox
 from mcp_protogen.pipeline.emit.text import docstring, literal
 from mcp_protogen.pipeline.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
@@ -92,7 +92,7 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
     contract = server.contract
     definitions: Mapping[str, Definition] = {}
     if server.types:
-        definitions = define_types(server.types, templates_folder())
+        definitions = TypeDefiner(templates_folder()).define(server.types)
     methods = [_view(method, names) for method in server.methods]
     results = {view["result"] for view in methods} & {result for _, result, _ in _REQUESTS.values()}
     used = frozenset[str]().union(*(definition.used for definition in definitions.values()))

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 
@@ -43,11 +42,11 @@ def trace_requests(proxy: Proxy, telemetry: Middleware) -> Proxy:
                     return await next(call)
 
                 async def forward(sent: MethodCall) -> Any:
-                    return await next(replace(sent, session=call.session, is_sent=False))
+                    return await next(sent._replace(session=call.session, is_sent=False))
 
                 # The front is the client of the server: its session has the server's network.
                 revision, session = revision_of(server), client.owner
-                seen = replace(call, revision=revision, session=session, is_sent=True)
+                seen = call._replace(revision=revision, session=session, is_sent=True)
                 return await telemetry(seen, forward)
 
             server.middleware = (record,)

@@ -14,7 +14,7 @@ from functools import cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
@@ -315,6 +315,8 @@ def validator_of(expression: Any) -> Validate:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
             return expression.__pydantic_validator__.validate_python
+        from pydantic import TypeAdapter  # few packages need it
+
         return TypeAdapter[Any](cast(Any, expression), config=_STRICT).validator.validate_python
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import is_
+from operator import attrgetter, is_
 from types import NoneType
 from typing import Any, Final, TypeAlias, get_args
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core import core_schema as cs
@@ -20,12 +20,17 @@ _Members: TypeAlias = tuple[dict[str, Any], dict[str, Any] | None, set[str]]
 _Check: TypeAlias = Callable[[_Members], _Members]
 
 
-class _Absent(RootModel[Any]):
+class _Absent:
     """A stand-in for an absent member whose default is also a valid value on the wire."""
 
-    def __hash__(self) -> int:
-        # Pydantic copies an unhashable default each time.
-        return id(self)
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        # JSON Schemas show the default.
+        shown = cs.plain_serializer_function_ser_schema(attrgetter("default"))
+        return cs.any_schema(serialization=shown)
 
 
 class Implied:
@@ -125,7 +130,7 @@ def _absence_check(names: list[str]) -> _Check:
         for name in names:
             value = values[name]
             if type(value) is _Absent:
-                values[name] = value.root
+                values[name] = value.default
                 if extra:
                     keys.discard(name)
         return members

@@ -4,7 +4,7 @@ Each session has its own connection to the server. Stateless requests share one 
 info and declaration are the same.
 """
 
-from asyncio import TimerHandle, gather, get_running_loop, shield, wait
+from asyncio import gather, shield, wait
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -24,6 +24,7 @@ from ...http.server.http_state import HttpState
 from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
 from ...http.server.sessions.servers import Served
 from ...http.server.stateless import StatelessHttp
+from ...http.server.time_limits import SharedTimer
 from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
@@ -94,6 +95,7 @@ class _BridgeState(HttpState):
         self.alike: OrderedDict[_Key, _Upstream] = OrderedDict()
         """The shared connections, the latest used at the end."""
         self._of_alike = quota_of(self.http, "max_sessions")
+        self._idle = SharedTimer(self.http.session_lifetime)
         self._connecting = Tasks()
         """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
@@ -104,7 +106,8 @@ class _BridgeState(HttpState):
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = self._open_upstream(caller)
         try:
-            server = await upstream.wait_open(call, exchange, upstream.end)
+            with self.watching(exchange, upstream.end):
+                server = await upstream.wait_open(call)
         except BaseException:
             upstream.end()
             raise
@@ -172,15 +175,14 @@ class _BridgeState(HttpState):
             alike.when_gone(lambda: self._forget(key, alike))
         self.alike.move_to_end(key)
         alike.used += 1
-        if alike.idle is not None:
-            alike.idle.cancel()
+        self._idle.open.pop(alike, None)
         try:
             yield alike
         finally:
             alike.used -= 1
             if not alike.used and self.alike.get(key) is alike:
-                lifetime = self.http.session_lifetime
-                alike.idle = get_running_loop().call_later(lifetime, self._drop, key, alike)
+                alike.on_end = partial(self._drop, key, alike)
+                self._idle.begin(alike)
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
         for key, alike in self.alike.items():
@@ -199,8 +201,7 @@ class _BridgeState(HttpState):
             return
         del self.alike[key]
         self._of_alike.give_back(key[1])
-        if alike.idle is not None:
-            alike.idle.cancel()
+        self._idle.open.pop(alike, None)
         self.tasks.start(alike.close())
 
     def _forget(self, key: _Key, alike: "_Upstream") -> None:
@@ -234,21 +235,15 @@ class _Upstream(Upstream):
     """The side of clients that share it."""
     used = 0
     """The requests that use it now."""
-    idle: TimerHandle | None = None
+    on_end: Callable[[], None]
 
     def when_gone(self, work: Callable[[], None]) -> None:
         self.work.add_done_callback(lambda _: None if self.over.is_set() else work())
 
-    async def wait_open(
-        self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
-    ) -> ServerBase[Any]:
-        """Return the server for a client's call; raise `HttpRefusal` without one.
-
-        Call `give_up` if the client leaves before.
-        """
+    async def wait_open(self, call: Call) -> ServerBase[Any]:
+        """Return the server for a client's call; raise `HttpRefusal` without one."""
         try:
-            with exchange.watching(give_up):
-                await shield(self.ready)
+            await shield(self.ready)
             return self.server
         except UnfitCaller as unfit:
             error, status = unfit.error, 404 if isinstance(unfit.error, MethodNotFound) else 400
@@ -284,8 +279,8 @@ class _BridgedStateless:
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         key: _Key = (version, exchange.principal_id, said)
         with state.use_upstream(key, caller) as alike:
-            leave = partial(state.leave, key, alike)
-            server = await alike.wait_open(message, exchange, leave)
+            with state.watching(exchange, partial(state.leave, key, alike)):
+                server = await alike.wait_open(message)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)

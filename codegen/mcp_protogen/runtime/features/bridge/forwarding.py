@@ -50,9 +50,11 @@ from ...transports.related import RELATED_REQUEST
 R = TypeVar("R")
 T = TypeVar("T")
 
-_BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
-_ALWAYS: Final[Mapping[str, Any]] = {"senders": _BOTH, "phase": "any", "params_required": False}
-_ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
+_ALWAYS: Final[Mapping[str, Any]] = {
+    "senders": frozenset({"client", "server"}),
+    "phase": "any",
+    "params_required": False,
+}
 
 LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime handles at each end by itself."""
@@ -95,7 +97,7 @@ class PassThroughTable(MethodTable):
         id, method, params, meta, message = call
         given = message.get("params")
         if id is None:
-            if method in _ABOUT_REQUESTS:
+            if method in (CANCELLED, PROGRESS):
                 given = AboutRequest(params)
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
@@ -124,7 +126,7 @@ class PassThroughTable(MethodTable):
         self, specs: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if meta is not None or is_object(params):
-            return wire_text(spec.method, params if is_object(params) else {}, meta)
+            return wire_text(spec, params if is_object(params) else {}, meta, "params")
         return None if params is None else json_text(params)
 
     def serialise_result(
@@ -132,7 +134,7 @@ class PassThroughTable(MethodTable):
     ) -> bytes:
         if isinstance(result, WireModel):
             return super().serialise_result(spec, id, result, meta=meta)
-        text = wire_text(spec.method, result, None) if is_object(result) else json_text(result)
+        text = wire_text(spec, result, None, "result") if is_object(result) else json_text(result)
         return write_result(id, text)
 
 

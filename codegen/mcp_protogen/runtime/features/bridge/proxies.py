@@ -22,14 +22,7 @@ from ...core.losses import Loss, LossReport
 from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
 from ...core.spec import CALL_TOOL, ELICIT, LIST_TOOLS, AnyRequest, NotificationSpec
-from ...core.subscriptions import (
-    ACKNOWLEDGED,
-    LISTEN,
-    LOG,
-    SUBSCRIBE,
-    UNSUBSCRIBE,
-    is_change,
-)
+from ...core.subscriptions import ACKNOWLEDGED, LISTEN, LOG, SUBSCRIBE, UNSUBSCRIBE, is_change
 from ...messages.envelope import (
     CLIENT_CAPABILITIES,
     LOG_LEVEL,
@@ -57,7 +50,6 @@ Handler: TypeAlias = Callable[..., Any]
 
 # Handled by the runtime of each end, not forwarded, if messages are translated.
 _LOCAL_METHODS: Final = LOCAL_METHODS | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
-_NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """The info of a peer that gives none."""
@@ -199,13 +191,12 @@ class ProxyClientRuntime(ClientRuntime):
         self.server.adapter = adapter
         if not self.same_revision:
             carried = set[str]() if adapter is None else {TASKS_EXTENSION}
-            ours, theirs = self.capabilities, self.peer_capabilities()
-            for name, declared in {
-                "ClientCapabilities": ours,
-                "ServerCapabilities": theirs,
-            }.items():
+            why = "a bridge carries extensions only within one revision"
+            sides = {"Client": self.capabilities, "Server": self.peer_capabilities()}
+            for side, declared in sides.items():
                 if set(declared.get(EXTENSIONS, ())) - carried:
-                    self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
+                    name = f"{side}Capabilities"
+                    self.lose(name, f"/{name}/{EXTENSIONS}", why)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])

@@ -37,7 +37,6 @@ class Batches(Generic[Item]):
         try:
             while self._waiting:
                 some = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
-                # Skip cancelled ones.
                 if batch := [entry for entry in some if not entry[1].done()]:
                     outcomes = await self._outcomes([item for item, _ in batch])
                     for (_, future), outcome in zip(batch, outcomes, strict=True):

@@ -1,13 +1,13 @@
 """The relay of an application's changes: over the bus to all workers, and from there to clients.
 
 A change tells clients to look again, so duplicates are harmless, and after a gap all lists count as
-changed. The changes that wait for an engine are few, and never outdated.
+changed.
 """
 
 from asyncio import Task, get_running_loop, sleep, timeout, wait
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,7 +16,6 @@ from ...core.tasks import Signal, Tasks, call_in
 from ...core.throttle import Throttle
 from ...http.server.sessions.worker import faults_in
 from ...server.base import ServerBase, ServerRuntime
-from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .shared_worker import SharedWorker
 
@@ -57,8 +56,6 @@ class ChangeRelay:
         worker.on_change.append(self._take)
         worker.on_gap.append(self._notify_all)
 
-    # Its servers.
-
     def add(self, server: ServerBase[Any], session: str | None = None) -> None:
         """Relay the changes of a server; with a key, for that session only."""
         runtime = server.__mcp_runtime__
@@ -87,8 +84,6 @@ class ChangeRelay:
             self._log.warning("%d changes could not be published", len(self._waiting))
         finally:
             self._attempt.notify_all()
-
-    # From servers to the bus.
 
     async def publish(self, change: PublishedChange) -> None:
         """Publish a change; do not wait while the engine is away."""
@@ -141,9 +136,7 @@ class ChangeRelay:
             self._attempt.notify_all()
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
-        await self._worker.engine.bus.publish([*map(_changes().dump_json, changes)])
-
-    # From the bus to clients.
+        await self._worker.engine.mail.publish([*map(_changes().dump_json, changes)])
 
     def _take(self, content: bytes) -> None:
         try:
@@ -156,7 +149,11 @@ class ChangeRelay:
             return
         for runtime in self._affected_servers(change):
             runtime.count(change.method)
-            runtime.send(change.method, change.uri, self._owned_connections(runtime))
+            to = self._owned_connections(runtime)
+            if (uri := change.uri) is not None:
+                # Mounted servers have other URIs, and no subscriptions.
+                to = (client for client in to if uri in getattr(client, "subscriptions", (uri,)))
+            runtime.send(change.method, uri, to)
 
     def _affected_servers(self, change: PublishedChange) -> Collection[ServerRuntime]:
         if change.session is not None:
@@ -189,4 +186,4 @@ class ChangeRelay:
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
             for connection in self._owned_connections(runtime):
-                self._tasks.start(cast(ServerConnection, connection).send_all_changes())
+                self._tasks.start(connection.send_all_changes())

@@ -7,7 +7,7 @@ stored before the answer, so every worker knows them.
 """
 
 import re
-from asyncio import Semaphore, gather, sleep
+from asyncio import gather, sleep
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from ...core.http_request import Principal
 from ...http.server.asgi import HttpRefusal
 from ...http.server.sessions.registry import NewSession, SessionRegistry
 from ...http.server.sessions.servers import HttpServers
+from ...http.server.sessions.streams import NO_SESSION
 from ...http.server.sessions.worker import key_of
 from ...messages.jsonrpc import Parsed
 from ...messages.reading import Batch
@@ -69,8 +70,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def disconnect(self) -> None:
         await self._relay.close(self._servers.options.drain)
         await self._worker.close()
-
-    # Lookup.
 
     def _find_valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
@@ -148,8 +147,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
                     session.copy.as_of = READ_AGAIN
             await self._streams.pause()
 
-    # Begin and end.
-
     async def begin(self, new: NewSession) -> SharedSession:
         session = await self._add(new)
         try:
@@ -185,7 +182,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             self._servers.tasks.start(self._end_again(key))
             raise
         if not existed:
-            raise _not_found_error()
+            raise HttpRefusal(404, NO_SESSION)
 
     async def _end(self, key: str, *, again: bool = False) -> bool:
         # A load must not revive it afterwards.
@@ -225,18 +222,13 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 await self._stored.leave(key)
 
     async def close(self) -> None:
-        at_once, sessions = Semaphore(_AT_ONCE), list(self)
-
-        async def close_when_free(session: SharedSession) -> None:
-            async with at_once:
-                await self._close_session(session)
-
+        sessions = list(self)
         self._sessions.clear()
         self._by_key.clear()
         await super().close()
-        await gather(*map(close_when_free, sessions))
-
-    # The client's choices.
+        while some := sessions[:_AT_ONCE]:
+            del sessions[:_AT_ONCE]
+            await gather(*map(self._close_session, some))
 
     async def save(self, session: SharedSession) -> None:
         async with session.copy.changing:
@@ -264,11 +256,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def _require(self, session: SharedSession) -> None:
         """Bring a session up to date; raise `HttpRefusal` if it has ended."""
         if await self._catch_up(session.copy.key) is not session:
-            raise _not_found_error()
-
-
-def _not_found_error() -> HttpRefusal:
-    return HttpRefusal(404, "The session has ended: send initialize to begin another")
+            raise HttpRefusal(404, NO_SESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ Important messages are acknowledged after handling. A worker that does not ackno
 lease counts as gone: by then it has noticed, and trusts none of its copies.
 """
 
-from asyncio import Event, Future, TimerHandle, get_running_loop, shield
+from asyncio import Event, Future, gather, get_running_loop, shield, sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from logging import getLogger
@@ -18,15 +18,15 @@ from ...core.context_task import ContextTask
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in
+from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in, writer_of
 from ...storage.engine import (
-    GAP,
     Appended,
     Change,
     Delivery,
     DirectMessage,
     Engine,
     EngineUnavailable,
+    Place,
 )
 from ...storage.engine import Event as StoredEvent
 from ...transports.base import wait_within
@@ -45,6 +45,9 @@ _log: Final = getLogger(__name__)
 
 # How many answers are kept for repeated messages.
 _KEPT: Final = 4096
+
+# The most streams in one call to the engine.
+_TOGETHER: Final = 1000
 
 _M = TypeVar("_M", SessionChanged, SessionEnded, ClientSent, StreamClaimed, StreamTaken)
 _Handle: TypeAlias = Callable[[_M], Awaitable[JSONObject | None]]
@@ -96,11 +99,9 @@ class SharedWorker(Worker):
         self._sent: dict[int, _Sent] = {}
         self._answers: dict[tuple[str, int], Future[JSONObject | None]] = {}
         """The answers to messages, by sender and number."""
-        self._followed: dict[tuple[str, str], set[Event]] = {}
-        self._timer: TimerHandle | None = None
+        self._followed: dict[Place, tuple[Event, Callable[[], int]]] = {}
+        self._looking = False
         self._connected = ContextTask()
-
-    # The connection.
 
     async def begin(self) -> None:
         """Connect to the engine; raise the error of an unusable one."""
@@ -109,15 +110,10 @@ class SharedWorker(Worker):
 
     async def close(self) -> None:
         """Leave the engine, which tells other workers that this one is gone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         try:
             await shield(self._connected.leave())
         except Exception:
             _log.exception("leaving the engine failed")
-
-    # Incoming.
 
     def on(self, kind: type[_M], handle: _Handle[_M]) -> None:
         """Set the handler of a kind; its messages are acknowledged afterwards."""
@@ -131,11 +127,10 @@ class SharedWorker(Worker):
             for on_change in self.on_change:
                 on_change(delivery.content)
         else:
-            assert delivery is GAP
             self.gaps += 1
             for on_gap in self.on_gap:
                 on_gap()
-            self._wake_followers()
+            self._wake_followers(self._followed)
 
     def _envelope_in(self, content: bytes) -> Envelope | None:
         try:
@@ -150,8 +145,7 @@ class SharedWorker(Worker):
             if (sent := self._sent.get(message.number)) is not None:
                 sent.confirm(envelope.sender, message.answer or {})
         elif isinstance(message, Wake):
-            for woken in self._followed.get((message.session, message.stream), ()):
-                woken.set()
+            self._wake_followers([(message.session, message.stream)])
         elif envelope.number is not None:
             self._tasks.start(self._acknowledge(message, envelope.sender, envelope.number))
 
@@ -177,12 +171,9 @@ class SharedWorker(Worker):
             answer.set_result(await self._handlers[type(message)](message))
         finally:
             if not answer.done():
-                # A repetition may succeed.
                 answers.pop(origin, None)
                 answer.cancel()
         return answer.result()
-
-    # Outgoing.
 
     async def tell(
         self, workers: Collection[str], message: WorkerMessage, number: int | None = None
@@ -193,7 +184,6 @@ class SharedWorker(Worker):
         number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
-            # Sent again after half a lease.
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
@@ -265,58 +255,60 @@ class SharedWorker(Worker):
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])
 
-    # Streams.
-
     async def append(
         self, key: str, stream: str, number: int, messages: Sequence[bytes], *, end: bool = False
     ) -> Appended:
         appended = await super().append(key, stream, number, messages, end=end)
-        if appended.accepted and (others := appended.followers - {self.name}):
-            self._tasks.start(self._wake(others, key, stream))
+        if appended.accepted and (other := appended.follower) and other != self.name:
+            self._tasks.start(self._wake(other, Wake(session=key, stream=stream)))
         return appended
 
-    async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:
-        try:
-            for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
-                await self.engine.events.unfollow(key, stream, gone)
-        except EngineUnavailable:
-            # They also look by themselves.
-            self._log.info("workers that follow a stream could not be notified")
+    async def _wake(self, worker: str, message: Wake) -> None:
+        # The worker also looks by itself.
+        with suppress(EngineUnavailable):
+            await self._mail([worker], message)
 
     @asynccontextmanager
-    async def following(self, key: str, stream: str) -> AsyncGenerator[Event, None]:
-        woken, followers = Event(), self._followed.setdefault((key, stream), set())
-        followers.add(woken)
-        if self._timer is None:
-            self._look_later()
+    async def following(
+        self, key: str, stream: str, seen: Callable[[], int]
+    ) -> AsyncGenerator[Event, None]:
+        place, follower = (key, stream), (Event(), seen)
+        self._followed[place] = follower
+        if not self._looking:
+            self._looking = True
+            self._tasks.start(self._look())
         try:
             await self.engine.events.follow(key, stream, self.name)
-            yield woken
+            yield follower[0]
         finally:
-            followers.discard(woken)
-            if not followers and self._followed.get((key, stream)) is followers:
-                del self._followed[key, stream]
-                self._tasks.start(self._unfollow(key, stream))
+            if self._followed.get(place) is follower:
+                del self._followed[place]
 
-    async def _unfollow(self, key: str, stream: str) -> None:
+    async def _look(self) -> None:
         try:
-            await self.engine.events.unfollow(key, stream, self.name)
-            if (key, stream) in self._followed:
-                # A new follower came meanwhile.
-                await self.engine.events.follow(key, stream, self.name)
-        except EngineUnavailable:
-            self._log.info("a stream could not be unfollowed")
+            while self._followed:
+                await sleep(self.lease / 2)
+                places = list(self._followed)
+                try:
+                    for first in range(0, len(places), _TOGETHER):
+                        await self._look_at(places[first : first + _TOGETHER])
+                except EngineUnavailable:
+                    self._log.info("followed streams could not be checked")
+        finally:
+            self._looking = False
 
-    def _look_later(self) -> None:
-        self._timer = get_running_loop().call_later(self.lease / 2, self._look)
+    async def _look_at(self, places: Sequence[Place]) -> None:
+        events, followed = self.engine.events, self._followed
+        seen = {place: followed[place][1]() for place in places if place in followed}
+        news = {*await events.news(seen)}
+        # A worker that had the stream before may have followed it late.
+        await gather(*(events.follow(*place, self.name) for place in news))
+        if writers := {writer_of(stream) for _, stream in seen} - {""}:
+            gone = writers - await self.engine.mail.alive(writers)
+            news |= {place for place in seen if writer_of(place[1]) in gone}
+        self._wake_followers(news)
 
-    def _look(self) -> None:
-        self._timer = None
-        if self._followed:
-            self._wake_followers()
-            self._look_later()
-
-    def _wake_followers(self) -> None:
-        for followers in self._followed.values():
-            for woken in followers:
-                woken.set()
+    def _wake_followers(self, places: Collection[Place]) -> None:
+        for place in places:
+            if (follower := self._followed.get(place)) is not None:
+                follower[0].set()

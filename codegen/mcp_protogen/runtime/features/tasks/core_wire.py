@@ -19,8 +19,6 @@ IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100
 
-_STOPPED: Final = "The task was cancelled by request"
-
 
 class TasksRequest(NamedTuple):
     """A request for tasks of a principal, with the id of a task at `id_member`."""
@@ -102,7 +100,8 @@ async def _list(request: TasksRequest) -> JSONObject:
 
 async def _cancel(request: TasksRequest) -> JSONObject:
     task, registry = await request.task(), request.registry
-    step = partial(lifecycle.cancel, now=registry.clock(), message=_STOPPED)
+    why = "The task was cancelled by request"
+    step = partial(lifecycle.cancel, now=registry.clock(), message=why)
     try:
         return request.write(await registry.change(task.id, step))
     except lifecycle.TaskEnded:

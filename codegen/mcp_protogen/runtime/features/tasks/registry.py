@@ -229,7 +229,6 @@ class TaskRegistry:
                 if (task := _task(stored)) is None:
                     continue
                 with suppress(UnknownTask):
-                    # It may have expired or ended.
                     if not has_ended(task := await self.find(task.id)):
                         yield task
 

@@ -43,7 +43,6 @@ class Timers:
         self._stop(key)
         self._keys.pop(key, None)
         if not self._keys and self._running is not None:
-            # Its results are not needed any more.
             running, self._running = self._running, None
             running.cancel()
 

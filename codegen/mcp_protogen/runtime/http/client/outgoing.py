@@ -50,10 +50,8 @@ class Message(NamedTuple):
     body: bytes
     kind: Literal["request", "notification", "response"]
     method: str
-    """Empty for a response."""
     params: Mapping[str, Any]
     id: RequestId = ""
-    """The id of a request; else empty."""
     revision: str | None = None
     """The stateless revision of the message; None in the handshake era."""
 
@@ -85,11 +83,9 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 class ProtocolState:
     def __init__(self) -> None:
         self.table_of: Callable[[str], MethodTable] = dict[str, MethodTable]().__getitem__
-        """The table of a revision; raises `LookupError` for an unknown one."""
         self.opening: Message | None = None
         """The `initialize` request, repeated if the session is lost."""
         self.agreed: str | None = None
-        """The negotiated revision of a handshake."""
         self.session_id: str | None = None
         self.sessions = 0
         self._log = Throttle(__name__)

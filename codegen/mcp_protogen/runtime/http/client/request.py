@@ -39,9 +39,6 @@ _LAST_WORDS: Final = 1.0
 # Seconds that a server may delay messages without a timeout.
 _LONGEST_DELAY: Final = 10.0
 
-# Transports have no options.
-_MOST_PAGES: Final = USUAL.max_pages
-
 # Statuses after which HTTP+SSE is tried (2025-11-25, "Backwards Compatibility"). Some such servers
 # fail at a POST.
 _MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
@@ -341,7 +338,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
         return Page([], following if isinstance(following, str) else None)
 
     try:
-        async for _ in items(page, lambda: _MOST_PAGES):
+        async for _ in items(page, lambda: USUAL.max_pages):
             pass
     except (McpError, RemoteError, Disconnected) as error:
         state.log.warning("header fields could not be corrected: listing tools failed: %s", error)

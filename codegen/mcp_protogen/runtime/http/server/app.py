@@ -32,6 +32,7 @@ from .asgi import (
     check_post,
     other_spelling,
     refusal_of,
+    single_message,
 )
 from .cors import CrossOrigin
 from .http_state import SHUTTING_DOWN, HttpState
@@ -43,6 +44,7 @@ from .scope_check import check_known
 from .sessions.servers import Served, cannot_begin
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
+from .time_limits import SharedTimer
 
 _log: Final = getLogger(__name__)
 
@@ -134,7 +136,7 @@ class HttpApp:
         paths = http.path, *old
         reserved = {*paths, *map(other_spelling, paths), *self._unchecked}
         self._routes = Routes(routes, reserved)
-        for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
+        for path, probe in ((http.health_path, _respond_to_probe), (http.ready_path, self._ready)):
             if path is not None and path not in reserved and not self._routes.are_at(path):
                 self._unchecked[path] = probe
         self._running: Running | None = None
@@ -151,17 +153,22 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
+        running = self._running_here
+        sending = SharedTimer(self.http.send_timeout) if running is None else running.state.sending
+        exchange = HttpExchange(scope, receive, send, sending, self._log)
         if self._cross_origin is not None:
             exchange.add(partial(self._cross_origin.response_fields, scope))
         try:
             exchange.read_head(self.http.max_headers)
-            await self._unchecked.get(exchange.path, self._serve)(exchange)
+            handle = self._unchecked.get(exchange.path)
+            await (self._serve(exchange, running) if handle is None else handle(exchange))
         except (HttpRefusal, NoRoom, RemoteError, EngineUnavailable) as error:
             error.__traceback__ = None  # which keeps this frame alive
             refusal = refusal_of(error)
             self._log.info("refused a request with %d: %r", refusal.status, str(error))
             await exchange.respond(refusal.status, refusal.body, refusal.fields)
+        if running is None:
+            sending.close()
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that cannot be completed ends with its connection.
             pass
@@ -194,11 +201,6 @@ class HttpApp:
         """Return whether it keeps sessions, as only handshake revisions do."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
         return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
-
-    # Probes.
-
-    async def _health(self, exchange: HttpExchange) -> None:
-        await _respond_to_probe(exchange, 200, "ok")
 
     async def _ready(self, exchange: HttpExchange) -> None:
         running = self._running_here
@@ -287,12 +289,13 @@ class HttpApp:
         except LifespanError as error:
             raise cannot_begin(error) from None
 
-    async def _serve(self, exchange: HttpExchange) -> None:
+    async def _serve(self, exchange: HttpExchange, running: "Running | None") -> None:
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
-        while (running := self._running_here) is None:
+        while running is None:
             await self._begin_first()
+            running = self._running_here
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)
@@ -402,7 +405,7 @@ _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 _PROBING: Final = ("GET", "HEAD")
 
 
-async def _respond_to_probe(exchange: HttpExchange, status: int, text: str) -> None:
+async def _respond_to_probe(exchange: HttpExchange, status: int = 200, text: str = "ok") -> None:
     method: str = exchange.scope["method"]
     if method not in _PROBING:
         raise HttpRefusal.not_allowed(_PROBING)
@@ -425,7 +428,6 @@ class Running:
         self.state = state
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
-        """The lifespans of the servers."""
         self._log = Throttle(__name__)
         self._stateful = StatefulHttp(state)
         self._stateless = stateless
@@ -446,7 +448,7 @@ class Running:
         check_post(get(b"accept"), get(b"content-type", b""))
         bodies, offer = self.state.bodies, self.state.offer
         try:
-            message = await bodies.read_message(exchange, self._log)
+            message = single_message(await bodies.read(exchange), self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:

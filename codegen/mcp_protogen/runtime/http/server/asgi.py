@@ -4,9 +4,8 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import re
-from asyncio import Task, Timeout, create_task, get_running_loop, timeout
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
-from contextlib import contextmanager
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
@@ -22,6 +21,7 @@ from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
 from ...storage.engine import EngineUnavailable
 from .. import headers
+from .time_limits import SharedTimer, TimeLimit
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -45,9 +45,6 @@ _START: Final = 1.0
 
 # Seconds without a piece of it.
 _PAUSE: Final = 1.0
-
-# Seconds before the client of an unanswered request is watched.
-_SOON: Final = 0.05
 
 # Fields whose second value could be read differently by an intermediary.
 _SINGLE: Final = frozenset(
@@ -125,26 +122,23 @@ def refusal_of(error: HttpRefusal | NoRoom | RemoteError | EngineUnavailable) ->
 class HttpExchange:
     """One HTTP request and the channel for its response.
 
-    A client that reads nothing for `_send_timeout` seconds counts as gone.
+    A client that reads nothing until a time limit counts as gone.
     """
 
     scope: Scope
     receive: Receive
     """The `receive` of ASGI: parts of the body, then the end of the connection."""
     _send: Send
-    _send_timeout: float
+    _sending: SharedTimer
     _log: Throttle
     path: str = field(init=False)
     """The path below the application's mount."""
     fields: dict[bytes, bytes] = field(init=False)
-    """The header fields by lower-case name."""
     version: str | None = field(init=False)
-    """The revision in the header, if any."""
     session_id: str | None = field(init=False)
     principal: Principal | None = None
     principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
-    """The scopes that its calls need."""
     taken: int = 0
     """The bytes counted by `Bodies`."""
     closed: bool = False
@@ -154,8 +148,9 @@ class HttpExchange:
 
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
-        self.path = self.scope["path"].removeprefix(self.scope.get("root_path", "")) or "/"
-        headers: list[Field] = self.scope["headers"]
+        scope = self.scope
+        self.path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
+        headers: list[Field] = scope["headers"]
         fields = self.fields = dict(headers)
         if len(fields) != len(headers):
             fields = self.fields = _join_fields(headers)
@@ -184,27 +179,14 @@ class HttpExchange:
         return HttpRequest(self.scope, self.path, self.principal)
 
     async def wait_disconnect(self) -> None:
-        """Wait until the client has disconnected, after the body was read."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
-    @contextmanager
-    def watching(self, on_gone: Callable[[], None]) -> Generator[None, None, None]:
-        """Call `on_gone` if the client leaves during the block, or soon after."""
-        tasks: list[Task[None]] = []
-
-        async def watch() -> None:
-            await self.wait_disconnect()
-            self._log.info("a client has gone before it was answered")
-            on_gone()
-
-        timer = get_running_loop().call_later(_SOON, lambda: tasks.append(create_task(watch())))
-        try:
-            yield
-        finally:
-            timer.cancel()
-            for task in tasks:
-                task.cancel()
+    async def watch(self, on_gone: Callable[[], None]) -> None:
+        """Call `on_gone` when the client leaves."""
+        await self.wait_disconnect()
+        self._log.info("a client has gone before it was answered")
+        on_gone()
 
     def add(self, more: Callable[[Message], Iterable[Field]]) -> None:
         """Add fields to the response; `more` gets its start, with those that it has."""
@@ -230,7 +212,7 @@ class HttpExchange:
 
     async def send(self, *messages: Message) -> None:
         try:
-            async with timeout(self._send_timeout):
+            with TimeLimit(self._sending):
                 for message in messages:
                     if not self.closed:
                         await self._send(message)
@@ -265,7 +247,6 @@ def _join_fields(headers: list[Field]) -> dict[bytes, bytes]:
 
 
 def other_spelling(path: str) -> str:
-    """Return a path with its final slash added or removed."""
     return path[:-1] if path.endswith("/") else f"{path}/"
 
 
@@ -302,26 +283,26 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
             raise HttpRefusal(406, f"Accept must list {' and '.join(kinds)}")
 
 
-@dataclass(eq=False, slots=True)
-class _Incoming:
-    exchange: HttpExchange
-    expected: int
-    begun: float
-    limit: Timeout
-    latest: float
-    received: int = 0
-    refusal: HttpRefusal | NoRoom | None = None
+class _Incoming(TimeLimit):
+    __slots__ = ("exchange", "expected", "latest", "received", "refusal")
 
-    def is_behind(self, now: float, seconds: float) -> bool:
+    def __init__(self, timer: SharedTimer, exchange: HttpExchange, expected: int) -> None:
+        super().__init__(timer)
+        self.exchange = exchange
+        self.expected = expected
+        self.received = 0
+        self.latest: float | None = None
+        self.refusal: HttpRefusal | NoRoom | None = None
+
+    def is_behind(self, begun: float, now: float) -> bool:
         """Return whether it is too slow to be complete in time, or has stopped."""
-        passed = now - self.begun
+        passed, seconds = now - begun, self._timer.seconds
         is_slow = passed > _START and self.received * seconds < self.expected * passed
-        return is_slow or now - self.latest > _PAUSE
+        return is_slow or now - (self.latest or begun) > _PAUSE
 
-    def refuse(self, refusal: HttpRefusal | NoRoom, now: float) -> None:
-        if not self.limit.expired():
-            self.refusal = refusal
-            self.limit.reschedule(now)
+    def refuse(self, refusal: HttpRefusal | NoRoom) -> None:
+        self.refusal = refusal
+        self._timer.end(self)
 
 
 class Bodies:
@@ -334,57 +315,45 @@ class Bodies:
 
     def __init__(self, largest: int, quota: Quota, seconds: float) -> None:
         self._largest = largest
-        self._seconds = seconds
-        self._incoming: dict[_Incoming, None] = {}
+        self._timer = SharedTimer(seconds)
         self.quota: Final = quota
         """The bytes of counted bodies, until `release`."""
-
-    async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
-        """Return the single message in a body, as by `read_messages`.
-
-        Raise the errors of `read`, and `ParseError` for an unreadable text that is not an answer.
-        """
-        messages = read_messages(await self.read(exchange), log)
-        if len(messages) != 1:
-            raise ParseError(f"Parse error: {len(messages)} messages instead of one")
-        (message,) = messages
-        unread = message.error if type(message) is Malformed else None
-        if isinstance(unread, ParseError) and not unread.is_answer:
-            raise unread
-        return message
 
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a body; raise `HttpRefusal` if it is too large, slow or cut off, or `NoRoom`."""
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
-        self._take(exchange, expected)
-        limit, now = timeout(self._seconds), get_running_loop().time
-        start = now()
-        incoming = _Incoming(exchange, expected or self._largest, start, limit, latest=start)
-        self._incoming[incoming] = None
+        if expected > _SMALL:
+            self._take(exchange, expected)
+        incoming = _Incoming(self._timer, exchange, expected or self._largest)
         try:
-            async with limit:
+            with incoming:
                 message = await exchange.receive()
-                # One object per piece could take far more: pieces may be one byte.
-                body = bytearray(_piece(message, self._largest))
-                while message.get("more_body"):
-                    incoming.received, incoming.latest = len(body), now()
+                body = _piece(message, self._largest)
+                if message.get("more_body"):
+                    body = await self._read_rest(incoming, body)
+                if len(body) > _SMALL:
                     self._take(exchange, len(body))
-                    message = await exchange.receive()
-                    body += _piece(message, self._largest - len(body))
-                self._take(exchange, len(body))
                 if incoming.refusal is None:
-                    return bytes(body)
+                    return body
         except TimeoutError:
             pass
-        finally:
-            del self._incoming[incoming]
         late = "The body of the request did not arrive in time"
         raise incoming.refusal or HttpRefusal(408, late)
 
+    async def _read_rest(self, incoming: _Incoming, first: bytes) -> bytes:
+        # One object per piece could take far more: pieces may be one byte.
+        exchange, body, more = incoming.exchange, bytearray(first), True
+        while more:
+            incoming.received, incoming.latest = len(body), get_running_loop().time()
+            self._take(exchange, len(body))
+            message = await exchange.receive()
+            body += _piece(message, self._largest - len(body))
+            more = message.get("more_body", False)
+        return bytes(body)
+
     def refuse_incoming(self, reason: str) -> None:
-        now = get_running_loop().time()
-        for incoming in self._incoming:
-            incoming.refuse(HttpRefusal.for_now(reason), now)
+        for incoming in list(self._timer.open):
+            incoming.refuse(HttpRefusal.for_now(reason))
 
     def _take(self, exchange: HttpExchange, size: int) -> None:
         more = size - exchange.taken
@@ -397,21 +366,21 @@ class Bodies:
 
     def _make_room(self, exchange: HttpExchange, owner: str | None, lacking: int) -> bool:
         """Refuse slow bodies, of an owner or all; return whether that frees enough."""
-        now, seconds = get_running_loop().time(), self._seconds
+        now = get_running_loop().time()
         slow = [
             incoming
-            for incoming in self._incoming
+            for incoming, begun in self._timer.open.items()
             if incoming.exchange is not exchange
             and owner in (None, incoming.exchange.principal_id)
             and incoming.exchange.taken
-            and incoming.is_behind(now, seconds)
+            and incoming.is_behind(begun, now)
         ]
         if sum(incoming.exchange.taken for incoming in slow) < lacking:
             return False
         for incoming in slow:
             lacking -= incoming.exchange.taken
             self.release(incoming.exchange)
-            incoming.refuse(NoRoom(self.quota.name, owner), now)
+            incoming.refuse(NoRoom(self.quota.name, owner))
             if lacking <= 0:
                 break
         return True
@@ -420,6 +389,22 @@ class Bodies:
         """Release a body's bytes, if it is not kept or has another limit."""
         self.quota.give_back(exchange.principal_id, exchange.taken)
         exchange.taken = 0
+
+
+def single_message(body: bytes, log: Throttle) -> Parsed | Batch:
+    """Return the only message in a body, as by `read_messages`.
+
+    Raise `ParseError` for several messages, and for an unreadable text that is not an answer.
+    """
+    messages = read_messages(body, log)
+    if len(messages) != 1:
+        raise ParseError(f"Parse error: {len(messages)} messages instead of one")
+    message = messages[0]
+    if type(message) is Malformed:
+        unread = message.error
+        if isinstance(unread, ParseError) and not unread.is_answer:
+            raise unread
+    return message
 
 
 @lru_cache(maxsize=1024)

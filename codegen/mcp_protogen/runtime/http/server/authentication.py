@@ -224,8 +224,6 @@ class Authentication:
             path = parts.path.removesuffix(endpoint) + path
         return f"{parts.scheme}://{parts.netloc}{path}"
 
-    # Challenges.
-
     def insufficient(
         self, exchange: HttpExchange, scopes: frozenset[str], text: str
     ) -> tuple[Field, ...]:

@@ -28,7 +28,6 @@ _READ: Final = (
 
 _ALLOW_ORIGIN: Final = b"access-control-allow-origin"
 _ORIGIN: Final = b"origin"
-_METHOD: Final = b"access-control-request-method"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +86,7 @@ class CrossOrigin:
     def preflight_method(exchange: HttpExchange) -> str | None:
         """Return the method of a preflight; None for other requests."""
         is_asking = exchange.scope["method"] == "OPTIONS" and _ORIGIN in exchange.fields
-        return exchange.field(_METHOD) if is_asking else None
+        return exchange.field(b"access-control-request-method") if is_asking else None
 
     async def answer(self, exchange: HttpExchange, methods: Iterable[str]) -> None:
         header = exchange.field(b"access-control-request-headers") or ""

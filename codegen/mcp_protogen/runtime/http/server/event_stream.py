@@ -1,12 +1,13 @@
 """Responses with server-sent events, and their keep-alive timer."""
 
-from asyncio import FIRST_COMPLETED, Future, TimerHandle, create_task, get_running_loop, wait
+from asyncio import FIRST_COMPLETED, Future, create_task, get_running_loop, wait
 from dataclasses import dataclass, field
 from typing import Final
 
 from ...core.tasks import Tasks
 from .. import headers
 from .asgi import Field, HttpExchange
+from .time_limits import SharedTimer
 
 _FIELDS: Final[tuple[Field, ...]] = (
     (b"content-type", headers.EVENTS.encode()),
@@ -22,15 +23,12 @@ _COMMENT: Final = b":\n\n"
 
 @dataclass(eq=False, slots=True)
 class EventResponse:
-    """One response with events; nothing is written unless it is `open`."""
-
     _exchange: HttpExchange
     _keep_alive: "KeepAlive"
     _begun: bool = False
     _writing: bool = False
     open: bool = True
     ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
-    """Done when the response is over."""
 
     async def write(self, data: bytes) -> None:
         """Write a piece, after the header; it is lost if the client is gone."""
@@ -40,7 +38,7 @@ class EventResponse:
         try:
             if not self._begun:
                 self._begun = True
-                self._keep_alive.add(self)
+                self._keep_alive.begin(self)
                 start = {"type": "http.response.start", "status": 200, "headers": list(_FIELDS)}
                 await self._exchange.send(start)
             if data:
@@ -75,7 +73,7 @@ class EventResponse:
 
     def _end(self) -> None:
         self.open = False
-        self._keep_alive.remove(self)
+        self._keep_alive.open.pop(self, None)
 
     async def until_over(self, *others: Future[None]) -> None:
         """Wait until the client is gone, the response is over, or a future is done."""
@@ -85,38 +83,21 @@ class EventResponse:
         finally:
             end.cancel()
 
-    async def comment(self) -> None:
+    def on_end(self) -> None:
+        self._keep_alive.begin(self)
         if not self._writing:
-            await self.write(_COMMENT)
+            self._keep_alive.tasks.start(self.write(_COMMENT))
 
 
-class KeepAlive:
-    """A timer that writes comments to all event responses, every `interval` seconds."""
+class KeepAlive(SharedTimer):
+    """The timer of the comments in event responses."""
 
-    def __init__(self, interval: float, tasks: Tasks) -> None:
-        self._interval = interval
+    def __init__(self, seconds: float, tasks: Tasks) -> None:
+        super().__init__(seconds)
         self.tasks = tasks
-        self.responses: dict[EventResponse, None] = {}
-        self._timer: TimerHandle | None = None
 
-    def add(self, response: EventResponse) -> None:
-        self.responses[response] = None
-        if self._timer is None:
-            self._timer = get_running_loop().call_later(self._interval, self._comment)
-
-    def remove(self, response: EventResponse) -> None:
-        self.responses.pop(response, None)
-        if not self.responses and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _comment(self) -> None:
-        self._timer = get_running_loop().call_later(self._interval, self._comment)
-        for response in self.responses:
-            self.tasks.start(response.comment())
-
-    async def close(self, seconds: float) -> None:
+    async def drain(self, seconds: float) -> None:
         """Complete all responses; leave those that are not read in time."""
-        closing = [self.tasks.start(response.close()) for response in list(self.responses)]
+        closing = [self.tasks.start(response.close()) for response in list(self.open)]
         if closing:
             await wait(closing, timeout=seconds)

@@ -5,9 +5,10 @@ errors; then it closes all sessions, and completes open responses.
 """
 
 from asyncio import Task, gather, timeout
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from ...core.connection_errors import Disconnected
@@ -24,8 +25,12 @@ from .param_header_check import ToolHeaders
 from .scope_check import ScopeCheck
 from .sessions.registry import HttpSession, SessionRegistry
 from .sessions.servers import HttpServers, Served
+from .time_limits import LateTask, SharedTimer
 
 SHUTTING_DOWN: Final = "The server is shutting down"
+
+# Seconds before the client of an unanswered request is watched.
+_SOON: Final = 0.05
 
 
 def calls_in(messages: Iterable[Parsed | Batch], most: int) -> list[Call]:
@@ -46,6 +51,8 @@ class HttpState(HttpServers):
         self.streams = quota_of(http, "max_streams")
         """Open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
+        self.sending = SharedTimer(http.send_timeout)
+        self._watching = SharedTimer(_SOON)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
         self.sessions: SessionRegistry[Any] = SessionRegistry(self, HttpSession)
         if http.shared is not None:
@@ -55,9 +62,7 @@ class HttpState(HttpServers):
         self.connections: dict[ServerConnection, None] = {}
         """Connections outside of sessions: of one request, or of a revision."""
         self.requests = quota_of(http, "max_requests")
-        """Requests in progress, without listen streams."""
         self.listening = 0
-        """Open listen streams."""
         self.closing = False
         self.ended = Signal()
         """Set when a request ends during `close`."""
@@ -65,6 +70,10 @@ class HttpState(HttpServers):
     @property
     def working(self) -> int:
         return self.requests.used + self.listening
+
+    def watching(self, exchange: HttpExchange, on_gone: Callable[[], None]) -> LateTask:
+        """Call `on_gone` if the client leaves during the block, or soon after."""
+        return LateTask(self._watching, partial(exchange.watch, on_gone))
 
     def count_until_done(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all its handlers have ended."""
@@ -101,7 +110,7 @@ class HttpState(HttpServers):
         await self.shared.host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
-        await self.keep_alive.close(self.options.drain)
+        await self.keep_alive.drain(self.options.drain)
         await self.sessions.disconnect()
         await self.tasks.cancel()
 
@@ -123,6 +132,6 @@ class RequestPlace:
         self._quota.take(owner)
 
     def __exit__(self, *_: object) -> None:
-        self._quota.give_back(self._exchange.principal_id)
+        self._quota.take(self._exchange.principal_id, -1)
         if self._state.closing:
             self._state.ended.notify_all()

@@ -26,7 +26,6 @@ from .http_state import HttpState, RequestPlace, calls_in
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
-"""The methods allowed before the handshake is complete."""
 
 _QUERY: Final = "session_id"
 
@@ -35,8 +34,6 @@ _LARGEST: Final = 16 * 1024 * 1024
 
 
 class LegacySse:
-    """The old transport, for handshake revisions only."""
-
     def __init__(self, state: HttpState) -> None:
         self._state = state
         self._transports: dict[str, _SseTransport] = {}

@@ -10,6 +10,7 @@ from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from .options import USUAL_HTTP
 from .protected_resource import WELL_KNOWN, ProtectedResource
 from .routes import RouteResponse
+from .time_limits import SharedTimer
 
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -43,7 +44,8 @@ class MetadataApp:
         if scope["type"] != "http":
             # As ASGI asks of applications without a lifespan.
             raise NotImplementedError(f"metadata is not served over {scope['type']}")
-        exchange = HttpExchange(scope, receive, send, USUAL_HTTP.send_timeout, self._log)
+        sending = SharedTimer(USUAL_HTTP.send_timeout)
+        exchange = HttpExchange(scope, receive, send, sending, self._log)
         try:
             exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.
@@ -55,6 +57,8 @@ class MetadataApp:
             await send_document(page, exchange)
         except HttpRefusal as refused:
             await exchange.respond(refused.status, refused.body, refused.fields)
+        finally:
+            sending.close()
 
 
 def metadata_app(*resources: ProtectedResource) -> MetadataApp:

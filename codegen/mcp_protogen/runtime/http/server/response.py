@@ -75,7 +75,7 @@ class HttpResponse(StreamSink):
             if cancel is None:
                 await work
             else:
-                with self.exchange.watching(cancel):
+                with self._state.watching(self.exchange, cancel):
                     await work
             if self._queue is not None or not self.answered:
                 await self.close()
@@ -105,8 +105,6 @@ class HttpResponse(StreamSink):
             if handlers := endpoint.jobs.notification_tasks - tasks:
                 self._state.count_until_done(self.exchange, handlers)
 
-    # As the reply of a request.
-
     @property
     def beside(self) -> "HttpResponse":
         return self
@@ -116,13 +114,13 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered, session = True, self.session
-        if self._queue is None and not (session and session.is_shared and session.unsaved):
-            return self._respond(data, error)
-        return self._answer_later(data, error)
-
-    def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
+        if self._queue is not None or (session and session.is_shared and session.unsaved):
+            return self._answer_later(data, error)
         if error is None and not self.facts.rules.answer_headers:
             return self.exchange.respond(200, data)
+        return self._respond(data, error)
+
+    def _respond(self, data: bytes, error: errors.ProtocolError | None) -> Work:
         try:
             message = read_json(data)
         except ValueError:
@@ -130,7 +128,6 @@ class HttpResponse(StreamSink):
             message = {"error": {"code": error.code if error else 0}}
         status, fields = 200, dict(self.facts.answer_fields(message))
         if error is not None:
-            # As the revision on the wire has them.
             status, seconds = self.facts.status_and_delay(message["error"])
             fields |= {} if seconds is None else {"retry-after": str(ceil(seconds))}
         if isinstance(error, StatusError):
@@ -173,8 +170,6 @@ class HttpResponse(StreamSink):
             self._event_response.abort()
         if self._queue is not None:
             self._queue.abort()
-
-    # As the sink beside the reply.
 
     def _open_queue(self) -> StreamQueue:
         if self._queue is None:

@@ -275,7 +275,6 @@ class Routes:
         return path in self._functions or path.rstrip("/") in self._apps
 
     def methods(self, path: str) -> Mapping[str, Route]:
-        """Return the functions at a path by method."""
         return self._functions.get(path, {})
 
     def find(self, path: str, method: str) -> Route | None:

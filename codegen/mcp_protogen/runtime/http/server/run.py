@@ -46,6 +46,7 @@ from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
 from .asgi import Message, Receive, Scope, Send
 from .options import HttpOptions
+from .time_limits import SharedTimer
 from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
@@ -274,7 +275,8 @@ def _server(
 
     inner = config(answer)
     inner.load()
-    members = {"http": app.http, "inner": inner, "connections": set[LimitedProtocol]()}
+    members: dict[str, Any] = {"http": app.http, "inner": inner}
+    members |= {"connections": set(), "heads": SharedTimer(app.http.head_timeout)}
     protocol = type("LimitedHTTPProtocol", (LimitedProtocol,), members)
     server = uvicorn.Server(config(app, http=protocol))
     shutdown = _Shutdown(server, app, listen)
@@ -404,11 +406,10 @@ class LimitedProtocol(Protocol):
     inner: ClassVar[Any]
     """The configuration of uvicorn's protocol."""
     connections: ClassVar[set["LimitedProtocol"]]
+    heads: ClassVar[SharedTimer]
 
     paused = False
-    """Whether the client does not read."""
     _transport: Any = None
-    _head: TimerHandle
     _reading: TimerHandle | None = None
     _received = 0
     # Of the newest request.
@@ -425,15 +426,15 @@ class LimitedProtocol(Protocol):
         self._transport = transport
         self.connections.add(self)
         self._protocol.connection_made(cast(BaseTransport, self))
-        self._head = self._wait_for_head()
+        self.heads.begin(self)
 
     def data_received(self, data: bytes) -> None:
         self._protocol.data_received(data)
         if self._answered:
             # It belongs to a head, or to a request whose task begins before `_refuse` is called.
             self._received += len(data)
-            if self._head.cancelled():
-                self._head = self._wait_for_head()
+            if self not in self.heads.open:
+                self.heads.begin(self)
             if self._received > self.http.max_headers:
                 get_running_loop().call_soon(self._refuse, _TOO_LARGE, 1)
 
@@ -442,7 +443,7 @@ class LimitedProtocol(Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.connections.discard(self)
-        self._head.cancel()
+        self.heads.open.pop(self, None)
         self._all_read()
         self._lost.set_result(None)
         self._protocol.connection_lost(exc)
@@ -472,7 +473,7 @@ class LimitedProtocol(Protocol):
 
     async def answer(self, app: HttpApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; uvicorn begins the next one only then."""
-        self._head.cancel()
+        self.heads.open.pop(self, None)
         self._received, self._answered, self._more_body = 0, False, True
         self._method = scope.get("method", "")
 
@@ -501,8 +502,8 @@ class LimitedProtocol(Protocol):
                 await send({"type": "http.response.start", "status": 400})
             await send({"type": "http.response.body"})
 
-    def _wait_for_head(self) -> TimerHandle:
-        return get_running_loop().call_later(self.http.head_timeout, self._refuse, _TOO_SLOW, 0)
+    def on_end(self) -> None:
+        self._refuse(_TOO_SLOW, 0)
 
     def _refuse(self, answer: bytes, least: int) -> None:
         """Refuse what came since the last request, if it has `least` bytes."""

@@ -15,7 +15,6 @@ from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from ...storage.engine import EngineUnavailable
 from .. import headers
-from ..headers import facts_of
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .http_state import HttpState, RequestPlace, calls_in
@@ -51,8 +50,7 @@ class StatefulHttp:
         if call is not None and call.method in CHOICES:
             session.require_announcement()
         try:
-            facts = facts_of(session.connection.endpoint.connection.table.wire)
-            response = HttpResponse(exchange, self._state, facts, is_open, session, message)
+            response = HttpResponse(exchange, self._state, session.facts, is_open, session, message)
             await self._work(message, session.connection, response)
         finally:
             self._state.sessions.note_end(session)
@@ -84,8 +82,6 @@ class StatefulHttp:
     async def delete(self, exchange: HttpExchange) -> None:
         await self._state.sessions.delete(await self._session(exchange))
         await exchange.respond(204)
-
-    # Sessions.
 
     async def _begin(self, exchange: HttpExchange, call: Call) -> None:
         self._check_version(exchange, None)
@@ -133,8 +129,6 @@ class StatefulHttp:
             raise HttpRefusal(400, "Unsupported protocol version", data=data)
         if agreed is not None:
             raise HttpRefusal(400, f"MCP-Protocol-Version must be {agreed}, as agreed")
-
-    # Requests.
 
     @cached_property
     def _default_version(self) -> str | None:

@@ -41,8 +41,6 @@ def _decode(value: bytes, encoded: bool) -> str | None:
 
 
 class StatelessHttp:
-    """The handler of stateless revisions, for `servers` or the application."""
-
     def __init__(self, state: HttpState, servers: ServerState | None = None) -> None:
         self._state = state
         # Requests share no connection, so the limit is for all.
@@ -77,7 +75,7 @@ class StatelessHttp:
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
-        event = endpoint.take(call)
+        event = endpoint.connection.take(call)
         if not isinstance(event, Request):
             assert isinstance(event, Refusal)
             data = endpoint.connection.reject(event.id, event.error)

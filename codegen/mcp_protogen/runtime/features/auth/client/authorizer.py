@@ -213,7 +213,6 @@ class ResourceAuthorizer:
             try:
                 await running.wait()
             except Exception as error:
-                # Its own caller gets the error.
                 _log.info("another request was not authorized: %s", type(error).__name__)
         self._running = _SharedWork(purpose, work, lasts)
         await self._running.wait()

@@ -130,7 +130,5 @@ class Introspection(ClaimChecks):
 
 def _metadata(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
     return ServerMetadata(
-        issuer=issuer,
-        token_endpoint=endpoint,
-        token_endpoint_auth_methods_supported=methods,
+        issuer=issuer, token_endpoint=endpoint, token_endpoint_auth_methods_supported=methods
     )

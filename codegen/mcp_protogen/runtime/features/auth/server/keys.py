@@ -137,7 +137,6 @@ class JwksUri:
             if self._clock() - self._read_at >= self._max_stale:
                 raise VerifierUnavailable("the keys of the authorization server are not known")
         elif age >= self._lifetime and self._may_ask():
-            # In the background.
             self._requests.begin(self._read)
         found = matching(self._keys, kid, algorithm)
         if not found and kid is not None:

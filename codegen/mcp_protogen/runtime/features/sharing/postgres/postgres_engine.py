@@ -100,7 +100,6 @@ class PostgresConnection:
         self.events: Final = PostgresEvents(self._calls, engine.max_events)
         self.tasks: Final = PostgresTasks(self._calls)
         self.mail: Final = self
-        self.bus: Final = self
 
     @property
     def current(self) -> bool:
@@ -129,7 +128,6 @@ class PostgresConnection:
                 await self._database.close_all()
 
     async def _clean(self) -> None:
-        """Delete expired rows from time to time, a few at a time."""
         limit = _CLEANED_AT_ONCE
         while True:
             await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))

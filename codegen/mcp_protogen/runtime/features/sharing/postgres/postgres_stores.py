@@ -1,6 +1,6 @@
 """The stores of sessions and of event streams."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from ....storage.engine import (
@@ -8,6 +8,7 @@ from ....storage.engine import (
     EngineUnavailable,
     Event,
     Events,
+    Place,
     Saved,
     StoredSession,
     events_after,
@@ -86,7 +87,7 @@ class PostgresEvents:
         for _ in range(_ATTEMPTS):
             rows = await self._call(statements.APPEND, key=key, stream=stream, **values)
             if rows:
-                return Appended(True, max(last, 0), end, frozenset(rows[0][0]))
+                return Appended(True, max(last, 0), end, *rows[0])
             found = await self._call(statements.READ, key=key, stream=stream, after=_MAX_NUMBER)
             if not found:
                 await self._prepare(key, lifetime)
@@ -96,7 +97,7 @@ class PostgresEvents:
             # Another change may have made it acceptable.
             if ended or not (last_stored + 1 == number or (last_stored < 0 and number == 1)):
                 last_stored = 0 if session_ended else max(last_stored, 0)
-                return Appended(False, last_stored, ended, frozenset())
+                return Appended(False, last_stored, ended, None)
         raise EngineUnavailable(_CHANGING)
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
@@ -116,8 +117,10 @@ class PostgresEvents:
             await self._prepare(key, _STUB_LIFETIME)
         raise EngineUnavailable(_CHANGING)
 
-    async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        await self._call(statements.UNFOLLOW, key=key, stream=stream, worker=worker)
+    async def news(self, seen: Mapping[Place, int]) -> Collection[Place]:
+        keys, names = zip(*seen, strict=True) if seen else ((), ())
+        numbers = [*seen.values()]
+        return await self._call(statements.NEWS, keys=[*keys], names=[*names], seen=numbers)
 
     async def _prepare(self, key: str, lifetime: float) -> None:
         values = {"record": b"", "worker": None, "version": 0}

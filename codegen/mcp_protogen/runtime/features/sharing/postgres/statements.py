@@ -182,7 +182,7 @@ with written as (
     delete from events where session = %(key)s and stream = %(stream)s
     and number <= %(last)s::bigint - %(max_events)s::bigint and exists (select from written)
 )
-select followers from written"""
+select followers[1] from written"""
 READ: Final = f"""
 select sessions.ended, coalesce(last, -1), coalesce(streams.ended, false), number, message
 from sessions left join streams on streams.session = key and name = %(stream)s
@@ -193,15 +193,14 @@ insert into streams as s (session, name, last, ended, followers)
 select %(key)s, %(stream)s, -1, false, array[%(worker)s::text]
 where exists (select from sessions where {_LIVE})
 on conflict (session, name) do update
-    set followers = array_append(array_remove(s.followers, %(worker)s::text), %(worker)s::text)
+    set followers = excluded.followers
 returning true"""
-UNFOLLOW: Final = """
-with unused as (
-    delete from streams where session = %(key)s and name = %(stream)s
-    and last < 0 and not ended and followers <@ array[%(worker)s::text] returning true
-)
-update streams set followers = array_remove(followers, %(worker)s::text)
-where session = %(key)s and name = %(stream)s and not exists (select from unused)"""
+NEWS: Final = """
+select session, name
+from unnest(%(keys)s::text[], %(names)s::text[], %(seen)s::bigint[]) as given (session, name, seen)
+left join streams using (session, name)
+left join sessions on key = session and sessions.lapses_at > clock_timestamp()
+where key is null or last is null or streams.ended or greatest(last, 0) <> greatest(seen, 0)"""
 
 # Messages and changes. Notifications only wake the listener: losing one loses no data.
 
@@ -231,8 +230,6 @@ with tail as (
     from tail, unnest(%(contents)b::bytea[]) with ordinality as given (content, place)
 )
 select from tail, pg_notify(%(channel)s, '')"""
-
-# Tasks.
 
 _KEPT: Final = "(t.ends_at is null or t.ends_at > clock_timestamp())"
 _ENDS: Final = "to_timestamp(%(ends_at)s::float8)"

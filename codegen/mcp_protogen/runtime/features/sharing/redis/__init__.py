@@ -10,6 +10,7 @@ All keys of one session share a hash tag; so do all keys of workers, and of task
                                  has ended, `-` and the workers with a copy
         mcp:{SESSION}:s          sorted set: the names of its streams, by expiry
         mcp:{SESSION}:e:STREAM   list: the state of the stream, packed, and then its events
+        mcp:{SESSION}:n:STREAM   number of its last event, after its follower was to be told
         mcp:{tasks}              sorted set: the leased tasks, by due time
         mcp:{tasks}:TASK         hash: record, version and owner of a task
         mcp:{tasks}:of:OWNER     sorted set: the tasks of an owner

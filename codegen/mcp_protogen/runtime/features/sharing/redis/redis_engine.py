@@ -79,7 +79,6 @@ class RedisConnection:
         self._calls = RedisCalls(calling, self._listener.compare)
         self._lease = lease
         self.mail: Final = RedisWorkers(self._calls, workers)
-        self.bus: Final = self.mail
         self.sessions: Final = RedisSessions(self._calls, self.mail, namespace)
         self.events: Final = RedisEvents(self._calls, namespace, engine.max_events)
         self.tasks: Final = RedisTasks(self._calls, f"{namespace}:{{tasks}}")

@@ -1,11 +1,11 @@
 """The stores of messages and changes, sessions, and event streams."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ....storage.engine import Appended, Event, Events, Saved, StoredSession
+from ....storage.engine import Appended, Event, Events, Place, Saved, StoredSession
 from . import scripts
 from .connection import Argument, RedisCalls
 from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, milliseconds
@@ -81,10 +81,9 @@ class RedisSessions:
         return None if saved is None else Saved(saved[0], _names(saved[1]) - {worker})
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
-        left = list(keys)
-        while left:
-            some, left = left[:_REFRESHED], left[_REFRESHED:]
-            limit = milliseconds(lifetime)
+        left, limit = list(keys), milliseconds(lifetime)
+        while some := left[:_REFRESHED]:
+            del left[:_REFRESHED]
             await asyncio.gather(*(self._run(scripts.REFRESH, key, limit) for key in some))
 
     async def leave(self, key: str, worker: str) -> None:
@@ -135,8 +134,9 @@ class RedisEvents:
     ) -> Appended:
         limits = milliseconds(lifetime), int(end), self._most
         reply = await self._run(scripts.APPEND, key, stream, stream, number, *limits, *messages)
-        accepted, last, ended, *followers = reply.split(b"\0")
-        return Appended(accepted == b"1", int(last), ended == b"1", _names(filter(None, followers)))
+        accepted, last, ended, follower = reply.split(b"\0")
+        follows = follower.decode(errors="replace") or None
+        return Appended(accepted == b"1", int(last), ended == b"1", follows)
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         events = list[Event]()
@@ -153,8 +153,14 @@ class RedisEvents:
     async def follow(self, key: str, stream: str, worker: str) -> None:
         await self._run(scripts.FOLLOW, key, stream, stream, BOX_LIFETIME, worker)
 
-    async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        await self._run(scripts.UNFOLLOW, key, stream, stream, worker)
+    async def news(self, seen: Mapping[Place, int]) -> Collection[Place]:
+        if not seen:
+            return ()
+        # A proxy can split this by key, unlike a script.
+        names = (f"{self._namespace}:{{{key}}}:n:{stream}" for key, stream in seen)
+        newest = await self._calls.run("MGET", *names)
+        pairs = zip(seen, newest, strict=True)
+        return [place for place, last in pairs if last not in (None, b"%d" % seen[place])]
 
     async def _run(self, script: str, key: str, stream: str, *arguments: Argument) -> Any:
         session = f"{self._namespace}:{{{key}}}"

@@ -23,12 +23,7 @@ local function place(list, one)
 end
 local function drop(list, one)
   local at = place(list, one)
-  return at and table.remove(list, at)
-end
-local function add(list, one)
-  if place(list, one) then return false end
-  table.insert(list, one)
-  return true
+  if at then table.remove(list, at) end
 end
 -- Unreadable values count as gone: the client can begin anew.
 local function sound(key, kind)
@@ -51,7 +46,9 @@ local function session()
 end
 local function copied(s, worker)
   s.opened = s.opened + 1
-  return add(s.copies, worker)
+  if place(s.copies, worker) then return false end
+  table.insert(s.copies, worker)
+  return true
 end
 local function keep(s)
   call('SET', KEYS[1], cmsgpack.pack(s), 'KEEPTTL')
@@ -62,11 +59,17 @@ end
 local function stream(name)
   return KEYS[1] .. ':e:' .. name
 end
+local function note(name, last)
+  call('SET', KEYS[1] .. ':n:' .. name, last, 'PX', 600000)
+end
 local function list_of_streams()
   return sound(KEYS[1] .. ':s', 'zset')
 end
+local function open_streams()
+  return ipairs(call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf'))
+end
 local function extend(lifetime)
-  for _, name in ipairs(call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
+  for _, name in open_streams() do
     call('PEXPIRE', stream(name), lifetime)
   end
   call('PEXPIRE', list_of_streams(), lifetime)
@@ -162,6 +165,7 @@ if not s then
   local readable, workers = pcall(cmsgpack.unpack, copies)
   return readable and type(workers) == 'table' and workers or false
 end
+for _, name in open_streams() do note(name, 'ended') end
 for _, name in ipairs(call('ZRANGE', list_of_streams(), 0, -1)) do
   call('UNLINK', stream(name))
 end
@@ -222,13 +226,14 @@ if accepted then
   call('LTRIM', KEYS[2], math.max(call('LLEN', KEYS[2]) - 1 - most, 0), -1)
   call('LSET', KEYS[2], 0, cmsgpack.pack(known))
   call('PEXPIRE', KEYS[2], ARGV[3])
+  if #known.followers > 0 then note(ARGV[1], ended and 'ended' or known.last) end
   local time = math.floor(now() / 1000)
   lists(ARGV[1], ended and time + tonumber(ARGV[3]) or '+inf', ARGV[3])
   if ended then call('ZREMRANGEBYSCORE', list_of_streams(), 0, time) end
 end
 -- One value is much faster to read than a list.
 local flags = {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0}
-return table.concat(flags, '\\0') .. '\\0' .. table.concat(known.followers, '\\0')
+return table.concat(flags, '\\0') .. '\\0' .. (known.followers[1] or '')
 """)
 
 # ARGV: after, the most events, the most bytes
@@ -255,9 +260,7 @@ return {at_end, from, found, known.last}
 # ARGV: stream, milliseconds, worker
 FOLLOW: Final = _script(_EVENTS + """
 if ended then return end
-add(known.followers, ARGV[3])
--- Drops workers that are gone; live ones also look by themselves.
-if #known.followers > 16 then table.remove(known.followers, 1) end
+known.followers = {ARGV[3]}
 if kept then
   call('LSET', KEYS[2], 0, cmsgpack.pack(known))
 else
@@ -265,17 +268,6 @@ else
   local lifetime = math.max(call('PTTL', KEYS[1]), tonumber(ARGV[2]))
   call('PEXPIRE', KEYS[2], lifetime)
   lists(ARGV[1], '+inf', lifetime)
-end
-""")
-
-# ARGV: stream, worker
-UNFOLLOW: Final = _script(_EVENTS + """
-if not kept or not drop(known.followers, ARGV[2]) then return end
-if known.last < 0 and #known.followers == 0 then
-  call('UNLINK', KEYS[2])
-  call('ZREM', list_of_streams(), ARGV[1])
-else
-  call('LSET', KEYS[2], 0, cmsgpack.pack(known))
 end
 """)
 

@@ -6,6 +6,7 @@ questions come beside it.
 
 from asyncio import Future, get_running_loop
 from asyncio import Task as Running
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
@@ -61,7 +62,7 @@ class _WaitingTask:
 class ExtensionClients(PlainClients):
     def __init__(self, client: ClientWithTasks, server: ServerWithTasks) -> None:
         super().__init__(client, server)
-        self._waiting: dict[str, _WaitingTask] = {}
+        self._waiting = defaultdict[str, _WaitingTask](_WaitingTask)
         self._news = Signal()
         if self._serves(client.peer_capabilities()):
             self.handlers = {
@@ -130,15 +131,12 @@ class ExtensionClients(PlainClients):
         return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
-        waiting = self._waiting_task(id)
+        waiting = self._waiting[id]
         if waiting.result is None:
             waiting.result = self.client.endpoint.tasks.start(self._await_result(id, waiting))
         if not waiting.questions:
             await wait_within(min(patience, _PATIENCE), waiting.changed.wait())
         return {key: question.asked for key, question in waiting.questions.items()}
-
-    def _waiting_task(self, id: str) -> _WaitingTask:
-        return self._waiting.setdefault(id, _WaitingTask())
 
     async def _await_result(self, id: str, waiting: _WaitingTask) -> None:
         """Let the server ask, which it does during a request for the result; discard the result."""
@@ -156,7 +154,7 @@ class ExtensionClients(PlainClients):
             # A plain call waits for the result.
             return await super().ask(id, spec, params)
         asked = self.table.write_question(spec, params)
-        waiting, key = self._waiting_task(id), token_hex(8)
+        waiting, key = self._waiting[id], token_hex(8)
         question = _Question(asked, spec, get_running_loop().create_future())
         waiting.questions[key] = question
         waiting.changed.notify_all()
@@ -178,9 +176,7 @@ class ExtensionClients(PlainClients):
             await self.ask_server(methods.GET, id)
             return self.answer(methods.UPDATE, {})
         given = session.__mcp_runtime__.raw.get("inputResponses", {})
-        asked = {
-            key: (question.asked, question.spec) for key, question in waiting.questions.items()
-        }
+        asked = {key: question[:2] for key, question in waiting.questions.items()}
         for key, answer in read_answers(asked, given).items():
             # Do not show answered questions again.
             question = waiting.questions.pop(key)

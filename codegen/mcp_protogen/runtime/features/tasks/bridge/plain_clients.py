@@ -64,10 +64,9 @@ class PlainClients(Layer):
     ) -> Any:
         try:
             if self.wire.kind == "extension" and not is_in_core(self.client.spoken):
+                members = self.client.extension_members({})
                 try:
-                    return await self.client.call(
-                        spec, params, options, self.client.extension_members({})
-                    )
+                    return await self.client.call(spec, params, options, members)
                 except McpError as error:
                     if not _needs_tasks(error):
                         raise

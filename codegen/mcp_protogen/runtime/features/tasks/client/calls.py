@@ -81,7 +81,6 @@ class TaskCaller:
         except (McpError, TaskCancelled):
             raise
         except (CancelledError, Exception):
-            # The outcome of cancelling does not matter.
             wire.connection.endpoint.tasks.start(handle.cancel_quietly())
             raise
 

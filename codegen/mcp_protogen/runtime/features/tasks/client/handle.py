@@ -66,9 +66,8 @@ class TaskWire:
         """Return a tool result, checked like an immediate one."""
         found = self.table.read_result(self.table.spec_of(CALL_TOOL), result)
         if not isinstance(found, self.spec.results[0]):
-            raise InvalidAnswer(
-                "the task's result is not a tool result", [("/result/result", "no result")]
-            )
+            problem = ("/result/result", "no result")
+            raise InvalidAnswer("the task's result is not a tool result", [problem])
         return found
 
     def on_notification(self, task: JSONObject) -> None:
@@ -227,9 +226,8 @@ class TaskHandle:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
             error: JSONObject = task["error"]
-            code, data = self._wire.table.error_that_came(
-                self._wire.spec.method, (error["code"], error.get("data"))
-            )
+            came, method = (error["code"], error.get("data")), self._wire.spec.method
+            code, data = self._wire.table.error_that_came(method, came)
             raise McpError(code, error["message"], data)
         return self._wire.read(task["result"])
 
@@ -247,9 +245,8 @@ class TaskHandle:
                 asking = self._wire.ask(RESULT, id, options)
                 return await payload(asking, self._wire.read, id, self._look)
             except RequestTimeout:
-                raise RequestTimeout(
-                    self._wire.spec.method, seconds if due <= self._lapses() else left
-                ) from None
+                reported = seconds if due <= self._lapses() else left
+                raise RequestTimeout(self._wire.spec.method, reported) from None
             except McpError as error:
                 # Do not repeat the request for the task's own error.
                 state = None if self._task is None else state_of(self._task)
@@ -268,11 +265,10 @@ class TaskHandle:
             if state.status is Status.INPUT_REQUIRED:
                 await self._answer(task["inputRequests"])
             # By this clock only: the server's may differ.
-            lapses = self._lapses(state.ttl)
+            lapses = self._lapses()
             if monotonic() >= min(due, lapses):
-                raise RequestTimeout(
-                    self._wire.spec.method, seconds if due <= lapses else state.ttl or 0
-                )
+                reported = seconds if due <= lapses else state.ttl or 0
+                raise RequestTimeout(self._wire.spec.method, reported)
             await self._pause(state, min(due, lapses))
             task = await self._next()
 
@@ -316,22 +312,18 @@ class TaskHandle:
             least = max(min(interval, due - monotonic()), _LEAST)
             await wait_within(least, self._changed.wait())
 
-    def _lapses(self, ttl: float | None = None) -> float:
+    def _lapses(self) -> float:
         """Return when the task expires, in monotonic time."""
-        if ttl is None and self._task is not None:
-            ttl = state_of(self._task).ttl
+        ttl = None if self._task is None else state_of(self._task).ttl
         return inf if ttl is None else self._began_at + ttl
 
     async def _answer(self, questions: Mapping[str, JSONObject]) -> None:
         async with self._answering:
             new = [key for key in questions if key not in self._answered]
             # Check all questions before answering any.
-            prepared = [
-                (key, self._prepare_question(key, questions[key]))
-                for key in new
-                if key not in self._answers
-            ]
-            await together([self._ask_user(key, work) for key, work in prepared])
+            unasked = [key for key in new if key not in self._answers]
+            works = [self._prepare_question(key, questions[key]) for key in unasked]
+            await together(map(self._ask_user, unasked, works))
             answers = {key: self._answers[key] for key in new}
             if answers:
                 try:

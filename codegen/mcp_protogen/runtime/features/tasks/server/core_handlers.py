@@ -26,8 +26,6 @@ from .hosting import result_of, tasks_request
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
-_SESSION: Final = "mcp-session-id"
-
 
 async def until_ended(registry: TaskRegistry, task: Task, session: str, ask: Ask) -> Task:
     """Put a task's questions to its client until it has ended; return it.
@@ -38,15 +36,13 @@ async def until_ended(registry: TaskRegistry, task: Task, session: str, ask: Ask
     asking = dict[str, Running[None]]()
     try:
         while not has_ended(task):
-            # In the order of the questions.
             for key in [question for question in task.questions if question not in asking]:
                 asking[key] = create_task(_ask_one(registry, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
                 # Keys are never reused.
                 asking[key].cancel()
-            task = await _wait_for_change(
-                registry, task, [running for running in asking.values() if not running.done()]
-            )
+            unfinished = [running for running in asking.values() if not running.done()]
+            task = await _wait_for_change(registry, task, unfinished)
     finally:
         for running in asking.values():
             running.cancel()
@@ -90,7 +86,7 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     task = await asked.task()
     request = context.http_request
     # Without HTTP, there is only one client.
-    session_id = "" if request is None else request.headers.get(_SESSION, "")
+    session_id = "" if request is None else request.headers.get("mcp-session-id", "")
     task = await until_ended(asked.registry, task, session_id, partial(ask, context, task.id))
     return result_of(session, RESULT, core_wire.outcome(task))
 

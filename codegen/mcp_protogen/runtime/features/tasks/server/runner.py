@@ -95,7 +95,6 @@ class TaskRunner:
         def step(task: Task) -> Task:
             return lifecycle.cancel(task, now) if outcome is None else outcome.of(task, now)
 
-        # It may have ended already, or run elsewhere.
         with suppress(TaskEnded, UnknownTask, LeaseLost):
             while True:
                 try:

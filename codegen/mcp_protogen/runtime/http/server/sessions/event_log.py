@@ -47,9 +47,7 @@ class EventLog:
     key: str
     name: str
     last: int
-    """The number of the last known event."""
     closed: bool = False
-    """Whether appending is pointless now."""
 
     async def append(
         self, number: int, messages: Sequence[bytes], *, end: bool = False
@@ -102,7 +100,6 @@ class Delivery:
 
     @property
     def live(self) -> bool:
-        """Return whether writing would send anything."""
         return not self.over and self.response.open and (self.allowed is None or self.allowed())
 
     async def write(self, first: int, messages: Sequence[bytes]) -> None:

@@ -20,6 +20,7 @@ from ....messages.reading import Batch
 from ....server.connection import BoundServer, ServerConnection
 from ....server.lifespan import LifespanError
 from ....storage.memory import MemoryEvents
+from ...headers import HttpFacts, facts_of
 from ..options import quota_of
 from .event_log import StreamContext
 from .servers import HttpServers
@@ -50,12 +51,12 @@ class HttpSession:
     revision: str
     connection: ServerConnection
     streams: SessionStreams
+    facts: HttpFacts
     used: float
     under_way: int = 0
     """The number of open requests and streams."""
     ended: bool = False
     lifespan: AsyncExitStack | None = None
-    """That of its own server, if any."""
 
     is_shared: ClassVar[bool] = False
     """Whether other workers know it, and keep its events after its end here."""
@@ -160,7 +161,7 @@ class SessionRegistry(Generic[_S]):
         server_connection.register()
         streams = SessionStreams(standalone, self._streams)
         session = self._sessions[id] = self._session_class(
-            id, owner, table.revision, server_connection, streams, now
+            id, owner, table.revision, server_connection, streams, facts_of(table.wire), now
         )
         self._quota.take(owner)
         if self._timer is None:

@@ -26,7 +26,7 @@ from ....storage.engine import Event as StoredEvent
 from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .worker import StreamTaken, faults_in
+from .worker import StreamTaken, faults_in, writer_of
 
 WAITING: Final = 1000
 """The most messages waiting for one stream."""
@@ -66,11 +66,9 @@ class LoggedStream:
 
     log: EventLog
     _ids: Sequence[RequestId]
-    """The ids of the requests answered on it."""
     _delivery: Delivery | None
     _answer: bytes | None = None
     _ended: bool = False
-    """Whether appending is over."""
     _closed: bool = False
     _reader: str | None = None
     """The worker where the client reads it, if known."""
@@ -210,7 +208,7 @@ class FollowedStream:
 
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
-        worker, _, _ = log.name.rpartition("-")
+        worker = writer_of(log.name)
         message = StreamTaken(session=log.key, stream=log.name, taker=log.context.worker.name)
         told = False
         try:
@@ -219,7 +217,8 @@ class FollowedStream:
                     if not told:
                         await log.context.worker.tell([worker], message)
                         told = True
-                    async with log.context.worker.following(log.key, log.name) as self._woken:
+                    following = log.context.worker.following
+                    async with following(log.key, log.name, lambda: delivery.sent) as self._woken:
                         while delivery.live:
                             self._woken.clear()
                             await self._go_on(worker, self._woken)
@@ -299,7 +298,6 @@ class StreamQueue:
         self.queue.put(message)
 
     async def close(self) -> None:
-        """Write waiting messages, end the stream, and complete its response."""
         self.queue.end()
         # Shutdown cancels the task, but not its waiter.
         await wait([self._writing])

@@ -40,8 +40,6 @@ class Served(NamedTuple):
 
 
 class HttpServers:
-    """The servers by revision."""
-
     def __init__(self, served: Served) -> None:
         self._servers, self._revisions, self.options, self.http = served
         http = served.http

@@ -19,6 +19,7 @@ from ....core.errors import RequestId
 from ....core.json import JSONObject
 from ....core.tasks import Signal
 from ....storage.engine import EngineUnavailable, StoredSession
+from ....transports.base import wait_within
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
@@ -52,7 +53,6 @@ class _Listening:
     after: int | None
     """The number of the last event that its client has seen, if given."""
     epoch: int
-    """The number of its claim."""
     gaps: int
     """The number of gaps when this worker was last known as the owner."""
     delivery: Delivery | None = None
@@ -61,6 +61,13 @@ class _Listening:
     noted: int = 0
     """The number of the last event that the engine knows as sent."""
     noted_at: float = 0.0
+
+    @property
+    def unnoted(self) -> bool:
+        return self.delivery is not None and self.delivery.sent > self.noted
+
+    def position(self) -> int:
+        return 0 if self.delivery is None else self.delivery.sent
 
     def is_owner(self, context: StreamContext) -> bool:
         return context.worker.current and context.worker.gaps == self.gaps
@@ -90,12 +97,9 @@ class StandaloneStream(StreamSink):
     on_missed: Callable[[], object] = lambda: None
     """Called after a time without an owner, when changes were not sent."""
     _epoch: int = 0
-    """The number of the latest known claim."""
     _delivered: int = 0
-    """The number of the last event sent."""
     _log: EventLog | None = None
     _messages: list[bytes] | None = None
-    """Messages to append."""
     _room: Signal | None = None
     _writing: bool = False
     _listening: _Listening | None = None
@@ -106,8 +110,6 @@ class StandaloneStream(StreamSink):
         if self._log is None:
             self._log = EventLog(self._context, key_of(self._id), _NAME, 0)
         return self._log
-
-    # Writing.
 
     @property
     def full(self) -> bool:
@@ -161,8 +163,6 @@ class StandaloneStream(StreamSink):
             if result.ended or result.last + 1 == number:
                 return None
             number = result.last + 1
-
-    # Listening.
 
     async def attach(self, response: EventResponse, after: int | None) -> bool:
         """Continue in a new response, after the event of a number, if given.
@@ -230,14 +230,16 @@ class StandaloneStream(StreamSink):
                 self._let_go()
 
     async def _follow(self, listening: _Listening) -> None:
-        async with self._context.worker.following(self.log.key, _NAME) as woken:
+        worker = self._context.worker
+        async with worker.following(self.log.key, _NAME, listening.position) as woken:
             listening.woken = woken
             if listening.delivery is None:
                 await self._begin(listening)
             while self._listening is listening:
                 woken.clear()
                 await self._go_on(listening)
-                await woken.wait()
+                is_idle = worker.current and not listening.unnoted
+                await wait_within(None if is_idle else worker.lease / 3, woken.wait())
 
     async def _hand_over(self, stored: StoredSession) -> None:
         """Make the earlier owner let go, and learn how much it has sent."""
@@ -281,7 +283,7 @@ class StandaloneStream(StreamSink):
             return
         gaps, now = context.worker.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.worker.lease / 3
-        if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
+        if gaps != listening.gaps or (listening.unnoted and is_due):
             is_owner = await self._note(listening)
             if self._listening is not listening:
                 return
@@ -308,10 +310,7 @@ class StandaloneStream(StreamSink):
             await self._note_last(self._let_go())
 
     async def _note_last(self, listening: _Listening | None) -> None:
-        delivery = None if listening is None else listening.delivery
-        if listening is None or delivery is None or delivery.sent == listening.noted:
-            return
-        if self._context.worker.shared:
+        if self._context.worker.shared and listening is not None and listening.unnoted:
             try:
                 await self._note(listening)
             except EngineUnavailable:

@@ -1,7 +1,7 @@
 """The other workers at the same endpoint: none, unless they share."""
 
 from asyncio import Event
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,6 +18,11 @@ from ....storage.memory import MemoryEngine
 def key_of(id: str) -> str:
     """Return the key of a session id for engines and workers."""
     return base64url(sha256(id.encode()).digest())
+
+
+def writer_of(stream: str) -> str:
+    """Return the only writer of a stream, if there is one."""
+    return stream.rpartition("-")[0]
 
 
 def faults_in(error: Exception) -> str:
@@ -95,10 +100,13 @@ class Worker:
             key, stream, number, messages, lifetime=self._lifetime, end=end
         )
 
-    def following(self, key: str, stream: str) -> AbstractAsyncContextManager[Event]:
-        """Follow a stream; the event is set when it may have changed, and every half lease.
+    def following(
+        self, key: str, stream: str, seen: Callable[[], int]
+    ) -> AbstractAsyncContextManager[Event]:
+        """Follow a stream; its events up to the number `seen` are known.
 
-        Clear the event before each look. Entering raises `EngineUnavailable`.
+        The event is set after a change of the stream, or when its writer is gone. Entering raises
+        `EngineUnavailable`.
         """
         return nullcontext(Event())
 
