@@ -26,8 +26,8 @@ LONGEST: Final = 16 * 1024 * 1024
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
-# The most bytes of one read, as many as a pipe of Linux has. asyncio asks for 256 KiB, which the
-# allocator maps anew for each message.
+# The most bytes of one read, as many as a pipe of Linux has. A new buffer of 256 KiB, asyncio's
+# default, costs more than to handle most messages.
 _MOST_AT_ONCE: Final = 64 * 1024
 
 # The time for written data to leave, in seconds.
