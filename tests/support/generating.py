@@ -68,7 +68,7 @@ def trying_nothing(package: Package, options: GenerationOptions) -> tuple[Proble
     return ()
 
 
-def _unchanged(source: str, **_: object) -> str:
+def _keep_layout(source: str, **_: object) -> str:
     return source
 
 
@@ -76,5 +76,5 @@ def _unchanged(source: str, **_: object) -> str:
 def without_layout() -> Generator[None, None, None]:
     """Let generated modules have the layout of their templates: black takes most of the time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(formatting, "format_module", _unchanged)
+        patched.setattr(formatting, "format_module", _keep_layout)
         yield
