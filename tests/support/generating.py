@@ -68,9 +68,13 @@ def trying_nothing(package: Package, options: GenerationOptions) -> tuple[Proble
     return ()
 
 
+def _keep_layout(source: str, **_: object) -> str:
+    return source
+
+
 @contextmanager
 def without_layout() -> Generator[None, None, None]:
     """Let generated modules have the layout of their templates: black takes most of the time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(formatting, "format_module", lambda source, **_: source)
+        patched.setattr(formatting, "format_module", _keep_layout)
         yield

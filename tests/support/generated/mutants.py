@@ -51,9 +51,9 @@ LONGER = 101
 
 def value_of_each_type(random: Random) -> list[Any]:
     """Return one replacement of each type, so that every wrong type is among them."""
-    types: dict[type, list[Any]] = {}
+    types: dict[str, list[Any]] = {}
     for replacement in REPLACEMENTS:
-        types.setdefault(type(replacement), []).append(replacement)
+        types.setdefault(type(replacement).__name__, []).append(replacement)
     return [random.choice(same) for same in types.values()]
 
 

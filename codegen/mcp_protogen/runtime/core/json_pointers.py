@@ -40,7 +40,7 @@ def pointer_along(value: Any, path: ValuePath) -> str:
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
     for step in steps:
-        if not ((isinstance(value, dict) and step in value) or has_step(value, step)):
+        if not has_step(value, step):
             return ABSENT
         value = value[step]
     return value
