@@ -132,7 +132,9 @@ def _derive_revisions(options: GenerationOptions) -> Iterator[_DerivedRevision]:
 
 def _collect(modules: Iterator[Module]) -> _Outcome:
     try:
-        files = tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in modules)
+        files = tuple(
+            GeneratedFile(module.path, module.text.encode(), module.origin) for module in modules
+        )
     except ProblemError as error:
         return _Outcome(problems=error.problems)
     return _Outcome(files)

@@ -135,10 +135,13 @@ class TypeDefiner:
         output: Mapping[str, _Printed] = {}
         if new:
             output = _print_types(new, circular, self._templates)
-        self._printed |= {key: output[t.name] for key, t in known.items() if t.name in output}
+        self._printed |= {
+            key: output[type_.name] for key, type_ in known.items() if type_.name in output
+        }
         printed = {str(type_.name): self._printed[key] for key, type_ in known.items()}
         printed |= {name: definition for name, definition in output.items() if name in circular}
-        hints = {name: ast.parse(alias_annotation(a)) for name, a in _endless(types).items()}
+        endless = _endless(types)
+        hints = {name: ast.parse(alias_annotation(alias)) for name, alias in endless.items()}
         definitions: dict[str, Definition] = {}
         later = set(printed)
         for name, definition in printed.items():

@@ -25,13 +25,15 @@ def check(schema: dict[str, Any], place: str) -> None:
     errors = dialect(dialect.META_SCHEMA).iter_errors(schema)
     # jsonschema walks through sets, whose order changes from run to run.
     faults = sorted((jsonpointer.join(*error.absolute_path), error.message) for error in errors)
+    named = schema.get("$schema")
+    hint = f"its dialect is {named}" if named else "without $schema, its dialect is 2020-12"
     raise_errors(
         Problem(
             "not-a-schema",
             f"not valid under its metaschema: {message:.200}",
             place,
             pointer,
-            f"the file says that it follows {schema.get('$schema', 'no dialect')}",
+            hint,
         )
         for pointer, message in faults[:_SHOWN]
     )

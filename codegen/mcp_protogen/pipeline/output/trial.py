@@ -76,7 +76,9 @@ def _ask(
         "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
         "runtime": str(runtime_folder()),
         "runtime_module": options.runtime,
-        "files": {f.path: f.content.decode() for f in package.files if _is_made(f.path)},
+        "files": {
+            file.path: file.content.decode() for file in package.files if _is_made(file.path)
+        },
         "kept": sorted(revisions - present),
         "connected": sorted(untried),
     }

@@ -21,8 +21,8 @@ _log: Final = Throttle(__name__)
 as_python: Final[Callable[..., Any]] = SchemaSerializer(cs.any_schema()).to_python
 """Return a value with dictionaries in place of models; their numbers stay as they are."""
 
-may_be_odd: Final = SchemaValidator(cs.str_schema(pattern="null|NaN|Infinity")).isinstance_python
-"""Return whether JSON text may have NaN or an infinity, or null for one; Python is slower."""
+may_have_nan: Final = SchemaValidator(cs.str_schema(pattern="null|NaN|Infinity")).isinstance_python
+"""Return whether JSON text may have NaN or an infinity, or null in its place."""
 
 
 class Unsendable(ValueError):
@@ -43,7 +43,7 @@ def sendable_text(value: Any, label: str) -> bytes:
         text = to_json(value)
     except PydanticSerializationError as error:
         text = to_json(without_surrogates(as_python(value, by_alias=True), label, error))
-    if may_be_odd(text):
+    if may_have_nan(text):
         check_finite(as_python(value, by_alias=True))
     return text
 

@@ -10,7 +10,7 @@ from pydantic_core import PydanticSerializationError
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
 from ..core.models.base import WireModel, is_supplied
-from ..core.sendable import Unsendable, as_python, check_finite, may_be_odd, without_surrogates
+from ..core.sendable import Unsendable, as_python, check_finite, may_have_nan, without_surrogates
 from ..core.spec import CallSpec, NotificationSpec, Part
 
 _EMPTY: Final = b"{}"
@@ -62,7 +62,7 @@ def wire_text(
 ) -> bytes:
     """Do the same for a JSON object, made of a `value`.
 
-    Lone surrogates are sent as U+FFFD, but not to a server: it could do something else.
+    Lone surrogates are sent as U+FFFD, but not in requests to a server: it could do another thing.
     """
     try:
         try:
@@ -79,7 +79,7 @@ def wire_text(
 
 
 def _check_numbers(spec: CallSpec[Any], text: bytes, value: Any) -> None:
-    if may_be_odd(text):
+    if may_have_nan(text):
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:

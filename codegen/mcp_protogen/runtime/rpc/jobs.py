@@ -37,7 +37,7 @@ from ..core.throttle import Throttle
 from ..messages.codec import Request
 from ..rules import capabilities
 from ..transports.base import wait_within
-from .send_queue import MessageSink, SendQueue
+from .send_queue import MessageSink, send_soon
 
 if TYPE_CHECKING:
     from ..core.http_request import HttpRequest, Principal
@@ -345,12 +345,8 @@ class SingleReply:
     def awaits(self, id: RequestId, /) -> bool:
         return self._connection.is_open(id)
 
-    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
-        sink = self.beside
-        # Many answers that are ready at the same time go out together.
-        others = self._jobs.working > 1
-        if others or not isinstance(sink, SendQueue) or not sink.put_now(data):
-            await sink.send(data)
+    def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
+        return send_soon(self.beside, data, alone=self._jobs.working <= 1)
 
     def skip(self) -> None: ...
 

@@ -19,7 +19,7 @@ from ..core.options import CallOptions, Options, Patience, Progress
 from ..core.spec import AnyRequest, P, R, RequestSpec
 from ..core.tasks import Tasks
 from ..messages.codec import Error, Result
-from .send_queue import MessageSink, SendQueue
+from .send_queue import MessageSink, send_soon
 
 _log: Final = getLogger(__name__)
 
@@ -105,9 +105,7 @@ class PendingCalls:
         try:
             if self._connection.latest_due < self._timer_at:
                 self._watch(self._connection.latest_due)
-            others = len(self._calls) > 1
-            if others or not isinstance(sink, SendQueue) or not sink.put_now(data):
-                await sink.send(data, unless=answer)
+            await send_soon(sink, data, alone=len(self._calls) <= 1, unless=answer)
             call.sent = True
             return await answer
         except BaseException as error:

@@ -128,3 +128,11 @@ class SendQueue:
             writer.cancel()
             with suppress(CancelledError):
                 await writer
+
+
+async def send_soon(
+    sink: MessageSink, message: bytes, *, alone: bool, unless: Future[Any] | None = None
+) -> None:
+    """Send a message: at once if it is `alone`, and else together with others."""
+    if not alone or not isinstance(sink, SendQueue) or not sink.put_now(message):
+        await sink.send(message, unless=unless)

@@ -18,7 +18,13 @@ from ..connection import ResultText
 from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json, without
 from ..core.models.base import has_failed
-from ..core.sendable import Unsendable, check_finite, may_be_odd, sendable_text, without_surrogates
+from ..core.sendable import (
+    Unsendable,
+    check_finite,
+    may_have_nan,
+    sendable_text,
+    without_surrogates,
+)
 from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
@@ -255,7 +261,7 @@ def _build_typed_output(models: RevisionModels, annotation: Any, label: str) -> 
             if not plain:
                 if reads_again:
                     read(text)
-                if may_be_odd(text):
+                if may_have_nan(text):
                     check_finite(to_python(valid))
         except (ValidationError, PydanticSerializationError, Unsendable) as error:
             raise _unfit(error, value, validator.validate_python) from None

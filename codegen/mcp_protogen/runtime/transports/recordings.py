@@ -106,8 +106,8 @@ class Redaction:
         if self._pointers is not None and self._pointers.fullmatch(at):
             return _blank(value)
         if is_object(value):
-            without = {name: self(value[name], f"{at}/{escape_step(name)}") for name in value}
-            return without | {name: _blank(value[name]) for name in self._names & value.keys()}
+            members = {name: self(value[name], f"{at}/{escape_step(name)}") for name in value}
+            return members | {name: _blank(value[name]) for name in self._names & value.keys()}
         if is_array(value):
             return [self(item, f"{at}/{index}") for index, item in enumerate(value)]
         return self._inside(value) if isinstance(value, str) and self._names else value

@@ -232,7 +232,7 @@ class ProcessTransport(LineTransport):
             await self._process.exited.wait()
             await self._end_group()
         except asyncio.CancelledError:
-            # The event loop ends, for example because of a second signal.
+            # The event loop ends, perhaps by a signal.
             self._signal(_ESCALATION[-1])
             raise
         finally:

@@ -284,8 +284,6 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
 
 
 class _Incoming(TimeLimit):
-    __slots__ = ("exchange", "expected", "latest", "received", "refusal")
-
     def __init__(self, timer: SharedTimer, exchange: HttpExchange, expected: int) -> None:
         super().__init__(timer)
         self.exchange = exchange

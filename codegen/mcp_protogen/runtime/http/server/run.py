@@ -275,8 +275,8 @@ def _server(
 
     inner = config(answer)
     inner.load()
-    members: dict[str, Any] = {"http": app.http, "inner": inner}
-    members |= {"connections": set(), "heads": SharedTimer(app.http.head_timeout)}
+    heads = SharedTimer(app.http.head_timeout)
+    members = {"http": app.http, "inner": inner, "connections": set[Any](), "heads": heads}
     protocol = type("LimitedHTTPProtocol", (LimitedProtocol,), members)
     server = uvicorn.Server(config(app, http=protocol))
     shutdown = _Shutdown(server, app, listen)

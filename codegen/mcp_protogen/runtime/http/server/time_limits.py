@@ -14,9 +14,9 @@ class SharedTimer:
         self._timer: TimerHandle | None = None
 
     def begin(self, limit: Any) -> None:
-        begun = self.open[limit] = get_running_loop().time()
+        self.open[limit] = get_running_loop().time()
         if self._timer is None:
-            self._set(begun)
+            self._set_timer()
 
     def end(self, limit: Any) -> None:
         self.open.pop(limit, None)
@@ -26,18 +26,24 @@ class SharedTimer:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _set(self, begun: float) -> None:
-        due = begun + self.seconds
-        # It must not inherit the context of a request.
-        self._timer = get_running_loop().call_at(due, self._fire, due, context=Context())
+    def _set_timer(self) -> None:
+        self._timer = None
+        for begun in self.open.values():
+            due = begun + self.seconds
+            # It must not inherit the context of a request.
+            self._timer = get_running_loop().call_at(due, self._fire, due, context=Context())
+            break
 
     def _fire(self, due: float) -> None:
-        self._timer = None
-        for limit, begun in list(self.open.items()):
-            if begun + self.seconds > due:
-                self._set(begun)
-                break
-            self.end(limit)
+        try:
+            while self.open:
+                limit, begun = next(iter(self.open.items()))
+                if begun + self.seconds > due:
+                    break
+                self.end(limit)
+        finally:
+            # A limit may begin again at its end.
+            self._set_timer()
 
 
 class TimeLimit:
@@ -70,8 +76,6 @@ class TimeLimit:
 
 class LateTask:
     """A block beside which a task runs if it takes longer."""
-
-    __slots__ = ("_task", "_timer", "_work")
 
     def __init__(self, timer: SharedTimer, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._timer = timer
