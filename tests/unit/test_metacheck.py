@@ -34,8 +34,8 @@ def test_the_dialect_decides() -> None:
     assert refusal_problems({"$schema": DRAFT_2020, **tuples})
 
 
-def test_without_a_dialect_the_newest_is_meant() -> None:
-    assert "no dialect" in refusal_problems({"$defs": {"A": {"items": [{}]}}})[0].hint
+def test_schema_without_dialect_has_the_newest() -> None:
+    assert "its dialect is 2020-12" in refusal_problems({"$defs": {"A": {"items": [{}]}}})[0].hint
 
 
 @pytest.mark.parametrize("dialect", [1, None, [], {"a": 1}])

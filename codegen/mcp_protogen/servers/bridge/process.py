@@ -106,11 +106,12 @@ def _run_stdio(
         transport = await package.open_stdio()
         if recorder is not None:
             transport = TappedEnd(transport, recorder.tap("client"), "server")
-        await package.Bridge(transport, opener, **settings).run()
+        bridge = package.Bridge(transport, opener, **settings)
+        # Without this, a user who starts it by hand would see nothing.
+        _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the bridge")
+        await bridge.run()
 
     signal.signal(signal.SIGTERM, _interrupt)
-    # Without this, a user who starts it by hand would see nothing.
-    _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the bridge")
     asyncio.run(run())
 
 
