@@ -142,7 +142,6 @@ class RedisServer:
         self.command("CLIENT", "KILL", "SKIPME", "yes")
 
     def command(self, *arguments: str | int) -> Any:
-        """Return the answer to a command."""
         from redis import Redis
 
         client: Any = Redis(port=self.port)
@@ -300,7 +299,6 @@ class PostgresServer:
                 time.sleep(0.005)
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run statements; return the rows of the last one."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:

@@ -33,7 +33,6 @@ def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: An
 
 
 def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:
-    """The findings by code and item."""
     return {(change.code, change.item): change for change in found.comparison.changes}
 
 

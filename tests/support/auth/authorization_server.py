@@ -74,7 +74,6 @@ class AuthorizationServer:
         return key
 
     def url(self, endpoint: Endpoint) -> str:
-        """Return the URL of an endpoint."""
         root = self.issuer.rstrip("/") if self.behaviour.places else _origin(self.issuer)
         return f"{root}{self.behaviour.base}/{endpoint}"
 
@@ -103,7 +102,6 @@ class AuthorizationServer:
         return self.endpoint_of(request) in self.behaviour.stalled
 
     def answer(self, request: Request) -> Response:
-        """Return the response to a request."""
         self.requests.append(request)
         endpoint = self.endpoint_of(request)
         if endpoint is None:
@@ -177,7 +175,6 @@ class AuthorizationServer:
         return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
     def _grant(self, client: Client, asked: Mapping[str, str]) -> Grant:
-        """Return the grant of a valid request."""
         wrong = {
             "response_type": asked.get("response_type") != "code",
             "code_challenge_method": asked.get("code_challenge_method") != "S256",

@@ -61,7 +61,6 @@ class GuardedServer:
 
     @property
     def server(self) -> AuthorizationServer:
-        """Return the first authorization server."""
         return self.resource.servers[0]
 
     @property

@@ -53,7 +53,6 @@ class Notes:
         return process.returncode or 0, written.decode()
 
     def connect(self, token: str) -> Any:
-        """Connect with a token."""
         return pkg.connect_http(self.url, headers={"authorization": f"Bearer {token}"})
 
 

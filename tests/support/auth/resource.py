@@ -27,8 +27,6 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSetup:
-    """Settings and behaviour of a resource."""
-
     url: str = "https://mcp.example.com/mcp"
     where: frozenset[Where] = frozenset({"header", "path", "root"})
     """Empty for a resource of 2025-03-26, which has no metadata."""
@@ -104,7 +102,6 @@ class Resource:
         return False
 
     def answer(self, request: Request) -> Response:
-        """Return the response to a request."""
         self.requests.append(request)
         url = request.url.partition("?")[0]
         if any(url == self.metadata_urls[place] for place in self.setup.where):

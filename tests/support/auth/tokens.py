@@ -232,7 +232,6 @@ class TokenEndpoint:
         return frozenset({self._server.issuer, self._server.url("token")})
 
     def _key(self, request: Request) -> str | None:
-        """Return the thumbprint of the proven key of a request."""
         if "dpop" in request.headers:
             return self._server.proofs.key(request, self._server.now())
         if self._server.behaviour.dpop_required:

@@ -51,7 +51,6 @@ class World:
         return self.respond(Request(method="POST", url=resource.url, headers=given))
 
     def refusal(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Refusal:
-        """Post to a resource that refuses; return the refusal."""
         response = self.call(resource, headers)
         assert response.status in {401, 403}, response
         return Refusal(

@@ -22,17 +22,14 @@ def trees() -> dict[Path, ast.Module]:
 
 @cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of a module."""
     return tuple(ast.walk(trees()[path]))
 
 
 def module_label(path: Path) -> str:
-    """Return the path of a module as messages show it."""
     return path.relative_to(ROOT / "codegen").as_posix()
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a module."""
     parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -76,7 +73,6 @@ def map_of_the_house() -> dict[str, list[str]]:
 
 
 def modules_in(folder: Path) -> set[str]:
-    """Return the modules and packages in a folder."""
     # Git leaves an empty folder behind when a package is gone.
     packages = {path.parent.name for path in folder.glob("*/*.py")}
     return packages | {path.stem for path in folder.glob("*.py")}

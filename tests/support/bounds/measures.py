@@ -29,8 +29,6 @@ TERMS: Final = ("LICENSE", "NOTICE")
 
 
 class Measured(NamedTuple):
-    """A measured value, and its place."""
-
     amount: int
     place: str = ""
 
@@ -61,12 +59,10 @@ def _greeter_figures() -> dict[str, int]:
 
 
 def greeter_figure(name: str) -> Measured:
-    """Return one figure of a greeter."""
     return Measured(_greeter_figures()[name])
 
 
 def count_entries(folder: Path) -> Measured:
-    """Count the modules and packages in a folder."""
     return Measured(len(modules_in(folder)))
 
 
@@ -87,7 +83,6 @@ def count_floors() -> Measured:
 
 
 def longest_module() -> Measured:
-    """Return the lines of the longest module."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
     longest = max(lines, key=lambda path: lines[path])
     return Measured(lines[longest], module_label(longest))

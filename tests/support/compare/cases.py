@@ -49,7 +49,6 @@ def of_union(*arms: str) -> ComparedRevision:
 
 
 def no_thing(code: int) -> dict[str, Any]:
-    """Return an error with its own code."""
     return record(code={"const": code}, message=STRING)
 
 

@@ -78,12 +78,10 @@ _IR = RevisionIR(
 
 
 def ref(name: str) -> Json:
-    """A schema that names a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
-    """An object with members."""
     return {"type": "object", "properties": members, "required": [*required]}
 
 
@@ -152,13 +150,11 @@ def capability(**differences: Any) -> CapabilityIR:
 
 
 def error(**differences: Any) -> ErrorIR:
-    """An error that servers answer with."""
     usual = ErrorIR(code=-1, name=Constant("NO_THING"), data=None, emit="server", source="", doc="")
     return replace(usual, **differences)
 
 
 def meta_key(**differences: Any) -> MetaKeyIR:
-    """A key of `_meta` on requests."""
     usual = MetaKeyIR(
         key="a/b",
         constant=Constant("META_B"),
@@ -171,7 +167,6 @@ def meta_key(**differences: Any) -> MetaKeyIR:
 
 
 def header(level: str, when: str = "", *, direction: str = "request") -> Header:
-    """An HTTP header."""
     return Header("x-thing", direction, level, when, "")
 
 

@@ -259,7 +259,6 @@ def _rewordings(place: Json) -> Iterator[tuple[str, Any]]:
 
 
 def fact_mutations(facts: Any, pointer: str = "") -> Iterator[Mutation]:
-    """Yield a mutation of each value in facts."""
     if is_object(facts):
         for key, value in facts.items():
             yield from fact_mutations(value, pointer + jsonpointer.join(key))

@@ -71,7 +71,6 @@ def _line(change: ReportedChange) -> str:
 
 
 def file_of(before: str, after: str) -> Path:
-    """Return the file with the record."""
     return FOLDER / f"{before}-{after}.txt"
 
 

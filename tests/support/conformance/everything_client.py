@@ -81,7 +81,6 @@ async def use_everything(client: Everything, context: Mapping[str, Any]) -> None
 
 
 async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
-    """Make the calls that the suite lists."""
     await client.list_tools()
     for tool_call in context["toolCalls"]:
         await call(client, tool_call["name"], tool_call["arguments"])

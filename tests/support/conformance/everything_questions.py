@@ -28,7 +28,6 @@ def form(message: str, **fields: m.PrimitiveSchemaDefinition) -> m.ElicitRequest
 
 
 def name_form() -> m.ElicitRequestFormParams:
-    """Return a form for a name."""
     schema = m.ElicitRequestFormParamsRequestedSchema(
         properties={"name": m.StringSchema(description="What you are called.")}, required=["name"]
     )
@@ -41,7 +40,6 @@ def describe_answer(answer: m.ElicitResult) -> str:
 
 
 def describe_message(answer: m.CreateMessageResult) -> str:
-    """Describe the answer of a model."""
     block = answer.content
     return f"{answer.model} says: {block.text if isinstance(block, m.TextContent) else block}"
 

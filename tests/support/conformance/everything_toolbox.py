@@ -27,7 +27,6 @@ class Call:
         return self.params.arguments or {}
 
     def text(self, name: str) -> str:
-        """Return a required text argument."""
         value = self.arguments.get(name)
         if not isinstance(value, str):
             raise McpError(INVALID_PARAMS, f"the argument {name!r} must be a string")
@@ -55,7 +54,6 @@ class Toolbox:
 
     @property
     def listed(self) -> list[m.Tool]:
-        """Return the listed definitions of the tools."""
         return list(self._tools.values())
 
     def tool(
@@ -73,7 +71,6 @@ class Toolbox:
         return put
 
     async def call(self, call: Call) -> m.CallToolResult | m.InputRequiredResult:
-        """Return the answer of the called tool."""
         work = self._work.get(call.params.name)
         if work is None:
             raise McpError(INVALID_PARAMS, f"Unknown tool: {call.params.name}")
@@ -84,7 +81,6 @@ class Toolbox:
 
 
 def strings(*names: str) -> Mapping[str, Any]:
-    """Return a schema of required strings."""
     return {
         "type": "object",
         "properties": {name: {"type": "string"} for name in names},

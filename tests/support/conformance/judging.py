@@ -19,15 +19,12 @@ _FOLDER: Final = re.compile(r"(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of the suite."""
-
     id: str
     status: str
     said: str
 
     @property
     def passed(self) -> bool:
-        """Return whether the check passed."""
         return self.status == "SUCCESS"
 
 

@@ -53,7 +53,6 @@ class Leg:
 
     @property
     def name(self) -> str:
-        """Return the name of the leg."""
         limits = "" if self.only is None else f"-of-{self.only}"
         topic = "" if self.topic is None else f"-{self.topic.replace(' ', '-')}"
         return f"{self.side}{limits}{topic}-held-to-{self.held_to}"
@@ -61,8 +60,6 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a leg."""
-
     leg: Leg
     found: Found
     faults: tuple[str, ...]

@@ -15,7 +15,6 @@ PAGE: Final = ROOT / "docs" / "negotiation.md"
 
 
 def with_drawings(page: str) -> str:
-    """Return the page with current drawings."""
     return MARKED.sub(
         lambda found: f"{found['mark']}```mermaid\n{mermaid(DRAWN[found['name']]())}```", page
     )

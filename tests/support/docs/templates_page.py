@@ -203,7 +203,6 @@ def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
 
 
 def by_kind(lines: list[str]) -> dict[str, set[str]]:
-    """Parse lines of `promises`."""
     return {
         kind: set(names.split("; ")) for kind, _, names in (line.partition(": ") for line in lines)
     }

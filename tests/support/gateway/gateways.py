@@ -36,7 +36,6 @@ def behind(name: str, server: Any = None, **options: Any) -> ServerSettings:
 
 
 def gateway_settings(*servers: ServerSettings, **options: Any) -> GatewaySettings:
-    """Return the settings of a gateway."""
     return GatewaySettings(file="gateway.toml", servers=servers, **options)
 
 

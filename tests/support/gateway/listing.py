@@ -17,7 +17,6 @@ MEMBERS = {
 
 
 def tool(name: str, **members: object) -> JsonObject:
-    """A tool as JSON."""
     return {"name": name, "inputSchema": {"type": "object"}, **members}
 
 

@@ -83,7 +83,6 @@ def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError 
 
 
 def as_json(typed: Any) -> Any:
-    """Return the JSON of `typed`, decoded."""
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
     if is_array(typed):

@@ -39,7 +39,6 @@ def load(revision: str) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
     return json.loads(path.read_bytes())
 
 

@@ -6,10 +6,8 @@ Json = dict[str, Any]
 
 
 def is_object(value: Any) -> TypeGuard[Json]:
-    """Whether `value` is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_array(value: Any) -> TypeGuard[list[Any]]:
-    """Whether `value` is a JSON array."""
     return isinstance(value, list)

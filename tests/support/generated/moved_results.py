@@ -117,7 +117,6 @@ _RULES: Json = {
 
 
 def facts_of_outputs(inherits: str) -> Json:
-    """Return the facts of such a revision."""
     stated = load(schema_folder(), inherits)
     methods, keys = stated.methods, stated.document["meta_keys"].items()
     renamed = {old: new for old, new in NAMES.items() if old in methods}

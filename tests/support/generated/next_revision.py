@@ -29,8 +29,6 @@ _FILES: Final = ("README.md", "pyproject.toml")
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A copy of this checkout."""
-
     folder: Path
 
     @property

@@ -40,5 +40,4 @@ def copy_folder() -> Path:
 
 
 def copied_package() -> Path:
-    """Return the copy."""
     return copy_folder() / PACKAGE.name

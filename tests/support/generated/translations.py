@@ -78,7 +78,6 @@ def _is_covered(place: str, named: set[str]) -> bool:
 
 
 def without(value: Any, pointers: list[str]) -> Any:
-    """Return `value` without the places of the pointers."""
     left = deepcopy(value)
     for pointer in sorted(pointers, reverse=True):
         *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]

@@ -108,14 +108,11 @@ class AttackedServer:
 
 
 class Answer(NamedTuple):
-    """One HTTP response."""
-
     status: int
     head: bytes
     body: bytes
 
     def field(self, name: str) -> str | None:
-        """The value of a header field."""
         for line in self.head.decode("latin-1").split("\r\n")[1:]:
             key, _, value = line.partition(":")
             if key.lower() == name:
@@ -187,12 +184,10 @@ class Wire:
             return
 
     async def head(self) -> Answer:
-        """The head of a response."""
         head = await self.reader.readuntil(b"\r\n\r\n")
         return Answer(int(head.split(b" ", 2)[1]), head[:-4], b"")
 
     async def answer(self) -> Answer:
-        """A whole response."""
         answer = await self.head()
         length, coding = answer.field("content-length"), answer.field("transfer-encoding")
         if coding == "chunked":
@@ -232,7 +227,6 @@ class Wire:
 
 @asynccontextmanager
 async def wire(port: int) -> AsyncGenerator[Wire, None]:
-    """A connection to a port of this machine."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     try:
         yield Wire(reader, writer)

@@ -11,8 +11,6 @@ REVISION = "2024-11-05"
 
 
 class Client:
-    """A client of the old transport."""
-
     def __init__(self, site: Site, events: Events, where: str, fields: Mapping[str, str]) -> None:
         self.site = site
         self.events = events

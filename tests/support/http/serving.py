@@ -126,7 +126,6 @@ class Event(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """Return the message in it."""
         return json.loads(self.data)
 
 
@@ -192,7 +191,6 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Return the URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}{self.path}"
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
@@ -211,7 +209,6 @@ class Site:
     async def get(
         self, headers: Headers | None = None, path: str | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Open a stream by GET."""
         given = merge_headers({"accept": EVENTS}, headers)
         async with self.open_stream("GET", path or self.path, headers=given) as events:
             yield events
@@ -284,11 +281,9 @@ class Session:
         self.headers: Headers = {"mcp-session-id": id, "mcp-protocol-version": revision, **more}
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
-        """Post a message in this session."""
         return await self.site.post(message, {**self.headers, **(headers or {})})
 
     async def call(self, name: str, id: object = 1, **params: object) -> httpx2.Response:
-        """Call a tool."""
         return await self.post(request("tools/call", id, name=name, **params))
 
     @asynccontextmanager
@@ -304,7 +299,6 @@ class Session:
     async def get(
         self, last: str | None = None, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Open the stream of the session, or resume it after an event."""
         after = {} if last is None else {"last-event-id": last}
         async with self.site.get({**self.headers, **after, **(headers or {})}) as events:
             yield events
@@ -316,7 +310,6 @@ class Session:
 
 
 def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
-    """Return fields with some replaced."""
     fields = {**usual, **(headers or {})}
     return {
         name.encode(): value if isinstance(value, bytes) else value.encode()
@@ -326,7 +319,6 @@ def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[byt
 
 
 def post_request(message: object, headers: Headers | None) -> JsonObject:
-    """Return the arguments of a POST for a message."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     return {"headers": merge_headers(POSTED, headers), "content": body}
 
@@ -357,7 +349,6 @@ def outcome(response: httpx2.Response) -> tuple[int, int | None]:
 
 
 def text_in(response: httpx2.Response) -> str:
-    """Return the text of a tool result."""
     assert response.status_code == 200, response.text
     return str(response.json()["result"]["content"][0]["text"])
 

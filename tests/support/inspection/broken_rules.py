@@ -66,7 +66,6 @@ def noted_text(text: bytes) -> Pair:
 
 
 def status_pair(probe: str, wrong: int, right: int, **about: Any) -> Pair:
-    """Return a status over HTTP."""
     sent = request("ping")
     return pair(
         exchange(probe, sent, status=wrong),
@@ -89,7 +88,6 @@ def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
 
 
 def call_transcript(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Transcript:
-    """A call of a tool with an output schema."""
     call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
     return transcript(tools(tool(outputSchema=schema or {"type": "object"})), call)
 
@@ -197,7 +195,6 @@ def _with_early(early: dict[str, Any]) -> Exchange:
 
 
 def of_errors() -> dict[str, Pair]:
-    """Yield the rules about errors."""
     missing = "unknown resource", "resources/read"
     return {
         "unknown-method-code": error_pair("unknown method", "none", -32600, -32601),
@@ -349,7 +346,6 @@ def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
 def _subscription_note(
     method: str, params: dict[str, Any] | None = None, id: Any = ID
 ) -> dict[str, Any]:
-    """A notification on a subscription."""
     return note(method, {**(params or {}), "_meta": {_SUBSCRIPTION: id}})
 
 
@@ -364,7 +360,6 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 
 
 def of_subscriptions() -> dict[str, Pair]:
-    """The rules about subscriptions."""
     about: dict[str, Any] = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
     kept = listening(acknowledgment(toolsListChanged=True), _subscription_note(_CHANGED))
     end = exchange(
@@ -477,7 +472,6 @@ def of_streams() -> dict[str, Pair]:
 
 
 def of_http() -> dict[str, Pair]:
-    """The rules of HTTP."""
     ping, told = request("ping"), note("notifications/initialized")
     stateless: dict[str, Any] = {**_STATELESS, "transport": HTTP}
     mismatch = request_exchange("no Mcp-Method", "server/discover", error(-32020), status=400)

@@ -42,14 +42,12 @@ def error(code: int, data: Any = None, id: Any = ID) -> Json:
 
 
 def exchange(probe: str, sent: Any, *received: Any, **http: Any) -> Exchange:
-    """Return one exchange: a sent message, and the answers."""
     asked = () if sent is None else (message("client", sent),)
     answers = tuple(message("server", value) for value in received)
     return Exchange(probe=probe, messages=(*asked, *answers), **http)
 
 
 def request_exchange(probe: str, method: str, answer: Json, **http: Any) -> Exchange:
-    """A request with its answer."""
     return exchange(probe, request(method), answer, **http)
 
 

@@ -142,7 +142,6 @@ def score_of(
     uncounted: Mapping[tuple[str, str], str],
     verdicts: Verdicts,
 ) -> dict[str, Any]:
-    """Return the score of a sample, in all and by area."""
     by_area: dict[str, dict[str, Any]] = {}
     for area, mutations in areas.items():
         survived, left_out, made, killed = list[dict[str, str]](), list[dict[str, str]](), 0, 0

@@ -97,7 +97,6 @@ class Workshop:
 
     @contextmanager
     def change(self, path: str, source: str) -> Generator[None, None, None]:
-        """Replace the source of a file."""
         file = self.tree / path
         before, when = file.read_bytes(), file.stat().st_mtime
         try:

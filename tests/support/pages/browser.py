@@ -187,7 +187,6 @@ class Page:
 
     @property
     def requests(self) -> list[str]:
-        """Return the requested addresses."""
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property

@@ -25,8 +25,6 @@ _CHUNK: Final = 65536
 
 
 class Exchange(NamedTuple):
-    """One request and its answer."""
-
     verb: str
     path: str
     asked: dict[str, str]
@@ -38,7 +36,6 @@ class Exchange(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """Return the posted message."""
         return json.loads(self.body)
 
     @property
@@ -50,8 +47,6 @@ class Exchange(NamedTuple):
 
 @dataclass
 class _Talk:
-    """The traffic of one connection."""
-
     asked: bytearray = field(default_factory=bytearray)
     answered: bytearray = field(default_factory=bytearray)
 
@@ -101,11 +96,9 @@ class Wire:
         return [exchange for talk in self._talks for exchange in talk.exchanges()]
 
     def posts_of(self, method: str) -> list[Exchange]:
-        """Return the posts of a method."""
         return [exchange for exchange in self.exchanges if exchange.method == method]
 
     def verbs(self, verb: str) -> list[Exchange]:
-        """Return the requests with an HTTP verb."""
         return [exchange for exchange in self.exchanges if exchange.verb == verb]
 
     def versions(self) -> set[str | None]:
@@ -161,7 +154,6 @@ class Wire:
             return
 
     async def close(self) -> None:
-        """Close all open connections."""
         serving: Sequence[asyncio.Task[None]] = list(self._serving)
         for task in serving:
             task.cancel()

@@ -213,14 +213,12 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
 
 
 def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
-    """Return the losses as rows of a table."""
     lines = {line for runs in found.values() for run in runs for line in run.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 
 
 def page_with(text: str) -> str:
-    """Return the page with these tables."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"

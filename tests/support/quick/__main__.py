@@ -89,7 +89,6 @@ def read_files(names: Sequence[str]) -> list[str]:
 
 
 def git(*arguments: str) -> list[str]:
-    """Return the lines that git prints."""
     done = subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -48,7 +48,6 @@ def cost(revision: str, older: str) -> Cost:
 
 
 def compare_draft(older: str, made: Draft, revision: str, decided: Json) -> Cost:
-    """Compare a draft with the decided facts."""
     drafted = dict(facts_in(made.after[f"{revision}/facts.json"]))
     known = dict(facts_in(decided))
     kept = sum(at in known and known[at] == value for at, value in drafted.items())

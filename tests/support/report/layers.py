@@ -62,7 +62,6 @@ class Knowledge:
 
 @cache
 def derive_pinned(revision: str) -> DerivedRevision:
-    """Derive a pinned revision."""
     return derive_revision(sources.load_pinned(revision, SCHEMA))
 
 

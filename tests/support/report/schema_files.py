@@ -21,7 +21,6 @@ _OURS: Final = {"inherits", "projects", "since", "removed", "order", "source"}
 
 
 def read(file: Path) -> Json:
-    """Return a JSON file."""
     content: Json = json.loads(file.read_bytes())
     return content
 

@@ -50,14 +50,11 @@ _GAVE_UP: Final = re.compile(r"Retry\(total=0,.* connection broken .*\n\s*error:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A runnable project."""
-
     folder: Path
     choices: ProjectChoices
 
     @property
     def python(self) -> Path:
-        """Return its interpreter."""
         return self.folder / ".venv" / "bin" / "python"
 
     @property

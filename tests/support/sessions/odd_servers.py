@@ -31,8 +31,6 @@ EVENTS = "text/event-stream"
 
 @dataclass
 class Request:
-    """A request of a client."""
-
     verb: str
     path: str
     headers: dict[str, str]
@@ -75,7 +73,6 @@ class Reply:
         await self._writer.drain()
 
     async def result(self, request: Request, result: JsonObject, **headers: str | None) -> None:
-        """Send a result as JSON."""
         await self.send(200, answer(request, result), JSON, **headers)
 
     async def stream(self, **headers: str | None) -> None:
@@ -95,7 +92,6 @@ class Reply:
         await self._writer.drain()
 
     def hang_up(self) -> None:
-        """Close the connection."""
         self._writer.close()
 
     async def wait_until_gone(self) -> None:
@@ -146,7 +142,6 @@ class OddServer:
             writer.close()
 
     def requests_of(self, verb: str, method: str = "") -> list[Request]:
-        """Return the requests of a kind."""
         return [
             request
             for request in self.requests
@@ -178,7 +173,6 @@ async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer
 
 
 def answer(request: Request, result: JsonObject) -> JsonObject:
-    """Return a result as a message."""
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
@@ -233,7 +227,6 @@ class Modern:
 
 
 async def answer_call(request: Request, reply: Reply) -> None:
-    """Answer any tool call."""
     await reply.result(request, complete(request, TEXT))
 
 
@@ -254,8 +247,6 @@ def connecting(
 
 
 def http_error(status: int) -> pytest.RaisesExc[pkg.HttpError]:
-    """Return the error for a status."""
-
     def has_status(error: pkg.HttpError) -> bool:
         return bool(error.status == status)
 

@@ -204,5 +204,4 @@ def table(name: str) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the page with current tables."""
     return MARKED.sub(lambda found: found["mark"] + table(found["name"]), page)

@@ -40,7 +40,6 @@ def whose(session: Any) -> str | None:
 
 
 def models(revision: str) -> ModuleType:
-    """The models of a revision."""
     return cast(ModuleType, pkg.load(revision).models)
 
 
@@ -76,7 +75,6 @@ def tools(revision: str, call: Tool, **members: object) -> Server:
 
 
 def call_params(revision: str, name: str, **members: object) -> CallToolRequestParams:
-    """Return the params of a tool call."""
     params: CallToolRequestParams = models(revision).CallToolRequestParams(name=name, **members)
     return params
 
@@ -132,13 +130,11 @@ class Hand:
 
 
 def request(method: str, id: object = 1, **params: object) -> JsonObject:
-    """A request as JSON."""
     message: JsonObject = {"jsonrpc": "2.0", "id": id, "method": method}
     return {**message, "params": params} if params else message
 
 
 def notification(method: str, **params: object) -> JsonObject:
-    """A notification as JSON."""
     message = {"jsonrpc": "2.0", "method": method}
     return {**message, "params": params} if params else message
 
@@ -215,7 +211,6 @@ def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObjec
 
 
 def discover_result(id: object, *versions: str, **capabilities: object) -> JsonObject:
-    """The result of `server/discover` as JSON."""
     result = {
         "resultType": "complete",
         "supportedVersions": versions or [STATELESS],
@@ -227,7 +222,6 @@ def discover_result(id: object, *versions: str, **capabilities: object) -> JsonO
 
 
 def error(id: object, code: int, message: str = "no", data: object = None) -> JsonObject:
-    """An error as JSON."""
     described = {"code": code, "message": message}
     return {
         "jsonrpc": "2.0",

@@ -121,7 +121,6 @@ async def take_cancellation(hand: Hand) -> int:
 
 
 def questions(*asked: object, **members: object) -> JsonObject:
-    """Return a result with questions."""
     inputs = {f"{number}": question for number, question in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 

@@ -100,8 +100,6 @@ class World:
 
 
 class Client:
-    """A client with one session."""
-
     def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.witness = world.witness
@@ -190,13 +188,11 @@ class Client:
             return {}
 
     def note_session_gone(self, status: int, what: str) -> None:
-        """Note that a session is unknown."""
         excused = self.over or self.witness.forgotten
         self.witness.check(excused, f"{self.name}: {what} is answered with {status}")
         self.over = True
 
     async def begin(self) -> None:
-        """Begin the session."""
         while not self.session:
             reply, _ = await self.ask("POST", hello(OLD, sampling={}))
             with suppress(ConnectionError):

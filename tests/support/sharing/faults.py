@@ -53,7 +53,6 @@ class Engine:
 
     @property
     def receivers(self) -> list[Callable[[Any], None]]:
-        """Return the receivers of all workers."""
         return [worker.receive for worker in self.workers]
 
     def lose(self) -> None:
@@ -90,8 +89,6 @@ def at(session: Session, site: Site) -> Session:
 
 
 class Connection:
-    """The connection of one worker to it."""
-
     inner: Any
 
     def __init__(self, engine: Engine, name: str, receive: Callable[[Any], None]) -> None:

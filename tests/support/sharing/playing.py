@@ -62,7 +62,6 @@ async def _play(seed: int, site: Site, witness: Witness) -> None:
 
 
 def main(seed: str, *how: str) -> None:
-    """Play one schedule."""
     if how:
         with nursery(WORKERS, LEASE) as site:
             witness = play(int(seed), site)

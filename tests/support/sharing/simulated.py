@@ -266,8 +266,6 @@ class Reply:
 
 
 class Worker:
-    """One application, and whether it runs."""
-
     def __init__(self, app: Any, hooks: Hooks) -> None:
         self.app = app
         self.hooks = hooks

@@ -44,7 +44,6 @@ class Work(TasksServer, Toolkit, mcp.Server):
 
 
 def describe_principal(session: mcp.Session) -> str:
-    """Describe a principal and its scopes."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
 

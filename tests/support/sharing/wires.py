@@ -24,8 +24,6 @@ class Reply(Protocol):
 
 
 class Wires(Protocol):
-    """The connections to each worker."""
-
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         """Send a request; raise `ConnectionRefusedError` if it reached no worker.
 

@@ -55,7 +55,6 @@ class SharedEngine:
 
 
 def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """Return an engine of a kind, with its own namespace."""
     place = f"test{next(_numbers)}"
     make: dict[str, Callable[..., Engine]] = {
         "memory": MemoryEngine,
@@ -68,8 +67,6 @@ def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
 
 @dataclass
 class Worker:
-    """A worker by name, with its deliveries."""
-
     name: str
     connection: EngineConnection
     heard: list[Delivery] = field(default_factory=list[Delivery])
@@ -100,7 +97,6 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
 
 
 async def wait_for_engine(connection: EngineConnection) -> None:
-    """Wait until the engine answers."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

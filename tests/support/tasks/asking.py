@@ -45,12 +45,10 @@ async def until(hand: Hand, id: str, status: str) -> dict[str, Any]:
 
 
 async def answer_task(hand: Hand, id: str, **answers: object) -> Json:
-    """Return the answer to `tasks/update`."""
     return await hand.ask(
         "tasks/update", "update", taskId=id, inputResponses=answers, _meta=DECLARED
     )
 
 
 async def cancel_task(hand: Hand, id: str) -> Json:
-    """Return the answer to `tasks/cancel`."""
     return await hand.ask("tasks/cancel", "cancel", taskId=id, _meta=DECLARED)

@@ -77,7 +77,6 @@ def task_created(id: str, **members: Any) -> JsonObject:
 
 
 def text(said: str, **members: Any) -> JsonObject:
-    """The result of a tool."""
     return {"resultType": "complete", "content": [{"type": "text", "text": said}], **members}
 
 
@@ -117,7 +116,6 @@ class ScriptedServer:
         ]
 
     def params(self, method: str) -> list[Json]:
-        """Return the params of each message of a method."""
         return [message["params"] for message in self.came if message.get("method") == method]
 
     async def play(self, hand: Hand) -> None:
@@ -162,7 +160,6 @@ async def calling(client: Any, played: ScriptedServer) -> AsyncGenerator[Any, No
 
 
 def form_question(message: str) -> JsonObject:
-    """Return a question for input."""
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     params = {"message": message, "requestedSchema": schema}
     return {"method": "elicitation/create", "params": params}

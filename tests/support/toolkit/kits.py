@@ -119,6 +119,5 @@ def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object
 
 
 def listed_tools(server: Servers, revision: str = OLD) -> JsonObject:
-    """Return the listed tools of a server, by name."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}

@@ -40,7 +40,6 @@ from support.toolkit.mounting import mounting, weather
 
 
 def app(revision: str, name: str = "above", **options: Any) -> mcp.App:
-    """An app of a revision."""
     return cast(type[mcp.App], pkg.load(revision).App)(name, **options)
 
 
@@ -209,7 +208,6 @@ Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
 
 
 async def wait_for_connections(server: Any, number: int) -> None:
-    """Wait until a server has this number of connections."""
     await until(lambda: len(server.sessions) == number)
 
 

@@ -71,7 +71,6 @@ def text_of(
 
 
 def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
-    """Return the problems of these tools."""
     found = build_module(
         lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py")
     )[1]

@@ -87,13 +87,11 @@ class Readers:
 
     @cached_property
     def schema(self) -> Json:
-        """The format as a JSON Schema."""
         file = schema_folder() / "formats" / f"{self.format}.schema.json"
         schema: Json = parse_json(file.read_bytes(), file.name)
         return schema
 
     def places(self) -> tuple[str, ...]:
-        """Return the place of each key of the format."""
         return tuple(dict.fromkeys(self._places(self.schema, "")))
 
     def _places(self, schema: Json, place: str) -> Iterator[str]:

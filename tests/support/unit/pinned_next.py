@@ -33,11 +33,9 @@ def pin_changed(folder: Path, change: Callable[[Json], object]) -> Path:
 
 
 def read_file(schema: Path, name: str) -> Json:
-    """Read a file of the next revision."""
     found: Json = json.loads((schema / NEXT / f"{name}.json").read_bytes())
     return found
 
 
 def write_file(schema: Path, name: str, document: Json) -> None:
-    """Write a file of the next revision."""
     (schema / NEXT / f"{name}.json").write_bytes(compact(document))

@@ -42,17 +42,14 @@ STRING: Json = {"type": "string"}
 
 
 def ref(name: str) -> Json:
-    """A reference to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
-    """An object with members."""
     return {"type": "object", "properties": members, "required": sorted(required)}
 
 
 def union(*arms: str) -> Json:
-    """A union of definitions."""
     return {"anyOf": [ref(arm) for arm in arms]}
 
 
@@ -232,7 +229,6 @@ def models_source(ir: RevisionIR) -> ModelsSource:
 
 
 def text_of(package: Package, path: str) -> str:
-    """The text of one file of a package."""
     return next(file.content for file in package.files if file.path == path).decode()
 
 

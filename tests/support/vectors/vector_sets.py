@@ -48,7 +48,6 @@ def document(name: str) -> Document:
 
 
 def schemas_of(name: str) -> dict[Subject, Json]:
-    """The schema of each subject."""
     schema, ir = _deriving(name)
     return {topic.subject: topic.schema for topic in topics(schema.schema, ir)}
 
@@ -65,7 +64,6 @@ def _deriving(name: str) -> tuple[Document, RevisionIR]:
 
 
 def find_vector(revision: str, id: str) -> Vector:
-    """Return the vector of an id."""
     (found,) = [vector for vector in vectors(revision).vectors if vector.id == id]
     return found
 

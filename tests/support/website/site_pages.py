@@ -113,7 +113,6 @@ class Built:
 
 @cache
 def page(file: Path) -> Built:
-    """A page of the site."""
     return _read(file.read_text(encoding="utf-8"))
 
 
@@ -127,7 +126,6 @@ def content(file: Path) -> Built:
 
 
 def content_of(html: str) -> Built:
-    """Return the content of some HTML."""
     return _read(html)
 
 
