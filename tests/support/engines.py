@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,13 +90,45 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 @dataclass
-class RedisServer:
-    """A redis-server in its own folder, without persistence until it is stopped."""
+class _ServerProcess:
+    """A process of an engine in its own folder."""
 
     folder: Path
     port: int = field(default_factory=free_port)
-    options: tuple[str, ...] = ()
     _process: "subprocess.Popen[bytes] | None" = None
+
+    def _launch(self, command: Sequence[str]) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+
+    def _end(self, number: int) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._signal(signal.SIGCONT, process)
+            process.send_signal(number)
+            process.wait(PATIENCE)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP, self._process)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT, self._process)
+
+    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
+        assert process is not None
+        # Each connection to PostgreSQL has a process that outlives the first one.
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
+        for pid in [process.pid, *map(int, children.split())]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+@dataclass
+class RedisServer(_ServerProcess):
+    """A redis-server without persistence until it is stopped."""
+
+    options: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -107,9 +139,7 @@ class RedisServer:
             return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
         server = ending_with_us(program(*_REDIS), *options, *self.options)
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(server, cwd=self.folder, stdout=log, stderr=log)
-        wait_until_listening(self.port, self._process)
+        self._launch(server)
         while b"LOADING" in self._raw("PING"):
             time.sleep(0.01)
 
@@ -123,20 +153,7 @@ class RedisServer:
 
     def crash(self) -> None:
         """Kill it before it can write anything."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait(PATIENCE)
-
-    def freeze(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
+        self._end(signal.SIGKILL)
 
     def disconnect(self) -> None:
         self.command("CLIENT", "KILL", "SKIPME", "yes")
@@ -212,12 +229,8 @@ class SlowProxy:
 
 
 @dataclass
-class PostgresServer:
-    """A PostgreSQL server in its own folder, without fsync."""
-
-    folder: Path
-    port: int = field(default_factory=free_port)
-    _process: "subprocess.Popen[bytes] | None" = None
+class PostgresServer(_ServerProcess):
+    """A PostgreSQL server without fsync."""
 
     @property
     def url(self) -> str:
@@ -250,9 +263,7 @@ class PostgresServer:
         }
         command = [*self._as_user("postgres"), "-D", str(self.folder / "data")]
         command += [f"--{name}={value}" for name, value in settings.items()]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
-        wait_until_listening(self.port, self._process)
+        self._launch(command)
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(Exception):
@@ -269,27 +280,6 @@ class PostgresServer:
     def crash(self) -> None:
         """Kill it before it can write anything."""
         self._end(signal.SIGQUIT)
-
-    def _end(self, number: int) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            self._signal(signal.SIGCONT, process)
-            process.send_signal(number)
-            process.wait(PATIENCE)
-
-    def freeze(self) -> None:
-        self._signal(signal.SIGSTOP, self._process)
-
-    def thaw(self) -> None:
-        self._signal(signal.SIGCONT, self._process)
-
-    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
-        assert process is not None
-        # Each connection has a process that outlives the first one.
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
-        for pid in [process.pid, *map(int, children.split())]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
 
     def disconnect(self) -> None:
         others = "from pg_stat_activity where backend_type = 'client backend'"

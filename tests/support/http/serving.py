@@ -70,10 +70,10 @@ def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
 
 
 @asynccontextmanager
-async def run_app(
+async def run_server(
     app: Callable[..., Awaitable[None]], *, port: int = 0, **config: Any
-) -> AsyncGenerator[int, None]:
-    """Run an ASGI application on a port until the end of the block."""
+) -> AsyncGenerator[uvicorn.Server, None]:
+    """Run an ASGI application until the end of the block."""
     # Without a limit, an open response would keep a failed test from ending.
     chosen = uvicorn.Config(
         app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
@@ -83,9 +83,20 @@ async def run_app(
     server.lifespan = chosen.lifespan_class(chosen)
     await server.startup()
     try:
-        yield int(server.servers[0].sockets[0].getsockname()[1])
+        yield server
     finally:
         await server.shutdown()
+
+
+@asynccontextmanager
+async def run_app(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGenerator[int, None]:
+    """Run an ASGI application, and yield its port."""
+    async with run_server(app, **config) as server:
+        yield port_of(server)
+
+
+def port_of(server: uvicorn.Server) -> int:
+    return int(server.servers[0].sockets[0].getsockname()[1])
 
 
 @asynccontextmanager
