@@ -9,7 +9,6 @@ from mcp_protogen.pipeline.ir import ConditionIR
 
 from support.compare.code_cases import (
     RULES,
-    STRING,
     Case,
     answer_type,
     answer_with,
@@ -20,11 +19,10 @@ from support.compare.code_cases import (
     header,
     make_case,
     meta_key,
-    record,
-    ref,
     result,
     side,
 )
+from support.unit.schemas import STRING, record, ref
 
 NOTHING = side()
 PLAIN = result(STRING)

@@ -23,9 +23,10 @@ from mcp_protogen.pipeline.ir import (
     Scalar,
 )
 
+from support.unit.schemas import STRING, record, ref
+
 Json = dict[str, Any]
 
-STRING: Json = {"type": "string"}
 EMBEDDED = frozenset({"AskResult.plan"})
 
 ASK = MethodIR(
@@ -75,14 +76,6 @@ _IR = RevisionIR(
     errors=(),
     meta_keys=(),
 )
-
-
-def ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
-    return {"type": "object", "properties": members, "required": [*required]}
 
 
 def side(

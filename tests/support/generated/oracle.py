@@ -12,12 +12,13 @@ from importlib import import_module
 from typing import Any
 
 from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs import patches
 
 from support.folders import ROOT
-from support.generated.golden_package import EXTENDED, REVISIONS, load, read_json
+from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import smallest
-from support.generated.json_values import is_array, is_object
+from support.json_types import read_json
 
 validators: Any = import_module("jsonschema.validators")  # has types in part
 

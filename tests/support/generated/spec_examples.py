@@ -8,7 +8,8 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 
 from support import missing
-from support.generated.golden_package import REVISIONS, read_json, shared_json
+from support.generated.golden_package import REVISIONS, shared_json
+from support.json_types import read_json
 
 Json = dict[str, Any]
 

@@ -24,6 +24,7 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import FORM, ClientT
 
+USUAL = pkg.Options()
 ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
@@ -46,15 +47,18 @@ async def serve_bridged(
 
 @asynccontextmanager
 async def through(
-    ours: ClientT, theirs: Accepting | Server, **options: Any
+    ours: ClientT, theirs: Accepting | Server, own: pkg.Options = USUAL, **options: Any
 ) -> AsyncGenerator[ClientT, None]:
-    """Connect a client to a server through a bridge; both speak only their own revision."""
+    """Connect a client to a server through a bridge; both speak only their own revision.
+
+    `own` are the options of the client, `options` those of the bridge.
+    """
     async with serve_bridged(theirs, **options) as hand:
 
         async def open() -> pkg.Transport:
             return hand.transport
 
-        async with pkg.connect(open, ours) as one:
+        async with pkg.connect(open, ours, options=own) as one:
             yield one
 
 

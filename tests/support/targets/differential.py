@@ -15,12 +15,12 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.mutants import DROP, Edit, edits
 from support.made_once import once
 

@@ -49,6 +49,11 @@ def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
     return {"type": "object", "properties": members, "required": sorted(required)}
 
 
+def full_record(**members: Any) -> Json:
+    """Return an object that requires all its members."""
+    return record((*members,), **members)
+
+
 def union(*arms: str) -> Json:
     return {"anyOf": [ref(arm) for arm in arms]}
 
