@@ -84,6 +84,11 @@ def redirect_to(url: str, parameters: Mapping[str, str] | None = None) -> Respon
     return Response(status=302, headers={"location": f"{url}{separator}{more}"})
 
 
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def replace_members(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Replace some members; None leaves one out."""
     return {name: value for name, value in {**members, **others}.items() if value is not None}

@@ -15,6 +15,7 @@ from support.auth.messages import (
     Request,
     Response,
     json_response,
+    origin_of,
     replace_members,
 )
 from support.auth.proofs import ProofChecks
@@ -77,11 +78,10 @@ class Resource:
     @property
     def metadata_urls(self) -> Mapping[Where, str]:
         """Return the places of the metadata; the one in the header is custom."""
-        parts = urlsplit(self.url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin = origin_of(self.url)
         return {
             "header": f"{origin}/custom/metadata.json",
-            "path": f"{origin}{_WELL_KNOWN}{parts.path.rstrip('/')}",
+            "path": f"{origin}{_WELL_KNOWN}{urlsplit(self.url).path.rstrip('/')}",
             "root": f"{origin}{_WELL_KNOWN}",
         }
 
@@ -138,7 +138,7 @@ class Resource:
         try:
             issuer = claims_of(token).get("iss")
             server = next(server for server in self.servers if server.issuer == issuer)
-            claims = verify_token(token, KeySet(server.keys))
+            claims = verify_token(token, KeySet([*server.keys]))
         except (Fault, ValueError, StopIteration) as error:
             raise Fault("invalid_token", "the issuer is not trusted") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked

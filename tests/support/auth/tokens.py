@@ -212,7 +212,7 @@ class TokenEndpoint:
         client = self._client(request, request.form)
         token = request.form.get("token", "")
         try:
-            claims = verify_token(token, KeySet(self._server.keys))
+            claims = verify_token(token, KeySet([*self._server.keys]))
         except Fault:
             claims = {}
         valid = claims.get("exp", 0) > self._server.now() and token not in self.revoked

@@ -8,7 +8,6 @@ A user agrees to everything at once. Unknown hosts are unreachable.
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from mcp_protogen.runtime.features.auth.client.values import Refusal
 from mcp_protogen.runtime.features.auth.errors import Unreachable
@@ -23,7 +22,7 @@ from mcp_protogen.runtime.features.auth.steps import (
 )
 
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.messages import Request, Response
+from support.auth.messages import Request, Response, origin_of
 from support.auth.playing import Given
 from support.auth.resource import Resource
 
@@ -63,7 +62,7 @@ class World:
         Several servers may share an origin, such as a 2025-03-26 server that issues its own tokens.
         """
         self.requests.append(request)
-        found = [part for part in self.parts if _origin(_url(part)) == _origin(request.url)]
+        found = [part for part in self.parts if origin_of(_url(part)) == origin_of(request.url)]
         answer: Response | None = None
         for part in found:
             if part.stalls(request):
@@ -72,7 +71,7 @@ class World:
             if answer.status != 404:
                 return answer
         if answer is None:
-            raise Unreachable(f"no server at {_origin(request.url)}")
+            raise Unreachable(f"no server at {origin_of(request.url)}")
         return answer
 
     def _fetch(self, fetch: Fetch) -> Given:
@@ -96,8 +95,3 @@ class World:
 
 def _url(part: AuthorizationServer | Resource) -> str:
     return part.issuer if isinstance(part, AuthorizationServer) else part.url
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

@@ -18,7 +18,6 @@ from mcp_protogen.pipeline.ir import (
     ObjectIR,
     RequirementIR,
     RevisionIR,
-    Role,
     RulesIR,
     Scalar,
 )
@@ -114,11 +113,11 @@ def asking(**differences: Any) -> ComparedRevision:
     return side(methods=(replace(ASK, **differences),))
 
 
-def gate(role: Role = "server", **differences: Any) -> RequirementIR:
+def gate(**differences: Any) -> RequirementIR:
     """A capability that the client needs before it asks."""
     usual = RequirementIR(
-        capability=Constant(f"{role}_things".upper()),
-        role=role,
+        capability=Constant("SERVER_THINGS"),
+        role="server",
         path=("things",),
         level="MUST",
         sender="client",

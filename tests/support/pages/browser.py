@@ -132,12 +132,12 @@ class Page:
             raise BrowserError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def size(self, width: int, height: int = 900) -> None:
+    def size(self, width: int) -> None:
         """Give the window a size in CSS pixels."""
         self(
             "Emulation.setDeviceMetricsOverride",
             width=width,
-            height=height,
+            height=900,
             deviceScaleFactor=1,
             mobile=False,
         )

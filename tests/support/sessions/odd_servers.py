@@ -161,11 +161,11 @@ async def _request(reader: StreamReader) -> Request:
 
 
 @asynccontextmanager
-async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer, None]:
+async def odd_server(play: Play) -> AsyncGenerator[OddServer, None]:
     """Run a server on a free port."""
     server = OddServer(play)
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
-        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{path}"
+        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
         yield server
         for task in list(server.tasks):
             task.cancel()

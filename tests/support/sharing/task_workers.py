@@ -49,12 +49,10 @@ def describe_principal(session: mcp.Session) -> str:
 
 
 @asynccontextmanager
-async def task_workers(
-    server: Any, engine: Any, options: TaskOptions | None = None, **chosen: Any
-) -> AsyncGenerator[Forwarder, None]:
+async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerator[Forwarder, None]:
     """Run workers of one server; each request goes to a different worker from the last."""
     given = {
-        "tasks": options or TaskOptions(poll_interval=0.01),
+        "tasks": TaskOptions(poll_interval=0.01),
         "authentication": WHO,
         "drain": 0,
         **chosen,

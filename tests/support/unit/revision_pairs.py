@@ -70,8 +70,8 @@ def rules_file(*entries: Json, **sections: Any) -> GivenFile:
     return GivenFile("mine.json", json.dumps(document).encode())
 
 
-def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOptions:
-    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or rules_file()})
+def options(step: GivenFile) -> GenerationOptions:
+    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: rules_file()})
 
 
 def read_step(file: GivenFile) -> Translation:

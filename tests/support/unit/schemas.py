@@ -194,13 +194,11 @@ def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
     return GivenFile(name, json.dumps(document).encode())
 
 
-def derive(
-    document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()
-) -> DerivedRevision:
+def derive(document: Json, stated: Json | None = None) -> DerivedRevision:
     """Derive the revision of the schema and its facts, without running the writers."""
     source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
-        patches=patches,
+        patches=(),
         facts=Facts(REVISION, stated or facts(), REVISION),
         descriptions=Descriptions({}),
         place="tiny.json",
@@ -215,9 +213,9 @@ def make(document: Any, revision: str = "draft") -> Package:
     return generate(GenerationOptions((revision,), {revision: schema_file(document)}))
 
 
-def make_models(document: Any, revision: str = "draft") -> Package:
+def make_models(document: Any) -> Package:
     """Return only the models of `make` and the runtime, in a fraction of the time."""
-    found = read(document, revision)
+    found = read(document)
     _, module = layout.models_modules(
         found.ir, [models_source(found.ir)], Renderer(templates_folder())
     )
@@ -254,9 +252,9 @@ def problems_of(document: Any, revision: str = "draft") -> tuple[Problem, ...]:
     raise AssertionError("the schema was not refused")
 
 
-def errors_of(document: Any, revision: str = "draft") -> list[Problem]:
+def errors_of(document: Any) -> list[Problem]:
     """Return the errors for which a schema is refused; fail if it is accepted."""
-    found = problems_of(document, revision)
+    found = problems_of(document)
     return [problem for problem in found if problem.level is Level.ERROR]
 
 
