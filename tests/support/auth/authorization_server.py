@@ -83,7 +83,6 @@ class AuthorizationServer:
         return frozenset(metadata_url(self.issuer, place) for place in self.behaviour.places)
 
     def requests_to(self, endpoint: Endpoint) -> list[Request]:
-        """Return the requests to an endpoint so far."""
         return [request for request in self.requests if self.endpoint_of(request) == endpoint]
 
     def access_token(self, audience: str, *scopes: str, **claims: Any) -> str:
@@ -92,7 +91,6 @@ class AuthorizationServer:
         return self.tokens.access_token(grant, claims)
 
     def endpoint_of(self, request: Request) -> Endpoint | None:
-        """Return which endpoint a request is for."""
         url = request.url.partition("?")[0]
         if url in self.metadata_urls:
             return "metadata"

@@ -102,7 +102,6 @@ def pages(asked: Iterable[Step]) -> list[AuthorizationRequest]:
 
 
 def json_sent(step: Step) -> Any:
-    """Return the JSON in the body of a request."""
     assert isinstance(step, Fetch)
     assert step.body is not None
     return loads(step.body)

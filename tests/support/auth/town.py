@@ -31,7 +31,6 @@ class Town:
 
     @property
     def reached(self) -> list[Request]:
-        """Return the requests to the inner service."""
         return self.inner.requests
 
     async def post(self, **chosen: Any) -> httpx2.Response:

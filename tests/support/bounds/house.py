@@ -16,7 +16,6 @@ MODULES: Final = sorted((ROOT / "codegen").rglob("*.py"))
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    """Return the tree of each module."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
@@ -39,7 +38,6 @@ OURS: Final = {module_name(path): path for path in MODULES}
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Return the modules of our code that a module imports anywhere."""
     return frozenset(_find_imports(module))
 
 

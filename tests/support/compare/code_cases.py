@@ -198,7 +198,6 @@ class Case:
 
     @property
     def code(self) -> str:
-        """The subject of the case."""
         return self.codes[0]
 
 

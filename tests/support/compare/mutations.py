@@ -287,7 +287,6 @@ class Mutable:
         return self._source.facts.document
 
     def changes_of_facts(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
-        """Return the same for a mutation of the facts."""
         facts = replace(self._source.facts, document=mutation.within(self.facts))
         return self._report_changes(
             lambda: self._side(self.schema, replace(self._source, facts=facts))

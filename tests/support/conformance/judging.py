@@ -33,7 +33,6 @@ Found = Mapping[str, tuple[Check, ...]]
 
 
 def read_found(folder: Path, side: str) -> Found:
-    """Read the findings of the suite from a folder."""
     found: dict[str, tuple[Check, ...]] = {}
     for path in sorted(folder.rglob("checks.json")):
         named = _FOLDER.fullmatch(path.parent.relative_to(folder).as_posix())

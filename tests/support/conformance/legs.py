@@ -169,7 +169,6 @@ class Runner:
 
 @asynccontextmanager
 async def serving(*arguments: str, behind: str = "") -> AsyncGenerator[str, None]:
-    """Serve all fixtures; yield the URL."""
     program = ("-m", "support.conformance.everything_server")
     async with running(
         sys.executable, *program, "--port", "PORT", *arguments, behind=behind

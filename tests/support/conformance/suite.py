@@ -56,7 +56,6 @@ def passed_scenarios(result: Result) -> tuple[int, int]:
 
 
 def row(result: Result) -> str:
-    """Return the findings of one leg as a table row."""
     leg = result.leg
     passed = "{} of {}".format(*passed_scenarios(result))
     speaks = leg.only or ("its era" if leg.side == "client" else "all")

@@ -126,7 +126,6 @@ def _root() -> Any:
 
 @cache
 def _make_targets() -> set[str]:
-    """Return the targets of `make`, here and in new projects."""
     made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
     )

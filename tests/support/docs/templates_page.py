@@ -99,7 +99,6 @@ def summary(what: Callable[..., object] | type) -> str:
 
 
 def parameters(name: str) -> str:
-    """Return the further parameters of a filter, with types."""
     first, *rest = inspect.signature(FILTERS[name]).parameters.values()
     return ", ".join(
         [_annotation_of(first, named=False), *(_annotation_of(parameter) for parameter in rest)]
@@ -186,7 +185,6 @@ def _list_promised(kind: type) -> list[str]:
 
 
 def fill_page(text: str) -> str:
-    """Return the page with current tables."""
     begin, end = MARKS
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{tables()}\n\n{end}{rest.split(end)[1]}"

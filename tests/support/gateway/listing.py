@@ -131,5 +131,4 @@ ANSWERS: JsonObject = {
 
 
 async def tools_of(one: Any) -> list[str]:
-    """Return the names of the tools that a client sees."""
     return [tool.name async for tool in one.iter_tools()]

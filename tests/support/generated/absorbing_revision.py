@@ -45,7 +45,6 @@ _DECIDED: Final = {"source": "server/tools#tasks", "state": "dropped"}
 
 
 def published_schema() -> Json:
-    """Return the schema of the revision as it would be published."""
     document: Json = json.loads(read_snapshot(NEWEST))
     add_extension(document["$defs"])
     return document
@@ -111,7 +110,6 @@ def schemas_of(folder: Path) -> Generator[None, None, None]:
 
 
 def write_package(folder: Path, place: Path, revisions: Collection[str]) -> None:
-    """Write a package of revisions with tasks, by the schemas of a folder, into `place`."""
     with schemas_of(folder):
         options = GenerationOptions(
             tuple(revision for revision in revisions if revision != FETCHING),

@@ -35,17 +35,14 @@ class Checkout:
 
     @property
     def schema(self) -> Path:
-        """Return the folder of its schemas."""
         return self.folder / "schema"
 
     @property
     def generated(self) -> Path:
-        """Return the folder of its committed package."""
         return self.folder / "generated"
 
     @property
     def path(self) -> str:
-        """Return its import path."""
         return os.pathsep.join(
             str(self.folder / folder) for folder in ("codegen", "generated", "docs")
         )

@@ -104,7 +104,6 @@ def _without_sources(facts: Json) -> Json:
 
 @cache
 def _extension(name: str) -> Json:
-    """The snapshot of an extension with its patches."""
     folder = ROOT / "schema" / "extensions" / name
     facts, written = read_json(folder / "facts.json"), folder / "schema.json"
     # Some have no published schema: their facts have the types.
@@ -120,7 +119,6 @@ def _extension(name: str) -> Json:
 
 @cache
 def patch_snapshot(revision: str) -> Json:
-    """The snapshot of a revision with its patches, perhaps with those of an extension."""
     revision, _, extension = revision.partition("+")
     if extension:
         core = patch_snapshot(revision)
@@ -199,7 +197,6 @@ def changed_subjects(revision: str) -> Iterator[Subject]:
 
 
 def _describe(revision: str, subject: Subject) -> tuple[Json, object]:
-    """Return the schema of a subject, and the members of its type."""
     model = getattr(load(revision).models, subject.name)
     return schema_of(revision, subject), repr(getattr(model, "model_fields", model))
 

@@ -79,7 +79,6 @@ def with_revisions(
 
 
 def write_package(place: Path, names: Mapping[str, Mapping[str, str]] = NAMES) -> None:
-    """Write a package of revisions with these names, with tasks."""
     options = GenerationOptions(
         (OLD, NEWEST),
         parts=("bridge", "stdio", "tasks", "testing", "toolkit"),

@@ -30,7 +30,6 @@ class Example:
     entry: Json
 
     def message(self) -> Json:
-        """The message as printed."""
         message: Json = shared_json(f"examples/{self.revision}/{self.entry['file']}", SHOWN)
         return message
 
@@ -51,12 +50,10 @@ class Example:
 
     @property
     def name(self) -> str:
-        """Return the file of the message."""
         return f"{self.revision}/{self.entry['file']}"
 
     @property
     def sound(self) -> bool:
-        """Return whether the completed message is valid."""
         if "errors_after_inserting_meta" in self.entry:
             return not self.entry["errors_after_inserting_meta"]
         valid: bool = self.entry["validates"]
@@ -77,7 +74,6 @@ def examples(*kinds: str, sound: bool = True) -> list[Example]:
 
 @cache
 def all_examples() -> tuple[Example, ...]:
-    """All messages of all revisions."""
     return tuple(_read_examples())
 
 

@@ -891,7 +891,6 @@ def page_program(page: str, number: int = 0) -> str:
 
 
 def of_pages(*pages: str) -> dict[str, str]:
-    """Return all programs of some pages, by file name."""
     return {
         f"{page.removesuffix('.md').replace('-', '_')}_{number}.py": program
         for page in pages

@@ -111,7 +111,6 @@ def configure(config: pytest.Config) -> None:
 
 
 def describe_run() -> Iterator[str]:
-    """Yield a description of the applications of the run."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 

@@ -101,8 +101,6 @@ POLICIES: Final[Mapping[str, Callable[[int, int], Policy]]] = {
 
 
 class Passed(NamedTuple):
-    """A request that was forwarded."""
-
     verb: str
     session: str | None
     server: int
@@ -123,7 +121,6 @@ class Forwarder:
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def protocol(self) -> asyncio.Protocol:
-        """Return the protocol for a client's connection."""
         return _Watched(self._take)
 
     def _take(self, client: "_Side") -> None:

@@ -18,7 +18,6 @@ class Client:
         self.fields = fields
 
     async def post(self, message: object, **fields: str) -> Any:
-        """Post a message to the address from the server."""
         headers = {"content-type": JSON, **self.fields, **fields}
         return await self.site.http.post(self.where, headers=headers, json=message)
 

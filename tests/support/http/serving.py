@@ -90,7 +90,6 @@ async def run_server(
 
 @asynccontextmanager
 async def run_app(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGenerator[int, None]:
-    """Run an ASGI application, and yield its port."""
     async with run_server(app, **config) as server:
         yield port_of(server)
 
@@ -176,7 +175,6 @@ class Events:
         return events
 
     async def comment(self) -> None:
-        """Wait for a comment."""
         async for line in self._lines:
             if line.startswith(":"):
                 self.comments += 1
@@ -228,7 +226,6 @@ class Site:
     async def open_stream(
         self, method: str, path: str, **what: Any
     ) -> AsyncGenerator[Events, None]:
-        """Open a stream."""
         async with (
             self.http.stream(method, path, **what) as response,
             aclosing(cast(AsyncGenerator[str, None], response.aiter_lines())) as lines,
@@ -399,7 +396,6 @@ class Started:
         self.port = port
 
     async def ready(self) -> None:
-        """Wait until it listens."""
         if not await listens(self.process, self.port):
             _, errors = await self.process.communicate()
             raise AssertionError(f"it ended before it listened: {errors.decode()}")

@@ -57,7 +57,6 @@ async def on_read_resource(
 
 
 def build_app() -> pkg.HttpApp:
-    """The application."""
     url = os.environ.get("WORKER_REDIS")
     shared = None if url is None else pkg.Shared(engine=pkg.RedisEngine(url))
     ours = server(

@@ -251,7 +251,6 @@ def of_errors() -> dict[str, Pair]:
 
 
 def of_features() -> dict[str, Pair]:
-    """Yield the rules about capabilities and features."""
     hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
     return {
@@ -397,7 +396,6 @@ def of_subscriptions() -> dict[str, Pair]:
 
 
 def of_extensions() -> dict[str, Pair]:
-    """The rules about tasks and extensions."""
     get, cancel = "unknown task: tasks/get", "unknown task: tasks/cancel"
     made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
     made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}

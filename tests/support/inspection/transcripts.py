@@ -76,5 +76,4 @@ def transcript(
 
 
 def codes(*transcripts: Transcript) -> set[str]:
-    """Return the codes of the rules that transcripts break."""
     return {violation.rule.code for violation in judge(transcripts)}

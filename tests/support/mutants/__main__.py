@@ -82,7 +82,6 @@ class Verdicts:
         self._known: dict[str, list[str]] = json.loads(file.read_text()) if file.exists() else {}
 
     def killer(self, mutation: Mutation) -> str | None:
-        """Return the test that noticed a change."""
         killer, *digests = self._known.get(self._key(mutation), [""])
         return killer if digests == self._digests(mutation, killer) else None
 

@@ -114,7 +114,6 @@ class Page:
     session: str
 
     def __call__(self, method: str, **params: Any) -> Json:
-        """Run one command of the protocol."""
         return self.pipe.send(method, params, self.session)
 
     def open(self, url: str) -> None:

@@ -92,7 +92,6 @@ class Wire:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Return the whole traffic, by connection."""
         return [exchange for talk in self._talks for exchange in talk.exchanges()]
 
     def posts_of(self, method: str) -> list[Exchange]:
@@ -111,7 +110,6 @@ class Wire:
         }
 
     def take(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Serve one connection of the client."""
         task = asyncio.create_task(self._forward(reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -162,7 +160,6 @@ class Wire:
 
 @asynccontextmanager
 async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
-    """Run a proxy to a local port."""
     wire = Wire(port, cut_after)
     server = await asyncio.start_server(wire.take, "127.0.0.1", 0)
     wire.port = server.sockets[0].getsockname()[1]

@@ -135,7 +135,6 @@ Cells: TypeAlias = Mapping[tuple[str, str, str], str]
 
 
 def cells(found: Mapping[Kind, list[Run]]) -> Cells:
-    """Return the verdicts in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
         (server, in_words(feature), client): _cell(

@@ -123,6 +123,5 @@ def changed_files(checkout: Checkout, before: dict[str, bytes]) -> Iterator[str]
 
 
 def contents(checkout: Checkout) -> dict[str, bytes]:
-    """Return the files of the schema folder."""
     files = (path for path in checkout.schema.rglob("*") if path.is_file())
     return {str(path.relative_to(checkout.schema)): path.read_bytes() for path in files}

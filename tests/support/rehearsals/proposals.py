@@ -36,7 +36,6 @@ class Rehearsal:
 
     @property
     def base(self) -> str:
-        """The revision that the proposals change."""
         (base,) = {part["base"] for part in self.parts if "base" in part}
         return str(base)
 

@@ -117,7 +117,6 @@ class Step:
 
 
 def steps() -> Iterator[tuple[str, Step]]:
-    """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
         known = translations.load(SCHEMA, newer)
         assert known is not None
@@ -133,7 +132,6 @@ def steps() -> Iterator[tuple[str, Step]]:
 
 
 def vectors(revision: str) -> tuple[int, int]:
-    """Count the valid and the invalid vectors of a revision."""
     made = make(revision).vectors
     valid = sum(vector.valid for vector in made)
     return valid, len(made) - valid

@@ -41,7 +41,6 @@ def read(name: str, folder: Path = FOLDER) -> Json:
 
 
 def write(name: str, record: Json, folder: Path = FOLDER) -> None:
-    """Write a record of today's run."""
     folder.mkdir(exist_ok=True)
     today = datetime.now(UTC).date().isoformat()
     (folder / f"{name}.json").write_bytes(compact({"date": today, **record}))

@@ -33,7 +33,6 @@ def facts_in(document: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def sources_in(document: Any) -> Iterator[str]:
-    """Yield the page of each entry."""
     if is_object(document):
         if isinstance(document.get("source"), str):
             yield document["source"]

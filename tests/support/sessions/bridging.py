@@ -74,7 +74,6 @@ def call_x(id: int, name: str = "x", **members: Json) -> JsonObject:
 
 
 def answer_questions(asked: JsonObject, x: str = "y") -> JsonObject:
-    """Return the client's answers to all questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}
 

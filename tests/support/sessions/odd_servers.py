@@ -38,7 +38,6 @@ class Request:
 
     @property
     def value(self) -> Json:
-        """Return the posted message."""
         return json.loads(self.body)
 
     @property
@@ -48,7 +47,6 @@ class Request:
 
     @property
     def id(self) -> Json:
-        """Return the id of the message."""
         return self.value.get("id")
 
 
@@ -87,7 +85,6 @@ class Reply:
         await self.raw(write_event(data, **given))
 
     async def raw(self, data: bytes) -> None:
-        """Send bytes unchanged."""
         self._writer.write(data)
         await self._writer.drain()
 
@@ -300,7 +297,6 @@ def either(call: Play, revision: str) -> Play:
 
 
 def over(url: str, ours: Client) -> AbstractAsyncContextManager[Client]:
-    """Connect this client."""
     return pkg.connect_http(url, ours, reconnection=AT_ONCE)
 
 

@@ -49,12 +49,10 @@ def stub(base: type[T], **members: object) -> T:
 
 
 def server(revision: str, **members: object) -> Server:
-    """A server of a revision with these handlers and attributes."""
     return stub(cast(type[Server], pkg.load(revision).Server), **members)
 
 
 def client(revision: str, **members: object) -> Client:
-    """A client of a revision with these handlers and attributes."""
     return stub(cast(type[Client], pkg.load(revision).Client), **members)
 
 
@@ -85,7 +83,6 @@ def entry(peer: Any, method: str) -> Any:
 
 
 def content_of(result: object) -> Json:
-    """Return the content of a result of any revision."""
     return cast(Any, result).content
 
 

@@ -42,7 +42,6 @@ class Wire(list[Json]):
         self.append(json.loads(data))
 
     def calls(self, method: str) -> list[Json]:
-        """Return the params of all messages of a method."""
         return [message.get("params") for message in self if message.get("method") == method]
 
 

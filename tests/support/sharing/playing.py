@@ -23,7 +23,6 @@ _LONGEST: Final = 300.0
 
 
 def simulate(seed: int) -> Witness:
-    """Play the schedule of a seed in this process."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(_simulate(seed))
 

@@ -217,8 +217,6 @@ class Connection:
 
 
 class Reply:
-    """A response of an application in this process."""
-
     def __init__(self, worker: "Worker") -> None:
         self.status = 0
         self.fields: dict[str, str] = {}

@@ -60,7 +60,6 @@ class Sample:
 
 
 def objects(document: Json) -> Iterator[Json]:
-    """Yield all object schemas in a document."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema

@@ -11,7 +11,6 @@ from support.unit import schemas
 
 
 def build_module(target: str, path: str) -> GeneratedFile:
-    """Return the module with all of them."""
     document = schemas.schema()
     document["$defs"] |= SCHEMAS
     (made,) = find_target(target).files((schemas.read(document).ir,), TargetOptions(target))

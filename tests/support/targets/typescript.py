@@ -64,7 +64,6 @@ def prepare(folder: Path) -> Path:
 
 
 def write_program(folder: Path, name: str, text: str) -> str:
-    """Write a program beside modules, and return its name."""
     (folder / name).write_text(text, encoding="utf-8")
     return name
 

@@ -147,14 +147,12 @@ class ScriptedServer:
         await hand.send({"jsonrpc": "2.0", "id": id, **member})
 
     async def notify(self, method: str, **params: Any) -> None:
-        """Send a notification to the client."""
         assert self.hand is not None
         await self.hand.send({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 @asynccontextmanager
 async def calling(client: Any, played: ScriptedServer) -> AsyncGenerator[Any, None]:
-    """Connect a client to a scripted server."""
     async with pkg.connect(Accepting(played.play), client) as ours:
         yield ours
 

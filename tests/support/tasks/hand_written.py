@@ -48,7 +48,6 @@ async def create(session: Any, params: Any) -> Any:
 
 
 def with_tasks(revision: str) -> Json:
-    """Return the members of a server class with tasks."""
     m = models(revision)
 
     async def on_list_tools(self: object, session: Json, params: Json) -> Json:

@@ -43,7 +43,6 @@ def kit(revision: str = OLD, /, **members: object) -> type[Kit]:
 
 
 def text_of(result: Json) -> str:
-    """Return the text of a result's only block."""
     (block,) = result["content"]
     assert block["type"] == "text"
     return str(block["text"])
@@ -113,7 +112,6 @@ def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -
 
 
 def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object) -> Json:
-    """Return the answer of a server to a tool call."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 

@@ -92,7 +92,6 @@ def weather(revision: str, **options: Any) -> Any:
 
 
 def mounting(revision: str, own: str) -> Any:
-    """Return an app in which the weather is mounted."""
     above = app(revision)
     above.mount("weather", weather(own))
     return above
@@ -157,7 +156,6 @@ class Hearing:
         self.heard.clear()
 
     async def logs(self, *expected: str) -> None:
-        """Wait for these log entries."""
         await until(lambda: self.logged == [*expected])
 
     @asynccontextmanager
@@ -213,7 +211,6 @@ async def wait_for_connections(server: Any, number: int) -> None:
 
 @asynccontextmanager
 async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
-    """Connect a client to an app over HTTP."""
     served = server.http()
     async with run_app(served) as port:
         try:
@@ -253,6 +250,5 @@ async def names_of(one: Any) -> dict[str, list[str]]:
 
 
 async def text_of(one: Any, name: str, **arguments: Any) -> str:
-    """Return the text of a tool's answer."""
     called = await one.call_tool(name, arguments)
     return "".join(block.text for block in called.content)

@@ -49,7 +49,6 @@ def lock_for(
     methods: Mapping[str, str] | None = None,
     tasks: PackageTasks = PackageTasks.NONE,
 ) -> ClientLock:
-    """Return a lock of a contract, for the committed package."""
     return ClientLock(
         contract=found,
         package=PACKAGE.name,

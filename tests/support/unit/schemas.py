@@ -190,7 +190,6 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
 
 
 def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
-    """Return a published schema as user input."""
     return GivenFile(name, json.dumps(document).encode())
 
 

@@ -34,7 +34,6 @@ def require_libraries(shown: str) -> Path:
 
 
 def explorer(shown: str = "the protocol explorer") -> Path:
-    """The folder of the explorer."""
     require_libraries(shown)
     folder: str = once("the explorer", _make_explorer)
     return Path(folder)
