@@ -34,7 +34,7 @@ def connect_over(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncCo
 async def test_a_call_becomes_a_task_of_the_wire(own: str, wire: str, client: str) -> None:
     tap = Wire()
     async with connect_over(own, wire, client, tap) as one:
-        handle = await one.start_task("spoken")
+        handle = await one.start_task("name_revision")
         result = await handle.result()
     assert content_of(result)[0].text == wire
     assert tap.calls(METHODS[wire])

@@ -74,7 +74,7 @@ class Tools(Toolkit):
         raise ToolError("No disk")
 
     @tool(task=True)
-    async def spoken(self, session: SessionBase) -> str:
+    async def name_revision(self, session: SessionBase) -> str:
         """Name the revision of the connection."""
         return session.revision
 
