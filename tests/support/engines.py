@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
+from support.relaying import Relay, Watch
 
 # Programs, and further folders to look in.
 _REDIS: Final = "redis-server", ""
@@ -183,49 +184,26 @@ def redis_running(*options: str) -> Generator[RedisServer, None, None]:
             server.stop(keep=False)
 
 
-class SlowProxy:
+class SlowProxy(Relay):
     """A proxy that delays each piece by `delay` seconds."""
 
     def __init__(self, url: str) -> None:
         self._to = urlsplit(url)
+        assert self._to.port is not None
+        super().__init__(self._to.port)
         self.delay = 0.0
-        self.url = url
-        self.connections = 0
 
-    @asynccontextmanager
-    async def running(self) -> "AsyncGenerator[SlowProxy, None]":
-        """Listen on a free port, which `url` names meanwhile."""
-        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
-        self.url = urlunsplit(self._to._replace(netloc=place))
-        tasks = self._tasks = set[asyncio.Task[None]]()
-        try:
-            yield self
-        finally:
-            server.close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    @property
+    def url(self) -> str:
+        place = self._to.netloc.replace(f":{self._to.port}", f":{self.port}")
+        return urlunsplit(self._to._replace(netloc=place))
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
-        for source, sink in ((reader, far_writer), (far_reader, writer)):
-            task = asyncio.create_task(self._pass_on(source, sink))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def watch(self) -> Watch:
+        async def delay(_: bool, __: bytes) -> bool:
+            await asyncio.sleep(self.delay)
+            return True
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(1 << 16):
-                await asyncio.sleep(self.delay)
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            return
-        finally:
-            writer.close()
+        return delay
 
 
 @dataclass

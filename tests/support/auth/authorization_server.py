@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from joserfc.jwk import ECKey
-
 from support.auth.behaviour import GOOD, Behaviour, Endpoint, Place
 from support.auth.clients import Client, Clients
 from support.auth.jwts import jwks_of, key_of

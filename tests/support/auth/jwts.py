@@ -10,7 +10,6 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet
 from joserfc.util import urlsafe_b64encode
-
 from support.auth.messages import Fault
 
 ASYMMETRIC: Final = ("ES256", "ES384", "RS256", "PS256", "EdDSA", "Ed25519")

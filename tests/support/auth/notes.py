@@ -9,7 +9,6 @@ from tempfile import mkdtemp
 from typing import Any, Final
 
 import httpx2
-
 from support.auth.browsing import COMMAND
 from support.auth.identity_provider import EXAMPLE, provider
 from support.generated.package_copy import copied_package

@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from joserfc.jwk import KeySet
-
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import (

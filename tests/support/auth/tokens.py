@@ -6,7 +6,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from joserfc.jwk import KeySet
-
 from support.auth.clients import Client
 from support.auth.jwts import claims_of, digest, header_of, sign_token, verify_token
 from support.auth.messages import Fault, Request, Response, json_response, replace_members

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.browsing import User

@@ -20,7 +20,6 @@ from mcp_protogen.runtime.features.auth.steps import (
     Fetched,
     Step,
 )
-
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.messages import Request, Response, origin_of
 from support.auth.playing import Given

@@ -18,7 +18,6 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
-
 from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
 from support.bounds.prose import FINDERS
 from support.folders import ROOT, environment

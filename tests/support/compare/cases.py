@@ -6,7 +6,6 @@ from typing import Any
 
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.ir import ConditionIR
-
 from support.compare.code_cases import (
     RULES,
     Case,

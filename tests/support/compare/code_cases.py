@@ -21,7 +21,6 @@ from mcp_protogen.pipeline.ir import (
     RulesIR,
     Scalar,
 )
-
 from support.unit.schemas import STRING, record, ref
 
 Json = dict[str, Any]

@@ -15,7 +15,6 @@ from mcp_revisions import REVISIONS, UnverifiedSkill, connect_http, read_skill
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.skills import SkillsClient
-
 from support.conformance.everything_login import authorization
 
 ERAS: Final = {revision.id: revision.era for revision in REVISIONS}

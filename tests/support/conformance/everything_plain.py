@@ -6,7 +6,6 @@ from typing import Any, Final
 from mcp_revisions import ToolError, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-
 from support.conformance.everything_content import AUDIO, IMAGE, embed_text
 from support.json_types import JsonObject
 

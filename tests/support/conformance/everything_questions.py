@@ -9,7 +9,6 @@ import asyncio
 from mcp_revisions import Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-
 from support.sessions.talking import entry
 
 

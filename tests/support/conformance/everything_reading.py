@@ -6,7 +6,6 @@ from typing import Final
 from mcp_revisions import Toolkit, prompt, resource
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-
 from support.conformance.everything_content import IMAGE, PNG, embed_text
 from support.conformance.everything_questions import elicit, form
 

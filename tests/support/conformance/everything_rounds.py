@@ -9,7 +9,6 @@ from typing import Any, Final
 from mcp_revisions import Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-
 from support.conformance.everything_questions import describe_answer, name_form, sampling
 
 CONFIRM: Final = m.ElicitRequestFormParams(

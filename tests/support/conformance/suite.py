@@ -14,11 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from website import marks
-
 from support.conformance.kit import HERE, Kit, kit
 from support.conformance.legs import LEGS, Leg, Result, Runner, Serve, serving
 from support.report import records
+from website import marks
 
 
 async def run(

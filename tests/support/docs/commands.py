@@ -11,7 +11,6 @@ from mcp_protogen.cli.app import app
 from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
-
 from support.folders import ROOT
 
 # Commands that the reader has, or that the page installs; their options are unknown here.

@@ -19,7 +19,6 @@ from mcp_protogen.pipeline.emit import template_contexts
 from mcp_protogen.pipeline.emit.render import FILTERS
 from mcp_protogen.pipeline.emit.template_contract import MACROS, NAMES, TEMPLATES
 from mcp_protogen.pipeline.inputs.own_templates import TEMPLATE_CONTRACT
-
 from support.docs.pages import DOCS, page
 
 PAGE = "templates.md"

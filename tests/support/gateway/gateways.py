@@ -10,7 +10,6 @@ from typing import Any, Final
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-
 from support.folders import TESTS
 from support.http.serving import Site, calling, run_app
 from support.json_types import JsonObject

@@ -21,7 +21,6 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.inputs.todo import TODO
-
 from support.generated.renamed_revisions import with_revisions
 from support.generating import write_files
 from support.revisions import NEWEST

@@ -14,7 +14,6 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.models.base import validator_of
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-
 from support.generated import oracle
 from support.generated.golden_package import load
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import mcp_revisions
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
-
 from support import missing
 from support.folders import GENERATED
 from support.json_types import read_json

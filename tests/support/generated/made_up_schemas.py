@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-
 from support.unit import schemas as schemas
 from support.unit.schemas import STRING, Json, record, ref
 

@@ -14,7 +14,6 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.facts import load
-
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout
 from support.revisions import NEWEST, REVISIONS

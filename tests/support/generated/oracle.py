@@ -14,7 +14,6 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs import patches
-
 from support.folders import ROOT
 from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import smallest

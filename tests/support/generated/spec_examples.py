@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
-
 from support import missing
 from support.generated.golden_package import REVISIONS, shared_json
 from support.json_types import read_json

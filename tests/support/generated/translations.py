@@ -12,7 +12,6 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.revision import load_generated
 from mcp_protogen.runtime.translation.translator import Translator
 from mcp_protogen.runtime.translation.translator import translator as between
-
 from support.generated import oracle
 from support.generated.golden_package import PACKAGE, REVISIONS
 

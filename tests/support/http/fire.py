@@ -30,7 +30,6 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     PaginatedRequestParams,
 )
-
 from support.coroutines import run as run
 from support.coroutines import until as until
 from support.http import behind, serving
@@ -236,7 +235,7 @@ async def ask(port: int, data: bytes) -> Answer:
         return await one.answer()
 
 
-app_of = partial(serving.app_of, revisions=pkg.REVISIONS)
+app_of: Callable[..., Any] = partial(serving.app_of, revisions=pkg.REVISIONS)
 
 
 def leftovers(app: Any) -> dict[str, int]:

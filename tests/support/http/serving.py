@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import pytest
 import uvicorn
-
 from support import folders
 from support.http import behind
 from support.json_types import Json, JsonObject

@@ -15,7 +15,6 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     ReadResourceRequestParams,
 )
-
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import models, pkg, server

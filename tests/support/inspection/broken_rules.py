@@ -13,7 +13,6 @@ from mcp_protogen.servers.inspect.transcript import (
     Exchange,
     Transcript,
 )
-
 from support.inspection.transcripts import (
     ID,
     error,

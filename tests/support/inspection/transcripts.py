@@ -8,7 +8,6 @@ from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
-
 from support.revisions import STATELESS
 
 ID: Final = 5

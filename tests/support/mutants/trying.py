@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 import pytest
-
 from support.mutants.mutations import Mutation
 from support.quick.record import plain_id, test_file
 from support.quick.selection import matches_name

@@ -13,7 +13,6 @@ from textwrap import wrap
 from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
-
 from support.folders import ROOT
 from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject

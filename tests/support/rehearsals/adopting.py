@@ -15,7 +15,6 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.drafts.drafting import draft
-
 from support.generated.next_revision import NEXT, Checkout
 from support.json_types import read_json
 from support.rehearsals.proposals import Rehearsal, publish_extension

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
-
 from support.folders import ROOT
 from support.generated.absorbing_revision import ABSORBED, add_extension
 from support.json_types import read_json

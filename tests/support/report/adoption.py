@@ -14,7 +14,6 @@ from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
-
 from support.json_types import read_json
 from support.report.schema_files import SCHEMA, facts_in
 

@@ -24,7 +24,6 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.plans.tables import find_unsettled, pair_tables
-
 from support.json_types import read_json
 from support.report.schema_files import SCHEMA, facts_in, sources_in
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
-
 from support.folders import ROOT
 from support.report import layers, records, unclear
 from support.report.adoption import FILES, cost

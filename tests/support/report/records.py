@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import compact
-
 from support.folders import ROOT
 
 Json = dict[str, Any]

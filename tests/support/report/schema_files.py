@@ -6,7 +6,6 @@ from typing import Any, Final
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs.todo import TODO
-
 from support.folders import ROOT
 
 Json = dict[str, Any]

@@ -31,7 +31,6 @@ from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.requirements import ENGINES
 from mcp_protogen.scaffold.revisions import default_revisions
-
 from support.folders import TESTS
 from support.generated.package_copy import copied_package
 from support.peers.places import make_once, run_command

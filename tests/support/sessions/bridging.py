@@ -10,7 +10,6 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
-
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import (

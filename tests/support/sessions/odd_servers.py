@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 import pytest
 from mcp_protogen.runtime.http.sse import write_event
 from mcp_revisions.v2025_11_25 import Client
-
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (

@@ -14,7 +14,6 @@ from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-
 from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server
-
 from support.coroutines import until as until
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS

@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any
 
 from mcp_protogen.runtime.storage.engine import GAP
-
 from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
 from support.sharing.parts import Part

@@ -13,7 +13,6 @@ from random import Random
 from typing import Any, Final
 
 from mcp_protogen.runtime.storage.engine import GAP
-
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
 from support.sharing.scripted import Hooks, app_of

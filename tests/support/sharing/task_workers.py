@@ -9,7 +9,6 @@ from typing import Any
 from mcp_revisions import REVISIONS, Accepted, TaskOptions, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
-
 from support.http import behind
 from support.http.forwarding import Forwarder
 from support.http.serving import app_of, run_app

@@ -22,7 +22,6 @@ from mcp_protogen.runtime.storage.engine import (
     EngineUnavailable,
 )
 from mcp_protogen.runtime.storage.memory import MemoryEngine
-
 from support.coroutines import until as until
 from support.engines import EngineServer
 

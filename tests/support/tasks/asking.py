@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from mcp_revisions.v2026_07_28.ext.tasks import methods
-
 from support.json_types import Json, JsonObject
 from support.sessions.talking import CAPABILITIES, META, Hand
 

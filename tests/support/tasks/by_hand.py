@@ -9,7 +9,6 @@ from mcp_protogen.runtime.features.tasks.client import calls, handle
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
-
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, discover_result, error, pkg, request, welcome

@@ -13,7 +13,6 @@ from mcp_revisions import Accepted, McpError, TaskCalls, TaskOptions, ToolError,
 from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
-
 from support.revisions import OLD, STATELESS
 from support.sessions.bridging import through
 from support.sessions.talking import entry, pkg

@@ -7,7 +7,6 @@ from typing import Any, Final
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
-
 from support.json_types import Json, JsonObject
 from support.sessions.talking import models
 

@@ -19,7 +19,6 @@ from mcp_revisions import prompt as prompt
 from mcp_revisions import resource as resource
 from mcp_revisions import tool as tool
 from mcp_revisions import v2025_11_25, v2026_07_28
-
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import Hand, Servers, modern

@@ -13,7 +13,6 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
-
 from support.folders import GENERATED
 from support.http.serving import run_app
 from support.revisions import HANDSHAKE, REVISIONS

@@ -12,7 +12,6 @@ from mcp_protogen.servers.clients.contract import Contract, contract
 from mcp_protogen.servers.clients.lock import ClientLock
 from mcp_protogen.servers.clients.making import build_module
 from mcp_protogen.servers.clients.package import PackageTasks
-
 from support.generated.golden_package import PACKAGE
 
 Json = dict[str, Any]

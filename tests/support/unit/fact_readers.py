@@ -30,7 +30,6 @@ from mcp_protogen.pipeline.inputs import extensions, facts, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.scaffold.revisions import default_revisions
 from mcp_protogen.servers.inspect import revision_facts
-
 from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]

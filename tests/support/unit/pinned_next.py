@@ -10,7 +10,6 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-
 from support.revisions import NEWEST
 
 Json = dict[str, Any]

@@ -16,7 +16,6 @@ from mcp_protogen.pipeline.inputs import sources, translations
 from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Direction
-
 from support.revisions import REVISIONS
 
 Json = dict[str, Any]

@@ -30,7 +30,6 @@ from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.parts import PartSelection
-
 from support.generating import write_files
 
 Json = dict[str, Any]

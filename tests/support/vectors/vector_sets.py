@@ -15,7 +15,6 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.pipeline.ir import RevisionIR
-
 from support.folders import GENERATED
 from support.made_once import vectors_once
 from support.revisions import REVISIONS

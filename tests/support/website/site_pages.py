@@ -17,13 +17,12 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import pytest
-from website import navigation
-from website.building import build
-from website.staging import stage
-
 from support import tables
 from support.made_once import once
 from support.website.explorer import explorer
+from website import navigation
+from website.building import build
+from website.staging import stage
 
 _LOOKED_INTO: Final = (
     *("index", "negotiation", "protocol"),
