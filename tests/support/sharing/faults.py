@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.storage.engine import GAP
@@ -32,13 +32,8 @@ class Engine:
         self.workers: list[Connection] = []
         """In the order in which they connected."""
 
-    def connect(
-        self, worker: str, lease: float, receive: Any
-    ) -> AbstractAsyncContextManager["Connection"]:
-        return self._connect(worker, lease, receive)
-
     @asynccontextmanager
-    async def _connect(
+    async def connect(
         self, worker: str, lease: float, receive: Any
     ) -> AsyncGenerator["Connection", None]:
         connection = Connection(self, worker, receive)

@@ -8,7 +8,7 @@ import asyncio
 import selectors
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any, Final
 
@@ -63,12 +63,9 @@ class Engine:
         """How often the answer to a call is lost."""
         self.connections: dict[str, Connection] = {}
 
-    def connect(self, worker: str, lease: float, receive: Callable[[Any], None]) -> Any:
-        return self._connect(worker, receive)
-
     @asynccontextmanager
-    async def _connect(
-        self, worker: str, receive: Callable[[Any], None]
+    async def connect(
+        self, worker: str, lease: float, receive: Callable[[Any], None]
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
         self.memory.workers[worker] = connection.take, asyncio.get_running_loop()
@@ -415,9 +412,7 @@ class _Watched:
     async def connect(
         self, name: str, lease: float, receive: Any
     ) -> AsyncGenerator[Connection, None]:
-        async with AsyncExitStack() as stack:
-            entered = self._engine.connect(name, lease, receive)
-            connection = await stack.enter_async_context(entered)
+        async with self._engine.connect(name, lease, receive) as connection:
             self._worker.connection = connection
             yield connection
 
