@@ -387,17 +387,12 @@ async def listens(process: asyncio.subprocess.Process, port: int) -> bool:
     return False
 
 
+@dataclass
 class Started:
     """A process that serves on a port of this machine."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
-        self.process = process
-        self.port = port
-
-    async def ready(self) -> None:
-        if not await listens(self.process, self.port):
-            _, errors = await self.process.communicate()
-            raise AssertionError(f"it ended before it listened: {errors.decode()}")
+    process: asyncio.subprocess.Process
+    port: int
 
     async def stop(self) -> tuple[int, str]:
         """Terminate it; return its exit code and standard error."""
@@ -426,7 +421,8 @@ async def start_module(
     )
     one = Started(process, port)
     try:
-        await one.ready()
+        if not await listens(process, port):
+            raise AssertionError(f"it ended before it listened: {await one.stop()}")
         yield one
     finally:
         await one.stop()
