@@ -12,8 +12,9 @@ import httpx2
 import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.behaviour import Behaviour
+from support.auth.browsing import User
 from support.auth.clients import Client
-from support.auth.guarded_server import GuardedServer, User, echo, serve_guarded
+from support.auth.guarded_server import GuardedServer, echo, serve_guarded
 from support.auth.jwts import key_of, private_pem, public_jwk
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
@@ -503,8 +504,7 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
             await asyncio.sleep(0)
         calls[0].cancel()
         await asyncio.wait(calls[:1])
-        user = User()
-        await user.open(pages[0])
+        await User().open(pages[0])
         assert await calls[1] == "x"
         assert len(pages) == 1
         # Without a waiting login, the port is closed.
@@ -514,8 +514,9 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
         await opened.wait()
         call.cancel()
         await asyncio.wait([call])
-        with pytest.raises(httpx2.ConnectError):
-            await user.open(pages[1])
+        async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
+            with pytest.raises(httpx2.ConnectError):
+                await browser.get(pages[1])
 
 
 async def test_no_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import validator_of
@@ -21,7 +22,6 @@ from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.mutants import DROP, Edit, Path, edits
 from support.generated.translations import without
 from support.json_types import Json, JsonObject

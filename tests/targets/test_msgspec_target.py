@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.names import type_name
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.package import GenerationInputs, Package
@@ -19,7 +20,6 @@ from support import tables
 from support.generated import made_up_schemas, oracle
 from support.generated.differential import same
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference

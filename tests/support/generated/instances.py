@@ -91,7 +91,6 @@ class Instances:
         self._made: dict[str, Values] = {}
 
     def at(self, pointer: str) -> Values:
-        """Instances of the schema at `pointer`."""
         if pointer not in self._made:
             schema: Any = jsonpointer.get(self._document, pointer)
             self._made[pointer] = st.deferred(lambda: self._of(schema))

@@ -8,13 +8,12 @@ from itertools import permutations
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.revision import load_generated
 from mcp_protogen.runtime.translation.translator import Translator
 from mcp_protogen.runtime.translation.translator import translator as between
-
 from support.generated import oracle
 from support.generated.golden_package import PACKAGE, REVISIONS
-from support.generated.json_values import is_array, is_object
 
 Json = dict[str, Any]
 
@@ -78,7 +77,6 @@ def _is_covered(place: str, named: set[str]) -> bool:
 
 
 def without(value: Any, pointers: list[str]) -> Any:
-    """Return `value` without the places of the pointers."""
     left = deepcopy(value)
     for pointer in sorted(pointers, reverse=True):
         *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]

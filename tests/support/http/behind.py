@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
-
 from support.http.forwarding import POLICIES, Forwarder, forwarding
 
 if TYPE_CHECKING:
@@ -111,7 +110,6 @@ def configure(config: pytest.Config) -> None:
 
 
 def describe_run() -> Iterator[str]:
-    """Yield a description of the applications of the run."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 
@@ -132,7 +130,6 @@ def _memory(held: ExitStack) -> Callable[[], Any]:
 
 def _redis(held: ExitStack) -> Callable[[], Any]:
     from mcp_revisions import RedisEngine
-
     from support.engines import redis_running
 
     server = held.enter_context(redis_running())
@@ -142,7 +139,6 @@ def _redis(held: ExitStack) -> Callable[[], Any]:
 
 def _postgres(held: ExitStack) -> Callable[[], Any]:
     from mcp_revisions import PostgresEngine
-
     from support.engines import postgres_running
 
     server = held.enter_context(postgres_running())

@@ -228,7 +228,6 @@ objects, the members that are named."""
 
 
 def fits(expected: Expected, found: Any) -> bool:
-    """Return whether a value is as expected."""
     match expected, found:
         case EllipsisType(), _:
             return True

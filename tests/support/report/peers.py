@@ -85,13 +85,11 @@ def peer_of(test: str) -> Peer | None:
 
 
 def side_of(test: str) -> str:
-    """Return the peer's side in a test."""
     is_client = "foreign_clients" in test or re.search("host_of|client_of_the_sdk|of_ours", test)
     return "client" if is_client else "server"
 
 
 def version(peer: Peer) -> str:
-    """Return the version of a peer that the tests install."""
     text = (_FOLDER / peer.pins).read_text(encoding="utf-8")
     if peer.pins.endswith(".json"):
         pinned: str = json.loads(text)["dependencies"][peer.package]

@@ -15,12 +15,11 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base import jsonpointer
-
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.mutants import DROP, Edit, edits
 from support.made_once import once
 
@@ -60,7 +59,6 @@ class Sample:
 
 
 def objects(document: Json) -> Iterator[Json]:
-    """Yield all object schemas in a document."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
