@@ -8,8 +8,8 @@ import typer
 
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.http_side import HttpSideOptions, conflict, require_default
-from mcp_protogen.cli.log_options import LogFormat, LogThreshold
 from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.options import LogFormat, LogThreshold
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 
 if TYPE_CHECKING:

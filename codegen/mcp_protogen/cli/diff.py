@@ -8,7 +8,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import FailOn, FindingChoice, Output
+from mcp_protogen.cli.options import FailOn, FindingChoice, FindingsFormat, Output
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -64,7 +64,7 @@ def diff(
             help="The specification's repository, where earlier publications are.",
         ),
     ] = None,
-    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
+    format: FindingsFormat = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare two revisions, or two contracts of a server.
