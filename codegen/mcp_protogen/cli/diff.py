@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
@@ -83,7 +84,7 @@ def diff(
         message = "give either B or --server, not both" if after else "B or --server is missing"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
     if server is None and known != ServerOptions():
-        raise ProblemError(Problem("conflicting-options", "options for a server need --server"))
+        raise conflict("options for a server need --server")
     from mcp_protogen.servers.clients.lock import is_client_lock
 
     place, findings = Destination(format, output), choice.options("change")

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_protogen.base.option_constraints import refuse_conflicts
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict, refuse_conflicts
 from mcp_protogen.cli.options import (
     Debug,
     Force,
@@ -76,5 +75,4 @@ def generate(
 def _refuse_commands(context: typer.Context, words: Iterable[str]) -> None:
     root: Any = context.find_root()
     for word in {*words} & {*root.command.list_commands(root)}:
-        message = f"{word} is a command, and must come first, before all options"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict(f"{word} is a command, and must come first, before all options")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.cli.options import ReportFormat, SchemaFolder
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.cli.usage import CliCommand, CliGroup
@@ -95,8 +95,7 @@ def verify(
 
 def _refuse_both(revision: str | None, extension: str | None) -> None:
     if (revision is None) == (extension is None):
-        message = "give either REV or --extension NAME"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict("give either REV or --extension NAME")
 
 
 @schema_app.command("draft-facts", cls=CliCommand)

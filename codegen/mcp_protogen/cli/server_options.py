@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
@@ -108,7 +109,7 @@ class ServerOptions:
         if any(header.lower() == "authorization" for header in server.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization exclude each other"
-                raise _conflict(message, "give only one of them")
+                raise conflict(message, "give only one of them")
             return server
         return replace(server, auth=authorization(self.auth, tell))
 
@@ -127,7 +128,7 @@ class ServerOptions:
         useless = [name for name, value in conflicts.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
-            raise _conflict(f"{kind} does not use {names}", f"leave out {names}")
+            raise conflict(f"{kind} does not use {names}", f"leave out {names}")
 
 
 def _fields(texts: Iterable[str] | None) -> Mapping[str, str]:
@@ -158,10 +159,6 @@ def _expand_variables(value: str) -> str:
         return value
 
     return _VARIABLE.sub(variable, value)
-
-
-def _conflict(message: str, hint: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message, hint=hint))
 
 
 def pairs(option: str, texts: Iterable[str] | None, separator: str) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar, cast
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.option_groups import expand_groups
 from mcp_protogen.pipeline.options import ALONE, OPTIONS, Option
@@ -60,8 +60,7 @@ def _settings(options: dict[str, Any]) -> Settings:
     unnamed = [schema.source for schema in schemas if not schema.revision]
     named = dict(schema for schema in schemas if schema.revision)
     if len(unnamed) > 1 or len(unnamed) + len(named) < len(schemas):
-        message = "--schema is given twice for one revision; write --schema REVISION=FILE"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict("--schema is given twice for one revision; write --schema REVISION=FILE")
     return Settings(**values, schema=next(iter(unnamed), None), schemas=named or None)
 
 

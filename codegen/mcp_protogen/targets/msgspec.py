@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
 from mcp_protogen.pipeline.emit.text import docstring, literal, tuple_of
 from mcp_protogen.pipeline.ir import (
@@ -74,8 +74,7 @@ class MsgspecTarget:
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
         if options.extra == "allow":
-            message = "msgspec cannot keep undeclared members: use --extra ignore or forbid"
-            raise ProblemError(Problem("conflicting-options", message))
+            raise conflict("msgspec cannot keep undeclared members: use --extra ignore or forbid")
         return python_files(revisions, options, _definitions)
 
 
