@@ -83,12 +83,9 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     return Definitions(imports, "\n\n\n".join(texts), tuple(names))
 
 
-def _base(options: TargetOptions) -> str:
-    return options.base_class.partition(":")[2] if options.base_class else "WireModel"
-
-
 def _model(type_: ObjectIR, options: TargetOptions) -> str:
-    head = f"class {type_.name}({type_.base or _base(options)}):"
+    root = options.base_class.partition(":")[2] if options.base_class else "WireModel"
+    head = f"class {type_.name}({type_.base or root}):"
     lines: list[str] = []
     if options.extra is not None:
         extra = "allow" if type_.open else options.extra

@@ -115,7 +115,7 @@ def _signatures(
         fields = [field for field in fields if field.name not in reserved and field not in asking]
         positional = tuple(_positional(method, fields, shared))
         others = [field for field in fields if field not in positional]
-        keywords = (*required, *filter(is_needed, others), *_without_needed(others))
+        keywords = (*required, *sorted(others, key=is_needed, reverse=True))
         yield CallSignature(name, arm.name, positional, keywords, once=bool(required))
 
 
@@ -151,10 +151,6 @@ def is_constant(field: FieldIR) -> bool:
 
 def _has_one_value(field: FieldIR) -> bool:
     return isinstance(field.type, LiteralOf) and len(field.type.values) == 1
-
-
-def _without_needed(fields: Iterable[FieldIR]) -> Iterator[FieldIR]:
-    return (field for field in fields if not is_needed(field))
 
 
 def _positional(

@@ -109,7 +109,8 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
             found.setdefault(module, set()).update(names & used)
     lines = {module: import_line(module, names) for module, names in sorted(found.items()) if names}
     own_lines = ["from . import models"] if beside and "models" in used else []
-    standard = [lines.pop(name) for name in list(lines) if _top(name) in sys.stdlib_module_names]
+    names = [name for name in lines if name.partition(".")[0] in sys.stdlib_module_names]
+    standard = [lines.pop(name) for name in names]
     return [group for group in (standard, list(lines.values()), own_lines) if group]
 
 
@@ -117,10 +118,6 @@ def import_line(module: str, names: Iterable[str]) -> str:
     """Return a line of imports with names in the order of isort."""
     ordered = sorted(names, key=lambda name: (name != name.upper(), name[0].islower(), name))
     return f"from {module} import {', '.join(ordered)}"
-
-
-def _top(module: str) -> str:
-    return module.partition(".")[0]
 
 
 def _words(text: str) -> frozenset[str]:
