@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcp_protogen.base import graph, jsonpointer, names
-from mcp_protogen.base.graph import Graph
+from mcp_protogen.base.graph import Graph, reach
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
@@ -202,16 +202,13 @@ def arms_within(name: str, definitions: Json) -> list[str]:
 
     An object has no arms; an unknown name is left out.
     """
-    result: dict[str, None] = {}
-    waiting = [name]
-    while waiting:
-        current = waiting.pop()
-        if current in definitions and current not in result:
-            result[current] = None
-            schema: Json = definitions[current]
-            arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
-            waiting += [definition_name(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
-    return list(result)
+
+    def arms_of(here: str) -> Iterator[str]:
+        schema: Json = definitions.get(here, {})
+        arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
+        return (definition_name(arm["$ref"]) for arm in arms if "$ref" in arm)
+
+    return [found for found in reach([name], arms_of) if found in definitions]
 
 
 def _direct(schema: Json) -> Iterator[Json]:

@@ -228,11 +228,7 @@ class Walk:
             if step is not None:
                 inside[name] = step
         going = [name for name in stays if not (name in destinations or f"{at}.{name}" in settled)]
-        filled = {
-            move.to[0]
-            for name, (move, *_) in moves.items()
-            if sources[name].required and not move.source and move.to
-        }
+        filled = {move.to[0] for n, (move, *_) in moves.items() if _always_moves(sources[n], move)}
         missing = {name: member for name, member in destinations.items() if name not in filled}
         return Members(
             becomes,
@@ -460,6 +456,10 @@ class Walk:
     def _object(self, arm: TypeExpr) -> ObjectIR | None:
         found = self._sources.get(str(arm.name)) if isinstance(arm, Ref) else None
         return found if isinstance(found, ObjectIR) else None
+
+
+def _always_moves(member: FieldIR, move: Move) -> bool:
+    return member.required and not move.source and bool(move.to)
 
 
 def _functions(actions: Iterable[TranslationAction], verb: str) -> tuple[Apply, ...]:

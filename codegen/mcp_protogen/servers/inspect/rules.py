@@ -97,7 +97,7 @@ class _Change(BaseModel):
 
 
 class _Entry(BaseModel):
-    """A rule in `rules.json`: from the first revision or `from` on, up to `until` if it has ended."""
+    """A rule in `rules.json`, by default from the first revision on, and up to the last one."""
 
     model_config = _CONFIG
     text: str
