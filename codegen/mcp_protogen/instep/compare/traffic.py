@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.graph import reach
-from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
-from mcp_protogen.pipeline.normalise.references import definition_name
+from mcp_protogen.pipeline.normalise.references import references_in
 
 Json = dict[str, Any]
 
@@ -106,16 +105,3 @@ def find_reachable(definitions: Json, names: Iterable[str]) -> frozenset[str]:
     # Objects without a name in the schema have one in the IR only, which leads nowhere.
     starts = (name for name in names if name in definitions)
     return frozenset(reach(starts, lambda here: references_in(definitions[here])))
-
-
-def references_in(value: Any) -> Iterator[str]:
-    """Yield the definitions that a schema names, anywhere inside it."""
-    if is_object(value):
-        ref = value.get("$ref")
-        if isinstance(ref, str):
-            yield definition_name(ref)
-        for inner in value.values():
-            yield from references_in(inner)
-    elif is_array(value):
-        for inner in value:
-            yield from references_in(inner)
