@@ -14,7 +14,7 @@ from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit.text import docstring, literal, set_of, tuple_of
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.target import Layer, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import CONTRACT, Layer, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import tables
 from mcp_protogen.targets.results import with_result_unions
 
@@ -37,25 +37,37 @@ class Definitions:
     evaluated: bool = False
 
 
-DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
-"""A function that returns the definitions of all types of a revision, with unions of results."""
+@dataclass(frozen=True, slots=True)
+class PythonTarget:
+    """A target with Python modules; `define` makes the types of a revision."""
+
+    define: Callable[[RevisionIR, TargetOptions], Definitions]
+    settings: frozenset[Setting] = frozenset()
+    contract: int = CONTRACT
+
+    def files(
+        self, revisions: Sequence[RevisionIR], options: TargetOptions
+    ) -> Iterator[TargetFile]:
+        """Yield the modules of all revisions, and the package around them for that layout."""
+        for ir in map(with_result_unions, revisions):
+            definitions = self.define(ir, options) if "models" in options.layers else None
+            yield from _revision_files(ir, options, definitions)
+        if options.layout == "package":
+            yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
+            yield TargetFile("py.typed", "")
 
 
-def python_files(
-    revisions: Sequence[RevisionIR], options: TargetOptions, define: DefineTypes
-) -> Iterator[TargetFile]:
-    """Yield the modules of all revisions, and the package around them for that layout."""
-    for ir in revisions:
-        yield from _revision_files(with_result_unions(ir), options, define)
-    if options.layout == "package":
-        yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
-        yield TargetFile("py.typed", "")
+def with_base_class(imports: Imports, options: TargetOptions) -> Imports:
+    """Return imports with that of the user's base class, if there is one."""
+    if options.base_class is None:
+        return imports
+    module, _, name = options.base_class.partition(":")
+    return {**imports, module: imports.get(module, frozenset()) | {name}}
 
 
 def _revision_files(
-    ir: RevisionIR, options: TargetOptions, define: DefineTypes
+    ir: RevisionIR, options: TargetOptions, definitions: Definitions | None
 ) -> Iterator[TargetFile]:
-    definitions = define(ir, options) if "models" in options.layers else None
     if options.layout == "single":
         text = _module(ir, definitions, options.layers, "")
         yield TargetFile(f"{ir.module}.py", text)
@@ -109,8 +121,8 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
             found.setdefault(module, set()).update(names & used)
     lines = {module: import_line(module, names) for module, names in sorted(found.items()) if names}
     own_lines = ["from . import models"] if beside and "models" in used else []
-    names = [name for name in lines if name.partition(".")[0] in sys.stdlib_module_names]
-    standard = [lines.pop(name) for name in names]
+    of_python = [name for name in lines if name.partition(".")[0] in sys.stdlib_module_names]
+    standard = [lines.pop(name) for name in of_python]
     return [group for group in (standard, list(lines.values()), own_lines) if group]
 
 
