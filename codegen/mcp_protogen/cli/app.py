@@ -52,15 +52,12 @@ class _Commands(CliGroup):
     """All commands; the word `generate` may be left out."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, in the order of the help."""
         return command_names()
 
     def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
-        """Return the names of the commands by the headings of the help."""
         return {heading: [*commands] for heading, commands in _SECTIONS.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; None if it is unknown."""
         declared = load_declaration(cmd_name)
         return None if declared is None else _build_command(cmd_name, declared)
 

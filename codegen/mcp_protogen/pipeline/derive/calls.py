@@ -120,7 +120,6 @@ def _signatures(
 
 
 def _reserved_names(method: MethodIR, types: Types) -> frozenset[str]:
-    """Return the reserved names in a call of a method."""
     if method.kind == "notification":
         return _OF_BODIES
     return _OF_TOOL_CALLS if is_tool_call(method, types) else _OF_REQUESTS

@@ -29,7 +29,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     """An environment that allows calls of macros, functions of Jinja, and methods of data."""
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Return whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
         of_jinja = any(type(candidate).__module__ in _OF_JINJA for candidate in (obj, owner))

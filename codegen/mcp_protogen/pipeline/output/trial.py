@@ -112,7 +112,6 @@ def _answer(out: bytes) -> dict[str, Any] | None:
 
 
 def _problem(step: Mapping[str, str], package: Package) -> Problem:
-    """Return the problem of a failed step in a conversation between client and server."""
     revision, method, part = step["revision"], step["method"], step["part"]
     source = package.inputs.revisions[revision].source
     place = f"schema/{revision}/schema.json" if source == PINNED else source

@@ -205,7 +205,6 @@ class _Parameter:
 
     @property
     def annotation(self) -> str:
-        """The annotation as an expression."""
         one = self.argument
         plain = hint(one.type)
         if one.required or (one.has_default and one.default is not None):
@@ -216,7 +215,6 @@ class _Parameter:
 
     @property
     def text(self) -> str:
-        """The whole parameter."""
         default = f" = {self.default}" if self.default else ""
         return f"{self.argument.name}: {self.annotation}{default}"
 
