@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment
 
@@ -160,12 +159,6 @@ def render(template: str, context: Mapping[str, object]) -> str:
 def _environment() -> Environment:
     from mcp_protogen.pipeline.emit.sandbox import sandbox
 
-    environment = sandbox(templates_folder() / "targets", None)
-    filters: dict[str, Any] = environment.filters
-    filters |= {
-        "docstring": docstring,
-        "literal": literal,
-        "set_of": set_of,
-        "tuple_of": tuple_of,
-    }
-    return environment
+    filters: dict[str, Callable[..., str]] = {"docstring": docstring, "literal": literal}
+    filters |= {"set_of": set_of, "tuple_of": tuple_of}
+    return sandbox(templates_folder() / "targets", filters)
