@@ -160,10 +160,4 @@ def _type(key: str, entry: Json) -> SdkType:
 
 
 def _member(entry: Json) -> SdkMember:
-    return SdkMember(
-        wire=entry["wire"],
-        name=entry["name"],
-        type=of_json(entry["type"]),
-        required=entry["required"],
-        default=entry["default"],
-    )
+    return SdkMember(**{**entry, "type": of_json(entry["type"])})
