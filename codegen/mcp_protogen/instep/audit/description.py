@@ -160,4 +160,10 @@ def _type(key: str, entry: Json) -> SdkType:
 
 
 def _member(entry: Json) -> SdkMember:
-    return SdkMember(**{**entry, "type": of_json(entry["type"])})
+    return SdkMember(
+        wire=entry["wire"],
+        name=entry["name"],
+        type=of_json(entry["type"]),
+        required=entry["required"],
+        default=entry["default"],
+    )
