@@ -180,7 +180,6 @@ def _is_member(pointer: str) -> bool:
 
 
 def _null_loss(change: ReportedChange) -> ReportedChange:
-    """Return the finding for a null that is lost from a required member."""
     row = SEVERITIES["loses-member"]
     message = "left out if it is null, although it is required"
     severity = row.levels(BOTH)
