@@ -1,5 +1,7 @@
 """What we wrote passes the linters and strict type checkers that `make check` runs."""
 
+import json
+import subprocess
 import sys
 
 import pytest
@@ -10,11 +12,7 @@ from support.tables import some
 pytestmark = pytest.mark.long
 
 FOLDERS = ("codegen", "tests", "benchmarks", "examples", "docs/website", ".github/releasing")
-COMMANDS = {
-    "black": ("black", "--check", "--quiet", *FOLDERS),
-    "mypy": ("mypy",),
-    "ruff": ("ruff", "check", *FOLDERS),
-}
+COMMANDS = {"mypy": ("mypy",), "ruff": ("ruff", "check", *FOLDERS)}
 # pyright takes as long as the three together for the tests alone, which mypy reads as strictly.
 PRODUCT = ("codegen/mcp_protogen", "benchmarks", "docs/website", ".github/releasing")
 TESTS = tuple(sorted({path.parent for path in (ROOT / "tests").glob("*/*.py")}))
@@ -28,6 +26,16 @@ def run(*command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_checker_finds_nothing(command: tuple[str, ...]) -> None:
     run(*command)
+
+
+def test_formatters_find_nothing() -> None:
+    """ruff reads all in no time, and black what ruff would write otherwise, and a sample."""
+    asked = ("ruff", "format", "--check", "--output-format=json", *FOLDERS)
+    done = subprocess.run(
+        [sys.executable, "-m", *asked], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    unlike = {found["filename"] for found in json.loads(done.stdout)}
+    run("black", "--check", "--quiet", *unlike, *map(str, some(TESTS, FEW, "black")))
 
 
 def test_pyright_finds_nothing() -> None:

@@ -24,7 +24,7 @@ class Peer:
 
 
 PEERS: Final = (
-    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "package-apps.json", r"apps_sdk"),
+    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "package.json", r"apps_sdk"),
     Peer(
         "tasks package", "@modelcontextprotocol/ext-tasks", "package.json", r"ext-tasks|_works_as"
     ),
@@ -53,7 +53,7 @@ PEERS: Final = (
         "requirements-fastmcp-tasks.txt",
         r"fastmcp-tasks|tasks_of_fastmcp",
     ),
-    Peer("fastmcp", "fastmcp", "requirements-fastmcp.txt", r"fastmcp"),
+    Peer("fastmcp", "fastmcp", "requirements-mcp-2.txt", r"fastmcp"),
     Peer(
         "Python SDK, generation 2",
         "mcp",
