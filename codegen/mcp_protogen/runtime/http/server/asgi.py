@@ -21,7 +21,7 @@ from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
 from ...storage.engine import EngineUnavailable
 from .. import headers
-from .time_limits import SharedTimer, TimeLimit
+from .time_limits import SharedTimer, TimeLimit, from_first_wait
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -141,6 +141,8 @@ class HttpExchange:
     needed: frozenset[str] = NO_SCOPES
     taken: int = 0
     """The bytes counted by `Bodies`."""
+    incoming: "_Incoming | None" = None
+    """The wait for its body, if there was one."""
     closed: bool = False
     """Whether further output is lost."""
     stuck: bool = False
@@ -212,10 +214,9 @@ class HttpExchange:
 
     async def send(self, *messages: Message) -> None:
         try:
-            with TimeLimit(self._sending):
-                for message in messages:
-                    if not self.closed:
-                        await self._send(message)
+            for message in messages:
+                if not self.closed:
+                    await from_first_wait(self._send(message), TimeLimit, self._sending)
         except TimeoutError:
             self._log.info("a client does not read")
             self.stuck = self.closed = True
@@ -286,6 +287,7 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
 class _Incoming(TimeLimit):
     def __init__(self, timer: SharedTimer, exchange: HttpExchange, expected: int) -> None:
         super().__init__(timer)
+        exchange.incoming = self
         self.exchange = exchange
         self.expected = expected
         self.received = 0
@@ -322,32 +324,32 @@ class Bodies:
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         if expected > _SMALL:
             self._take(exchange, expected)
-        incoming = _Incoming(self._timer, exchange, expected or self._largest)
+        limit = _Incoming, self._timer, exchange, expected or self._largest
         try:
-            with incoming:
-                message = await exchange.receive()
-                body = _piece(message, self._largest)
-                if message.get("more_body"):
-                    body = await self._read_rest(incoming, body)
-                if len(body) > _SMALL:
-                    self._take(exchange, len(body))
-                if incoming.refusal is None:
-                    return body
+            body = await from_first_wait(self._read(exchange), *limit)
+            if exchange.incoming is None or exchange.incoming.refusal is None:
+                return body
         except TimeoutError:
             pass
-        late = "The body of the request did not arrive in time"
-        raise incoming.refusal or HttpRefusal(408, late)
+        refusal = exchange.incoming and exchange.incoming.refusal
+        raise refusal or HttpRefusal(408, "The body of the request did not arrive in time")
 
-    async def _read_rest(self, incoming: _Incoming, first: bytes) -> bytes:
-        # One object per piece could take far more: pieces may be one byte.
-        exchange, body, more = incoming.exchange, bytearray(first), True
-        while more:
-            incoming.received, incoming.latest = len(body), get_running_loop().time()
+    async def _read(self, exchange: HttpExchange) -> bytes:
+        message = await exchange.receive()
+        body = _piece(message, self._largest)
+        if message.get("more_body"):
+            # One object per piece could take far more: pieces may be one byte.
+            pieces = bytearray(body)
+            while message.get("more_body"):
+                if (incoming := exchange.incoming) is not None:
+                    incoming.received, incoming.latest = len(pieces), get_running_loop().time()
+                self._take(exchange, len(pieces))
+                message = await exchange.receive()
+                pieces += _piece(message, self._largest - len(pieces))
+            body = bytes(pieces)
+        if len(body) > _SMALL:
             self._take(exchange, len(body))
-            message = await exchange.receive()
-            body += _piece(message, self._largest - len(body))
-            more = message.get("more_body", False)
-        return bytes(body)
+        return body
 
     def refuse_incoming(self, reason: str) -> None:
         for incoming in list(self._timer.open):

@@ -1,9 +1,13 @@
 """Time limits of the same length share a timer, because hardly any is reached."""
 
 from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import AbstractContextManager
 from contextvars import Context
-from typing import Any, Final
+from types import coroutine
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
 
 
 class SharedTimer:
@@ -92,3 +96,24 @@ class LateTask:
         self._timer.open.pop(self, None)
         if self._task is not None:
             self._task.cancel()
+
+
+@coroutine
+def from_first_wait(
+    work: Awaitable[T], block: Callable[..., AbstractContextManager[Any]], *args: Any
+) -> Generator[Any, Any, T]:
+    """Await work, from its first wait on inside a block: most work never waits."""
+    steps = work.__await__()
+    try:
+        waited_for = next(steps)
+        with block(*args):
+            while True:
+                try:
+                    given = yield waited_for
+                except BaseException as error:
+                    waited_for = steps.throw(error)
+                else:
+                    waited_for = steps.send(given)
+    except StopIteration as end:
+        result: T = end.value
+        return result
