@@ -2,7 +2,6 @@
 
 from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import AbstractContextManager
 from contextvars import Context
 from types import coroutine
 from typing import Any, Final, TypeVar
@@ -53,8 +52,6 @@ class SharedTimer:
 class TimeLimit:
     """A block that raises `TimeoutError` in its task if it takes longer, as `asyncio.timeout`."""
 
-    __slots__ = ("_cancelling", "_task", "_timer")
-
     def __init__(self, timer: SharedTimer) -> None:
         self._timer = timer
         task = current_task()
@@ -100,9 +97,9 @@ class LateTask:
 
 @coroutine
 def from_first_wait(
-    work: Awaitable[T], block: Callable[..., AbstractContextManager[Any]], *args: Any
+    work: Awaitable[T], block: Callable[..., Any], *args: Any
 ) -> Generator[Any, Any, T]:
-    """Await work, from its first wait on inside a block: most work never waits."""
+    """Await work, inside a block from its first wait on: most never waits."""
     steps = work.__await__()
     try:
         waited_for = next(steps)
