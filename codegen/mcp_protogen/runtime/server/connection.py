@@ -306,7 +306,7 @@ class ServerConnection:
         request = job.request
         method = request.spec.method
         handler, built_in = self.handlers.get(method), BUILT_IN.get(method)
-        if handler is not None and self.endpoint.connection.table.carries:
+        if built_in and handler is not None and self.endpoint.connection.table.carries:
             built_in = None
         if built_in and built_in.check:
             built_in.check(self, request)

@@ -84,7 +84,7 @@ class BridgeApp(HttpApp):
 
     def _new_running(self) -> Running:
         state = _BridgeState(self.way)
-        return Running(state, _BridgedStateless(state))
+        return Running(state, _BridgedStateless(state).post)
 
 
 class _BridgeState(HttpState):

@@ -409,7 +409,7 @@ class ProxyServerRuntime(ServerRuntime):
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
         forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
         ids = [id for request in forwarded for id in request.sent]
-        set_paused = self.client.endpoint.set_paused
+        set_paused = self.client.endpoint.calls.set_paused
         try:
             for id in ids:
                 set_paused(id, True)

@@ -3,7 +3,6 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
-from contextlib import nullcontext
 from functools import cached_property
 from typing import Final
 
@@ -167,16 +166,14 @@ class StatefulHttp:
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         calls = calls_in([message], state.options.max_waiting)
         asks = any(call.id is not None for call in calls)
-        # Answers and cancellations take no place, since others wait for them.
+        # Answers and cancellations need no room: others wait for them.
         own_name = endpoint.connection.table.own_name
         methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
-        takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
-        checks_scopes = state.scopes.asks(connection)
-        place = RequestPlace(state, state.requests, exchange, takes_place)
-        with place if takes_place or checks_scopes else nullcontext():
+        needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
+        with RequestPlace(state, state.requests, exchange, needs_room):
             if asks and endpoint.jobs.busy:
                 raise HttpRefusal.for_now(_BUSY)
-            if checks_scopes:
+            if state.scopes.asks(connection):
                 await state.scopes.check(connection, calls, exchange, response)
             # This may ask the engine before anything is handled.
             session = response.session
