@@ -46,18 +46,21 @@ class Plain(NamedTuple):
 
 
 def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
-    """Read a command line with `--out DIR`, `--check` and the usual options, in any order.
+    """Read a command line with revisions, `--out DIR`, `--check` and other usual options.
 
     Return None for every other command line.
     """
-    values: dict[str, list[str]] = {"--out": [], "--revision": []}
+    values: dict[str, list[str]] = {"": [], "--out": [], "--revision": []}
     switches: set[str] = set()
-    words = iter(arguments[1:] if [*arguments[:1]] == ["generate"] else arguments)
+    named = [*arguments[:1]] == ["generate"]
+    words = iter(arguments[named:])
     for argument in words:
         if argument in values:
             values[argument].append(next(words, "-"))
         elif argument in _SWITCHES:
             switches.add(argument)
+        elif named and (argument == "all" or argument[:1].isdigit()):  # not a command
+            values[""].append(argument)
         else:
             return None
     texts = [value for given in values.values() for value in given]
@@ -66,7 +69,7 @@ def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
     if not values["--out"] and "--check" not in switches:
         return None
     out = Path(values["--out"][0]) if values["--out"] else None
-    flags = Settings(revisions=tuple(values["--revision"]) or None, out=out)
+    flags = Settings(revisions=(*values[""], *values["--revision"]) or None, out=out)
     mode = "check" if "--check" in switches else "generate"
     return Plain(mode, flags, "--force" in switches, "--no-cache" not in switches)
 

@@ -99,7 +99,7 @@ class HeaderField(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
-    `types` loads the type of `params` and the classes of the results, at the first use.
+    `load_params` and `load_results` load types at the first use.
     `items` is the only list that each result has.
     """
 
@@ -108,7 +108,8 @@ class CallSpec(Generic[P]):
     known_as: str = ""
     """Its first name, which the runtime knows."""
     senders: frozenset[Role]
-    types: Callable[[], tuple[Any, ...]] = field(repr=False)
+    load_params: Callable[[], Any] = field(repr=False)
+    load_results: Callable[[], tuple[type, ...]] = field(default=tuple, repr=False)
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -128,7 +129,7 @@ class CallSpec(Generic[P]):
 
     @cached_property
     def params(self) -> Any:
-        return self.types()[0]
+        return self.load_params()
 
 
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
@@ -136,7 +137,7 @@ class RequestSpec(CallSpec[P], Generic[P, R, A]):
 
     @cached_property
     def results(self) -> tuple[type, ...]:
-        return self.types()[1:]
+        return self.load_results()
 
 
 AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]

@@ -425,7 +425,7 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
     connection.level = request.params.level
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _BuiltIn:
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None

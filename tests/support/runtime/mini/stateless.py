@@ -64,15 +64,17 @@ class InputRequiredResult(WireModel):
 LIST: Final[RequestSpec[PageParams, ListResult, ListResult]] = RequestSpec(
     "list",
     senders=frozenset({"client"}),
-    types=lambda: (PageParams, ListResult),
+    load_params=lambda: PageParams,
+    load_results=lambda: (ListResult,),
 )
 NAME: Final[RequestSpec[NameParams, NameResult, NameResult | InputRequiredResult]] = RequestSpec(
     "name",
     senders=frozenset({"client"}),
-    types=lambda: (NameParams, NameResult, InputRequiredResult),
+    load_params=lambda: NameParams,
+    load_results=lambda: (NameResult, InputRequiredResult),
 )
 PLAIN: Final[NotificationSpec[PlainParams]] = NotificationSpec(
-    "plain", senders=frozenset({"client"}), types=lambda: (PlainParams,), params_required=False
+    "plain", senders=frozenset({"client"}), load_params=lambda: PlainParams, params_required=False
 )
 
 TABLE: Final = MethodTable(

@@ -4,7 +4,7 @@
 # fmt: off
 # isort: skip_file
 # pylint: skip-file
-"""Message models of MCP 2025-11-25: roots."""
+"""Message models of MCP 2024-11-05: results of roots."""
 
 from typing import Annotated, Any
 
@@ -21,8 +21,6 @@ class Root(WireModel):
     """Where it is; a `file://` URI."""
     name: str | None = None
     """Name to show to people."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class ListRootsResult(WireModel):
