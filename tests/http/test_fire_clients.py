@@ -43,6 +43,7 @@ async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, 
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-24")
 @pytest.mark.parametrize("tool", ["wait", "talk"])
 @on_each_stack
 async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> None:

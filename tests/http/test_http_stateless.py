@@ -343,6 +343,8 @@ class TestFields:
                 "=?base64?eQ==?=",
                 "=?base64?eA?=",
                 "=?base64?eA==",
+                "=?base64?=",
+                "=?base64?" + "A" * 20_000 + "?=",
                 "x\x80",
             ]:
                 with case(field):
@@ -536,10 +538,6 @@ class TestServed:
             assert text_in(answer) == "x"
             assert "mcp-session-id" not in answer.headers
 
-    async def test_the_same_id_may_be_in_use_by_others(self) -> None:
-        async with serving(tools(STATELESS, echo)) as site, site.listening(1):
-            assert text_in(await site.modern("tools/call", name="x", id=1)) == "x"
-
 
 class TestNotifications:
     async def test_SS21_RJ03_one_is_accepted_with_202_and_no_body(self) -> None:
@@ -567,14 +565,11 @@ class TestNotifications:
                 answer = await site.post(message, {"mcp-protocol-version": STATELESS})
                 assert outcome(answer) == (400, -32600)
 
-    async def test_SS06_RJ04_arrays_are_refused(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            message, fields = stateless_request("tools/call", name="x")
-            assert outcome(await site.post([message], fields)) == (400, -32600)
-
 
 class TestTwoEras:
-    async def test_DS01_DS06_a_request_that_names_its_revision_needs_no_session(self) -> None:
+    async def test_DS01_DS03_DS06_VH06_a_request_that_names_its_revision_stands_alone(
+        self,
+    ) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
             session = await site.initialize()
             fields = {"mcp-session-id": session.id}
@@ -590,13 +585,6 @@ class TestTwoEras:
             assert outcome(refused) == (400, -32600)
         async with serving(tools(STATELESS, echo)) as alone:
             assert outcome(await alone.post(request("tools/list"))) == (400, -32020)
-
-    async def test_DS09_get_and_delete_belong_to_the_handshake(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            session = await site.initialize()
-            async with session.get() as events:
-                assert events.response.status_code == 200
-            assert (await session.delete()).status_code == 204
 
     async def test_DS11_RJ11_meta_of_one_era_and_a_field_of_the_other_contradict(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
