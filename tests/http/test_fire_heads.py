@@ -178,7 +178,7 @@ KINDS = [
     same("nearly JSON", 415, ping(**{"content-type": "application/jsonp"})),
     same("JSON in Latin-1", 415, ping(**{"content-type": "application/json; charset=latin-1"})),
     same("two kinds", 415, ping(**{"content-type": "application/json, text/plain"})),
-    same("JSON in UTF-8", 200, ping(**{"content-type": 'Application/JSON; Charset="UTF-8"'})),
+    same("JSON in UTF-8", 200, ping(**{"content-type": 'Application/JSON; charset="UTF-8"'})),
     same("no Accept", 200, ping(accept=None)),
     same("half an Accept", 406, ping(accept="application/json")),
     same("the other half", 406, ping(accept="text/event-stream")),

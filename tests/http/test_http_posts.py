@@ -109,15 +109,6 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
     assert "(100 of these within a minute" in refused[-1]
 
 
-@pytest.mark.shows("S3-15")
-async def test_RJ04_HS06_an_array_is_refused_where_there_are_none() -> None:
-    for revision in ["2025-06-18", OLD]:
-        with case(revision):
-            async with serving(tools(revision, call)) as site:
-                session = await site.initialize(revision)
-                assert outcome(await session.post([request("ping")])) == (400, -32600)
-
-
 async def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http() -> None:
     for revision in STREAMABLE:
         with case(revision):

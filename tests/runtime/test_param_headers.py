@@ -182,6 +182,8 @@ def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
         (NUMBER, "42.5", {"a": 42}, False),
         (NUMBER, "43", {"a": 42}, False),
         (NUMBER, "4" * 5000, {"a": 42}, False),
+        (NUMBER, "4.2e1", {"a": 42}, False),
+        (NUMBER, "0x2a", {"a": 42}, False),
         (NUMBER, "x", {"a": "y"}, False),
     ]:
         assert agrees(param, header, arguments) is agree

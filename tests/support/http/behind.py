@@ -34,11 +34,9 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_floods.py::test_sessions_in_use_are_not_ended_to_make_room",
         "test_fire_sessions.py::test_trying_the_sessions_of_others_does_not_keep_them_alive",
         "test_http_endings.py::TestLifetime::test_the_one_whose_stream_ended_last_does_not_make",
-        "test_http_listen.py::test_listening_streams_are_limited",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
     ),
     "each worker asks by itself which arguments are repeated in header fields": (
-        "test_http_params.py::test_calls_that_come_at_once_ask_for_it_together",
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",
         "test_http_params.py::test_tool_list_is_fetched_again_after_change",
         "test_http_params.py::test_the_list_is_not_asked_for_with_each_call",
