@@ -171,6 +171,16 @@ async def stall_stream(site: Site, one: Wire, mine: Any) -> None:
 
 
 @on_each_stack
+async def test_a_client_that_does_not_read_its_stream_counts_as_gone(stack: str) -> None:
+    async with serve_under_attack(stack, send_timeout=0.2, keep_alive=60) as site:
+        mine = await site.session()
+        async with wire(site.port) as stuck:
+            await stall_stream(site, stuck, mine)
+            await until(lambda: not len(site.app._running.state.keep_alive.open))
+        await site.is_fine()
+
+
+@on_each_stack
 async def test_a_client_can_open_its_stream_anew_while_the_one_before_is_stuck(stack: str) -> None:
     async with serve_under_attack(stack, send_timeout=0.2, keep_alive=60) as site:
         mine = await site.session()
