@@ -12,12 +12,10 @@ from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
     hello,
-    models,
     notification,
     pkg,
     request,
     run,
-    server,
     tools,
 )
 from support.tables import case
@@ -117,34 +115,6 @@ async def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http() -> No
                 answer = await session.post(request("no/such", 3))
                 assert outcome(answer) == (200, -32601)
                 assert answer.json()["id"] == 3
-
-
-async def test_RJ16_a_resource_that_is_not_there_is_an_error_of_the_revision() -> None:
-    async def read(self: object, session: Session, params: Any) -> object:
-        raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
-
-    for revision in STREAMABLE:
-        with case(revision):
-            async with serving(server(revision, on_read_resource=read)) as site:
-                session = await site.initialize(revision)
-                answer = await session.post(request("resources/read", uri="file:///x"))
-                assert outcome(answer) == (200, -32002)
-
-
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_RJ14_an_undeclared_capability_of_the_client_is_not_used(revision: str) -> None:
-    async def ask(session: Session, params: CallToolRequestParams) -> str:
-        m = models(revision)
-        content = m.TextContent(text="?")
-        message = m.SamplingMessage(role="user", content=content)
-        await session.create_message([message], 1)
-        return "asked"
-
-    async with serving(tools(revision, ask)) as site:
-        session = await site.initialize(revision)
-        answer = await session.call("x")
-        assert outcome(answer)[0] == 200
-        assert answer.json()["error"]["data"]["requiredCapabilities"] == {"sampling": {}}
 
 
 async def test_slash_at_the_end_of_a_path_makes_no_difference() -> None:

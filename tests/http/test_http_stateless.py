@@ -25,7 +25,7 @@ from support.http.serving import (
     text_in,
 )
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
@@ -294,18 +294,6 @@ class TestInitialize:
                 assert (error["code"], error["data"].get("requested")) == expected
                 assert expected[1] not in error["data"]["supported"]
 
-    async def test_SS13_RJ15_what_is_of_the_other_era_is_no_method_of_this_one(self) -> None:
-        ours = tools(STATELESS, echo, SENDS={"notifications/resources/updated"})
-        async with serving(ours, pkg.REVISIONS) as site:
-            for method in [
-                "initialize",
-                "ping",
-                "logging/setLevel",
-                "resources/subscribe",
-                "resources/unsubscribe",
-            ]:
-                assert outcome(await site.modern(method)) == (404, -32601)
-
 
 class TestFields:
     async def test_SS10_SS12_SS14_space_around_a_value_is_none_of_it(self) -> None:
@@ -412,42 +400,6 @@ class TestRefusals:
             assert outcome(answer) == (400, -32020)
             assert answer.json()["error"]["data"]["supported"] == [STATELESS]
 
-    async def test_SS09_RJ13_incomplete_meta_is_named(self) -> None:
-        async with serving(tools(STATELESS, echo)) as site:
-            values: list[JsonObject] = [{}, {VERSION: STATELESS}, {CAPABILITIES: {}}]
-            for meta in values:
-                with case(meta):
-                    answer = await site.modern("tools/call", name="x", meta=meta)
-                    assert outcome(answer) == (400, -32602)
-                    assert answer.json()["id"] == 1
-                    assert "_meta" in answer.json()["error"]["data"]["problems"][0]["pointer"]
-
-    async def test_SS11_RJ09_an_unknown_version_is_echoed_beside_what_is_spoken(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            meta = {**META, VERSION: "2099-01-01"}
-            answer = await site.modern("server/discover", meta=meta)
-            assert outcome(answer) == (400, -32022)
-            assert answer.json()["error"]["data"] == {
-                "supported": [*reversed(REVISIONS)],
-                "requested": "2099-01-01",
-            }
-
-    async def test_SS18_RJ14_a_missing_capability_is_named_as_an_object(self) -> None:
-        async with serving(tools(STATELESS, asks)) as site:
-            answer = await site.modern("tools/call", name="x")
-            assert outcome(answer) == (400, -32021)
-            data = answer.json()["error"]["data"]
-            assert data == {"requiredCapabilities": {"sampling": {}}}
-
-    async def test_RJ16_a_resource_that_is_not_there_is_one_of_invalid_params(self) -> None:
-        async def read(self: object, session: Session, params: Any) -> object:
-            raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
-
-        async with serving(server(OLD, on_read_resource=read), pkg.REVISIONS) as site:
-            answer = await site.modern("resources/read", uri="file:///x")
-            assert outcome(answer) == (200, -32602)
-            assert answer.json()["error"]["data"] == {"uri": "file:///x"}
-
     async def test_an_error_that_a_handler_chose_is_no_failure_of_http(self) -> None:
         async def fail(session: Session, params: CallToolRequestParams) -> str:
             raise pkg.McpError(-31999, "no")
@@ -459,35 +411,6 @@ class TestRefusals:
 
 
 class TestServed:
-    async def test_SS20_a_result_is_complete_and_signed(self) -> None:
-        ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-        async with serving(ours) as site:
-            result = (await site.modern("tools/list")).json()["result"]
-            assert result["resultType"] == "complete"
-            assert result["ttlMs"] >= 0
-            assert result["cacheScope"] in ("public", "private")
-            assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
-
-    async def test_SS19_SS20_a_question_and_its_answer_are_two_requests(self) -> None:
-        meta: JsonObject = {**META, CAPABILITIES: {"sampling": {}}}
-        async with serving(tools(STATELESS, asks)) as site:
-            first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
-            assert first["resultType"] == "input_required"
-            ((key, asked),) = first["inputRequests"].items()
-            assert asked["method"] == "sampling/createMessage"
-            answer = {"role": "assistant", "model": "m", "content": {"type": "text"}}
-            answer["content"] = {"type": "text", "text": "yes"}
-            more: JsonObject = {"inputResponses": {key: answer}}
-            state = first["requestState"]
-            again = await site.modern(
-                "tools/call", id=2, meta=meta, name="x", requestState=state, **more
-            )
-            assert text_in(again) == "yes"
-            tampered = await site.modern(
-                "tools/call", id=3, meta=meta, name="x", requestState=state + "x", **more
-            )
-            assert outcome(tampered) == (200, -32602)
-
     @pytest.mark.shows("PX-03")
     async def test_SS19_the_state_of_one_principal_is_no_use_to_another(self) -> None:
         names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}

@@ -362,7 +362,7 @@ class Old:
 
 class TestOldTransport:
     """How the transport of the first revision is found and used."""
-
+    @pytest.mark.shows("S0-41", "S3-52", "S3-53", "S3-54")
     async def test_LF02_LF04_LF05_it_is_found_and_used(self) -> None:
         for status in [400, 404, 405, 500, 501, 502]:
             with case(status):
@@ -510,6 +510,7 @@ class TestOldTransport:
 
 
 class TestHandshake:
+    @pytest.mark.shows("S1-13", "S3-42", "S3-46", "S3-48")
     async def test_negotiated_version_is_sent_with_later_requests(self) -> None:
         for row, version in [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]:
             with case((row, version)):
