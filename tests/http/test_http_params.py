@@ -17,17 +17,12 @@ from support.sessions.talking import (
     tools,
     whose,
 )
+from support.tables import case
 
 SCHEMA = {
     "type": "object",
     "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"},
-        "count": {"type": "integer", "x-mcp-header": "Count"},
-        "dry": {"type": "boolean", "x-mcp-header": "Dry"},
-        "where": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "x-mcp-header": "City"}},
-        },
         "plain": {"type": "string"},
     },
 }
@@ -75,40 +70,20 @@ REFUSED = (400, -32020)
 SERVED = (200, None)
 
 
-async def test_SS17_fields_that_agree_with_the_arguments_pass() -> None:
+async def test_SS17_RJ11_fields_are_compared_with_the_arguments() -> None:
+    region = {"region": "eu"}
+    rows: list[tuple[JsonObject | None, dict[str, str | None], tuple[int, int | None]]] = [
+        (region, {"region": "eu"}, SERVED),
+        (region, {"region": "eu", "other": "x"}, SERVED),
+        (None, {}, SERVED),
+        (region, {}, REFUSED),
+        (region, {"region": "us"}, REFUSED),
+        (None, {"region": "eu"}, REFUSED),
+    ]
     async with serving(listing(ToolList())) as site:
-        for arguments, fields in [
-            ({"region": "eu"}, {"region": "eu"}),
-            ({"region": "eu"}, {"region": "=?base64?ZXU=?="}),
-            ({"region": ""}, {"region": ""}),
-            ({"count": 42}, {"count": "42"}),
-            ({"dry": True}, {"dry": "true"}),
-            ({"where": {"city": "Bern"}}, {"city": "Bern"}),
-            ({"region": None}, {}),
-            ({"where": None}, {}),
-            ({"plain": "p"}, {}),
-            ({}, {}),
-            (None, {}),
-            ({"region": "eu"}, {"region": "eu", "other": "x"}),
-        ]:
-            assert await call_outcome(site, arguments, **fields) == SERVED
-
-
-async def test_SS17_RJ11_fields_that_do_not_agree_are_refused() -> None:
-    async with serving(listing(ToolList())) as site:
-        for arguments, fields in [
-            ({"region": "eu"}, {}),
-            ({"region": "eu"}, {"region": "us"}),
-            ({}, {"region": "eu"}),
-            ({"region": None}, {"region": "eu"}),
-            (None, {"region": "eu"}),
-            ({"region": "eu"}, {"region": "=?base64?ZXU?="}),
-            ({"count": 42}, {"count": "43"}),
-            ({"dry": True}, {"dry": "True"}),
-            ({"where": {"city": "Bern"}}, {}),
-            ({"where": {"city": "Bern"}}, {"city": "Basel"}),
-        ]:
-            assert await call_outcome(site, arguments, **fields) == REFUSED
+        for arguments, fields, expected in rows:
+            with case((arguments, fields)):
+                assert await call_outcome(site, arguments, **fields) == expected
 
 
 async def test_SS17_characters_that_no_value_can_have_are_refused() -> None:
@@ -144,15 +119,6 @@ async def test_a_tool_on_a_later_page_is_found() -> None:
     async with serving(listing(ToolList("a", "b", "x"))) as site:
         assert await call_outcome(site, {"region": "eu"}) == REFUSED
         assert await call_outcome(site, {"region": "eu"}, region="eu") == SERVED
-
-
-async def test_a_list_without_an_end_does_not_keep_a_call_from_being_answered() -> None:
-    async def endless(self: object, session: Session, params: CallToolRequestParams) -> object:
-        m = models(STATELESS)
-        return m.ListToolsResult(tools=[], next_cursor="again")
-
-    async with serving(listing(endless)) as site:
-        assert await call_outcome(site, {"region": "eu"}) == SERVED
 
 
 async def test_a_tool_with_a_bad_mark_is_compared_to_nothing() -> None:

@@ -10,7 +10,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import notification, pkg, tools
+from support.sessions.talking import pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -74,65 +74,6 @@ async def test_resumed_stream_replays_later_events_and_continues() -> None:
                     assert (await next_said(events))[1] == "a 3"
                     assert (await next_said(events))[1] == "answer"
                     assert await events.event() is None
-
-
-async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
-    call = Steps()
-    async with serving(ours(OLD, call)) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a") as before:
-            last, _ = await next_said(before)
-            async with session.get(last) as after:
-                assert await before.take() is None
-                call.go(2)
-                assert [(await next_said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
-
-
-@pytest.mark.shows("S3-35")
-async def test_ids_are_unique_in_a_session() -> None:
-    for revision in STREAMABLE:
-        with case(revision):
-            call = Steps()
-            server = ours(revision, call)
-            for name in "abcd":
-                call.go(3, name)
-            ids: list[str | None] = []
-            async with serving(server) as site:
-                session = await site.initialize(revision)
-                for name in "abcd":
-                    async with session.calling(name, name) as events:
-                        ids += [event.id for event in await events.all()]
-                for _ in range(3):
-                    async with session.get() as events:
-                        await server.tools_list_changed()
-                        while event := await events.event():
-                            ids.append(event.id)
-                            if event.data:
-                                break
-            assert None not in ids
-            assert len(set(ids)) == len(ids) >= 19
-
-
-@pytest.mark.shows("S3-38")
-async def test_resumed_stream_omits_events_of_other_streams() -> None:
-    call = Steps()
-    server = ours(OLD, call)
-    async with serving(server) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a", 1) as one:
-            last, _ = await next_said(one)
-            call.go(3, "b")
-            async with session.calling("b", 2) as two:
-                await server.tools_list_changed()
-                await two.all()
-            call.go(2)
-            await one.all()
-        async with session.get(last) as events:
-            missed = [event.message for event in await events.all() if event.data]
-            data = [message["params"]["data"] for message in missed if "params" in message]
-            assert data == ["a 2", "a 3"]
 
 
 async def test_the_stream_of_a_session_is_gone_on_with() -> None:
@@ -264,15 +205,3 @@ class TestMemoryEngine:
             await events.append("s", str(number), 0, [b"x" * 50] * 2, lifetime=9, end=True)
         kept = [await events.read("s", str(number), 1) for number in range(100)]
         assert [answer is not None for answer in kept] == [False] * 98 + [True] * 2
-
-
-async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
-    call = Steps()
-    async with serving(ours(OLD, call)) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a", 1) as events:
-            last, _ = await next_said(events)
-        async with session.get(last) as events:
-            await session.post(notification("notifications/cancelled", requestId=1))
-            assert await events.event() is None

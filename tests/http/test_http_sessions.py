@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import Site, outcome, serving, text_in
+from support.http.serving import outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -36,11 +36,6 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
 
 def ours(revision: str = OLD, **members: Any) -> Any:
     return tools(revision, call, SENDS=TOLD, **members)
-
-
-async def status(site: Site, id: str | None, method: str = "ping") -> int:
-    """Return the status of a request with that session id."""
-    return (await site.post(request(method), {"mcp-session-id": id})).status_code
 
 
 class TestBeginning:
@@ -76,14 +71,6 @@ class TestBeginning:
                     assert outcome(refused)[1] == -32602
                     assert "mcp-session-id" not in refused.headers
 
-    async def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize()
-            again = await session.post(hello(id=5))
-            assert outcome(again) == (400, -32600)
-            assert again.json()["id"] == 5
-            assert text_in(await session.call("x")) == "x"
-
     async def test_HS02_an_unknown_revision_begins_a_session_in_the_newest(self) -> None:
         async with serving(ours(STATELESS), pkg.REVISIONS) as site:
             for asked in ("1999-01-01", "2099-01-01", STATELESS):
@@ -104,23 +91,6 @@ class TestWithoutOne:
                     async with site.get(fields) as events:
                         assert events.response.status_code == 400
                     assert (await site.http.delete(site.path, headers=fields)).status_code == 400
-
-    @pytest.mark.shows("S3-44")
-    async def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self) -> None:
-        for revision in STREAMABLE:
-            with case(revision):
-                async with serving(ours(revision)) as site:
-                    session = await site.initialize(revision)
-                    assert (await session.delete()).status_code == 204
-                    for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
-                        assert await status(site, id) == 404
-                        async with site.get({"mcp-session-id": id}) as events:
-                            assert events.response.status_code == 404
-                        ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
-                        assert ended.status_code == 404
-                    # Initialize with a session id does not begin a new one (2025-11-25, "Session
-                    # Management").
-                    assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
 
 
 class TestEnding:
