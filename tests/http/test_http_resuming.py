@@ -10,7 +10,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import pkg, tools
+from support.sessions.talking import notification, pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -74,6 +74,19 @@ async def test_resumed_stream_replays_later_events_and_continues() -> None:
                     assert (await next_said(events))[1] == "a 3"
                     assert (await next_said(events))[1] == "answer"
                     assert await events.event() is None
+
+
+async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a") as before:
+            last, _ = await next_said(before)
+            async with session.get(last) as after:
+                assert await before.take() is None
+                call.go(2)
+                assert [(await next_said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
 
 
 async def test_the_stream_of_a_session_is_gone_on_with() -> None:
@@ -205,3 +218,15 @@ class TestMemoryEngine:
             await events.append("s", str(number), 0, [b"x" * 50] * 2, lifetime=9, end=True)
         kept = [await events.read("s", str(number), 1) for number in range(100)]
         assert [answer is not None for answer in kept] == [False] * 98 + [True] * 2
+
+
+async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a", 1) as events:
+            last, _ = await next_said(events)
+        async with session.get(last) as events:
+            await session.post(notification("notifications/cancelled", requestId=1))
+            assert await events.event() is None
