@@ -14,9 +14,7 @@ from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import (
     META,
-    models,
     pkg,
-    server,
     tools,
     whose,
 )
@@ -68,15 +66,6 @@ async def test_listening_is_acknowledged_and_brings_events_under_its_id() -> Non
             assert await events.is_silent()
 
 
-async def test_undeclared_notifications_are_not_honoured() -> None:
-    async with serving(tools(STATELESS, echo, SENDS={TOOLS})) as site:
-        wanted = {"toolsListChanged": True, "promptsListChanged": True}
-        asking = site.modern_stream("subscriptions/listen", notifications=wanted)
-        async with asking as events:
-            honoured = (await events.take())["params"]["notifications"]
-            assert honoured == {"toolsListChanged": True}
-
-
 async def test_several_streams_each_hear_what_they_asked_for() -> None:
     server = ours()
     async with (
@@ -104,31 +93,6 @@ async def test_listening_stream_omits_events_of_other_requests() -> None:
             await called.all()
         await server.tools_list_changed()
         assert (await events.take())["method"] == TOOLS
-
-
-async def test_resources_that_nobody_wants_any_more_are_let_go_of() -> None:
-    watched: list[str] = []
-    let_go = asyncio.Event()
-
-    async def subscribe(self: object, session: Session, params: Any) -> object:
-        watched.append(params.uri)
-        return models("2025-11-25").EmptyResult()
-
-    async def unsubscribe(self: object, session: Session, params: Any) -> object:
-        watched.remove(params.uri)
-        let_go.set()
-        return models("2025-11-25").EmptyResult()
-
-    older = server(
-        "2025-11-25", on_subscribe=subscribe, on_unsubscribe=unsubscribe, SENDS={UPDATED}
-    )
-    async with serving(older, pkg.REVISIONS) as site:
-        async with site.listening(resourceSubscriptions=["file:///a"]) as events:
-            assert watched == ["file:///a"]
-            await older.resource_updated("file:///a")
-            assert (await events.take())["params"]["uri"] == "file:///a"
-        await let_go.wait()
-        assert watched == []
 
 
 async def test_a_server_that_closes_ends_it_in_words_and_with_an_answer() -> None:
@@ -178,19 +142,6 @@ class TestCancelling:
             assert answer.status_code == 202
             go.set()
             assert text_in(await asking) == "done"
-
-
-async def test_slow_reader_delays_no_other_reader() -> None:
-    server = ours()
-    async with (
-        serving(server) as site,
-        site.listening(1, toolsListChanged=True),
-        site.listening(2, toolsListChanged=True) as reader,
-    ):
-        for _ in range(200):
-            await server.tools_list_changed()
-        heard = [(await reader.take())["method"] for _ in range(200)]
-        assert set(heard) == {TOOLS}
 
 
 async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:

@@ -4,11 +4,9 @@ Tests carry the ids of the decision tables' rows.
 """
 
 import asyncio
-from itertools import product
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.core.spec import EraName
 from mcp_protogen.runtime.http.client import transport
 from mcp_protogen.runtime.rules.client_negotiation import Ask, NegotiatedRevision, Negotiation
@@ -39,7 +37,6 @@ from support.sessions.talking import (
 from support.tables import case
 
 UNSUPPORTED = -32022
-JSON = "application/json"
 
 
 def requested_methods(server: Any) -> list[str]:
@@ -47,19 +44,13 @@ def requested_methods(server: Any) -> list[str]:
     return [request.method or request.verb for request in server.requests]
 
 
-def refusing_discover(status: int, value: Any = None, media: str = JSON) -> Play:
-    """Return a server of the handshake era with this answer to unknown methods.
-
-    An id of 0 stands for the request's id.
-    """
+def refusing_discover(status: int, value: Any = None) -> Play:
+    """Return a server of the handshake era with this answer to the probe."""
     known = Handshaking()
 
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "server/discover":
-            filled = value
-            if is_object(value) and value.get("id") == 0:
-                filled = {**value, "id": request.id}
-            await reply.send(status, filled, media)
+            await reply.send(status, value)
         else:
             await known(request, reply)
 
@@ -102,39 +93,17 @@ class TestEra:
     def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
         assert agreeing(Modern(), STATELESS) == ["server/discover", "tools/call"]
 
-    def test_PH02_PH03_PH05_PH07_PH08_PH09_PH11_any_other_answer_is_an_old_servers(self) -> None:
+    def test_PH02_PH08_an_answer_to_another_request_is_an_old_servers(self) -> None:
         listed: Any = {"supportedVersions": [STATELESS]}
-        rows: list[tuple[int, Any, str]] = [
-            (200, {"jsonrpc": "2.0", "id": 0, "result": {}}, JSON),
-            *((200, error(0, code), JSON) for code in (-32601, -32602, -32600, -32000)),
-            (200, [{"jsonrpc": "2.0", "id": 1, "result": listed}], JSON),
-            (200, {"id": 1, "result": listed}, JSON),
-            (200, {"error": "what?"}, JSON),
-            (400, None, JSON),
-            (400, b"Bad Request", "text/plain"),
-            (400, b"<p>what?</p>", "text/html"),
-            (400, b"{", JSON),
-            (400, {"error": "what?"}, JSON),
-            (400, error(None, -32602), JSON),
-            (400, error(1, -32600), JSON),
-            (400, error("server-error", -32000), JSON),
-            (404, error(0, -32601), JSON),
-            *((status, b"<p>Not here</p>", "text/html") for status in (404, 405)),
-            *((status, None, JSON) for status in (402, 406, 415, 422, 500, 501, 502, 503)),
-            *((status, error(0, -32603), JSON) for status in (500, 501, 502, 503)),
+        rows: list[tuple[int, Any]] = [
+            (200, [{"jsonrpc": "2.0", "id": 1, "result": listed}]),
+            (200, {"id": 1, "result": listed}),
+            *((400, error(id, -32602)) for id in (None, 1, "server-error")),
         ]
-        for status, value, media in rows:
-            with case((status, value, media)):
-                play = refusing_discover(status, value, media)
+        for status, value in rows:
+            with case((status, value)):
+                play = refusing_discover(status, value)
                 assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
-
-    def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self) -> None:
-        for code in [-32020, -32021]:
-            with case(code):
-                play = refusing_discover(400, error(0, code, "what?"))
-                raised, seen = failing(play, pytest.raises(pkg.McpError))
-                assert (raised.code, raised.message) == (code, "what?")
-                assert seen == ["server/discover"]
 
     async def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(
         self,
@@ -157,12 +126,6 @@ class TestEra:
         assert f"the client allows {STATELESS}" in str(raised)
         assert "HTTP 404 to POST server/discover" in str(raised)
         assert seen == ["server/discover"]
-
-    def test_PH10_who_is_not_let_in_learns_nothing(self) -> None:
-        for value, status in product([None, error(None, -32600)], [401, 403]):
-            with case((value, status)):
-                _, seen = failing(refusing_discover(status, value), http_error(status))
-                assert seen == ["server/discover"]
 
     @pytest.mark.parametrize(
         ("status", "value", "raises", "text"),
@@ -195,18 +158,6 @@ class TestEra:
         self, status: int
     ) -> None:
         _, seen = failing(refusing_discover(status), http_error(status), STATELESS)
-        assert seen == ["server/discover"]
-
-    def test_PH11_silence_is_a_timeout(self) -> None:
-        async def silent(request: Request, reply: Reply) -> None:
-            # On a busy machine a short time may be over before the request is there.
-            loop: Any = asyncio.get_running_loop()
-            now = loop.time
-            loop.time = lambda: now() + 5
-            await reply.wait_until_gone()
-
-        raised, seen = failing(silent, pytest.raises(pkg.RequestTimeout), options={"timeout": 4})
-        assert raised.method == "server/discover"
         assert seen == ["server/discover"]
 
     @pytest.mark.parametrize(
@@ -259,19 +210,6 @@ class TestEra:
         seen = agreeing(play, STATELESS, negotiated=known)
         assert seen[:2] == ["initialize", "server/discover"]
 
-    @pytest.mark.parametrize("status", [301, 302, 307, 308])
-    def test_PH12_a_redirect_within_the_origin_is_followed_with_the_message(
-        self, status: int
-    ) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.path == "/mcp":
-                await reply.send(status, location="/mcp/")
-            else:
-                assert request.path == "/mcp/"
-                await Modern()(request, reply)
-
-        assert agreeing(play, STATELESS)[:2] == ["server/discover"] * 2
-
     def test_PH12_other_redirects_are_reported(self) -> None:
         for status in [300, 303, 307]:
             with case(status):
@@ -306,19 +244,10 @@ class TestRevision:
 
         return play
 
-    def test_SC03_a_revision_that_the_server_lists_is_asked_for_once_more(self) -> None:
-        seen = agreeing(self.refuse_versions(STATELESS), STATELESS)
-        assert seen == ["server/discover", "server/discover", "tools/call"]
-
     def test_SC03_but_not_twice(self) -> None:
         play = self.refuse_versions(STATELESS, times=9)
         _, seen = failing(play, pytest.raises(pkg.NegotiationError))
         assert seen == ["server/discover"] * 2
-
-    def test_SC04_a_listed_revision_of_the_handshake_era_means_the_handshake(self) -> None:
-        play = self.refuse_versions("2025-06-18")
-        seen = agreeing(play, "2025-06-18", "2025-06-18", STATELESS)
-        assert seen[:2] == ["server/discover", "initialize"]
 
     def test_SC05_nothing_in_common_names_both_lists(self) -> None:
         play = self.refuse_versions("2099-01-01")
@@ -362,6 +291,7 @@ class Old:
 
 class TestOldTransport:
     """How the transport of the first revision is found and used."""
+
     @pytest.mark.shows("S0-41", "S3-52", "S3-53", "S3-54")
     async def test_LF02_LF04_LF05_it_is_found_and_used(self) -> None:
         for status in [400, 404, 405, 500, 501, 502]:
