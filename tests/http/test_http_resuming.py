@@ -10,7 +10,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import notification, pkg, tools
+from support.sessions.talking import pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -218,15 +218,3 @@ class TestMemoryEngine:
             await events.append("s", str(number), 0, [b"x" * 50] * 2, lifetime=9, end=True)
         kept = [await events.read("s", str(number), 1) for number in range(100)]
         assert [answer is not None for answer in kept] == [False] * 98 + [True] * 2
-
-
-async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
-    call = Steps()
-    async with serving(ours(OLD, call)) as site:
-        session = await site.initialize()
-        call.go()
-        async with session.calling("a", 1) as events:
-            last, _ = await next_said(events)
-        async with session.get(last) as events:
-            await session.post(notification("notifications/cancelled", requestId=1))
-            assert await events.event() is None
