@@ -36,8 +36,6 @@ from support.sessions.talking import (
 )
 from support.tables import case
 
-UNSUPPORTED = -32022
-
 
 def requested_methods(server: Any) -> list[str]:
     """Return the requests to the server in order, up to the end of the handshake."""
@@ -198,18 +196,6 @@ class TestEra:
         _, seen = failing(refusing_discover(503), http_error(503), negotiated=known)
         assert seen == ["server/discover"]
 
-    def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
-        known = NegotiatedRevision(OLD, "handshake")
-
-        async def play(request: Request, reply: Reply) -> None:
-            if request.method == "initialize":
-                await reply.send(400, error(request.id, -32022, data={"supported": [STATELESS]}))
-            else:
-                await Modern()(request, reply)
-
-        seen = agreeing(play, STATELESS, negotiated=known)
-        assert seen[:2] == ["initialize", "server/discover"]
-
     def test_PH12_other_redirects_are_reported(self) -> None:
         for status in [300, 303, 307]:
             with case(status):
@@ -223,38 +209,6 @@ class TestEra:
 
         _, seen = failing(play, http_error(307))
         assert len(seen) == 6
-
-
-class TestRevision:
-    def refuse_versions(self, *supported: str, times: int = 1) -> Play:
-        """A server that refuses the first requests in any revision, naming these."""
-        left = [times]
-        known = Handshaking(version="2025-06-18")
-
-        async def play(request: Request, reply: Reply) -> None:
-            if request.method != "server/discover":
-                modern = "mcp-method" in request.headers
-                await (answer_call if modern else known)(request, reply)
-            elif left[0]:
-                left[0] -= 1
-                data = {"supported": list(supported), "requested": STATELESS}
-                await reply.send(400, error(request.id, UNSUPPORTED, data=data))
-            else:
-                await reply.send(200, discover_result(request.id, tools={}))
-
-        return play
-
-    def test_SC03_but_not_twice(self) -> None:
-        play = self.refuse_versions(STATELESS, times=9)
-        _, seen = failing(play, pytest.raises(pkg.NegotiationError))
-        assert seen == ["server/discover"] * 2
-
-    def test_SC05_nothing_in_common_names_both_lists(self) -> None:
-        play = self.refuse_versions("2099-01-01")
-        raised, seen = failing(play, pytest.raises(pkg.NegotiationError))
-        assert raised.supported == ("2099-01-01",)
-        assert raised.offered == (STATELESS, OLD)
-        assert seen == ["server/discover"]
 
 
 class Old:
