@@ -10,10 +10,8 @@ from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
     hello,
-    models,
     pkg,
     request,
-    server,
     tools,
     whose,
 )
@@ -107,32 +105,6 @@ class TestEnding:
                 async with serving(ours(revision), sessions=False) as site:
                     fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
                     assert (await site.http.delete(site.path, headers=fields)).status_code == 405
-
-
-class TestAClassForEachSession:
-    async def test_each_session_has_a_server_of_its_own(self) -> None:
-        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
-            m = models(OLD)
-            self.calls = getattr(self, "calls", 0) + 1
-            return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
-
-        async with serving(type(server(OLD, on_call_tool=count))) as site:
-            one, other = await site.initialize(), await site.initialize()
-            assert [text_in(await one.call("x")) for _ in range(2)] == ["1", "2"]
-            assert text_in(await other.call("x")) == "1"
-
-    async def test_requests_of_the_stateless_era_share_one(self) -> None:
-        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
-            m = models(STATELESS)
-            self.calls = getattr(self, "calls", 0) + 1
-            return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
-
-        made = server(STATELESS, on_call_tool=count)
-        async with serving(made.__class__, pkg.REVISIONS) as site:
-            session = await site.initialize()
-            told = [text_in(await site.modern("tools/call", name="x")) for _ in range(2)]
-            assert told == ["1", "2"]
-            assert text_in(await session.call("x")) == "1"
 
 
 class TestWithoutSessions:

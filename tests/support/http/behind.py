@@ -53,10 +53,6 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     "a change goes to all by way of the engine, and may come after what was done later": (
         "test_http_streams.py::test_HS09_nothing_is_told_before_the_client_is_ready",
     ),
-    "of a class, each worker makes a server of its own": (
-        "test_http_sessions.py::TestAClassForEachSession::test_each_session_has_a_server_of_its",
-        "test_http_sessions.py::TestAClassForEachSession::test_requests_of_the_stateless_era_share",
-    ),
     "which requests are under way, each worker knows of its own": (
         "test_fire_races.py::test_an_id_that_is_in_use_is_refused_and_the_first_request_served",
     ),
