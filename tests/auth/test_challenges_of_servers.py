@@ -54,7 +54,7 @@ INVALID = error_params("invalid_token", "The token is not valid", HELD)
 
 
 @pytest.mark.shows("PR-03", "PR-04", "S3-12", "TK-03", "TK-11", "TK-12", "SC-01")
-async def test_invalid_credentials_set_status_and_challenge() -> None:
+async def test_RJ17_invalid_credentials_set_status_and_challenge() -> None:
     rows: list[tuple[str | None, int, str]] = [
         (None, 401, HELD),
         ("", 401, HELD),
@@ -94,7 +94,7 @@ async def test_invalid_credentials_set_status_and_challenge() -> None:
 
 
 @pytest.mark.shows("SC-05", "SC-07")
-async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> None:
+async def test_RJ18_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> None:
     guard = authentication(resource=RESOURCE, scopes=["write", "read"])
     refused = await answers(guard, bearing(READING))
     assert refused.status_code == 403

@@ -117,7 +117,7 @@ async def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http() -> No
                 assert answer.json()["id"] == 3
 
 
-async def test_slash_at_the_end_of_a_path_makes_no_difference() -> None:
+async def test_DS09_slash_at_the_end_of_a_path_makes_no_difference() -> None:
     for path in ("/mcp", "/mcp/"):
         async with serving(**dual(), path=path) as site:
             for spelling in ("/mcp", "/mcp/"):
