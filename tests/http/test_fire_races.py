@@ -85,6 +85,7 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-33")
 @on_each_stack
 async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_ends(
     stack: str,
