@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject
+from ..core.spec import SET_LEVEL
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
@@ -17,8 +18,6 @@ from .items import COMPLETE, Item, requested_item
 
 if TYPE_CHECKING:
     from .mounts import MountedItem
-
-SET_LEVEL: Final = "logging/setLevel"
 
 _log: Final = getLogger(__name__)
 

@@ -4,12 +4,11 @@ from asyncio import Event
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 
 from pydantic import ValidationError
 
-from ....core.base64url import base64url
+from ....core.base64url import text_digest
 from ....core.json import JSONObject
 from ....storage.engine import DEFAULT_LEASE, Appended, Engine, EngineConnection
 from ....storage.memory import MemoryEngine
@@ -17,7 +16,7 @@ from ....storage.memory import MemoryEngine
 
 def key_of(id: str) -> str:
     """Return the key of a session id for engines and workers."""
-    return base64url(sha256(id.encode()).digest())
+    return text_digest(id)
 
 
 def writer_of(stream: str) -> str:
