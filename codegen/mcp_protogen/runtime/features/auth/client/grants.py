@@ -9,6 +9,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from ....core.base64url import text_digest
+from ....core.oauth_scopes import OFFLINE_ACCESS, format_scopes
 from ..errors import AuthorizationError, OAuthError
 from ..steps import (
     AssertionSource,
@@ -61,7 +62,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         raise AuthorizationError("The authorization code grant needs a client and a redirect URI")
     state, verifier = token_urlsafe(32), token_urlsafe(64)
     # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
-    prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
+    prompt = {"prompt": "consent"} if OFFLINE_ACCESS in request.scopes else {}
     query = {
         **prompt,
         **parameters,
@@ -263,7 +264,7 @@ def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
 
 
 def _with_scope(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
-    scope = " ".join(sorted(request.scopes))
+    scope = format_scopes(request.scopes)
     return {**form, "scope": scope} if scope else {**form}
 
 
