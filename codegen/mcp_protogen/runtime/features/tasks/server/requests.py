@@ -12,7 +12,7 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from ....messages.codec import Request
 from ....messages.envelope import client_capabilities
 from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
+from ....rules.handlers import Handler
 from ....rules.task_kinds import (
     TASK_IDS,
     TaskKind,
@@ -55,7 +56,7 @@ from .task_context import TaskConnection, TaskReply
 
 _log: Final = getLogger(__name__)
 
-_HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
+_HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Handler]]] = {
     "core": core_handlers.HANDLERS,
     "extension": extension_wire.HANDLERS,
     None: {},
