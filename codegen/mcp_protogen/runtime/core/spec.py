@@ -24,6 +24,7 @@ A = TypeVar("A")
 CALL_TOOL: Final = "tools/call"
 ELICIT: Final = "elicitation/create"
 LIST_TOOLS: Final = "tools/list"
+SET_LEVEL: Final = "logging/setLevel"
 """First names of methods: see `known_as`."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -145,12 +145,13 @@ def _strategies(native: MethodTable, table: MethodTable) -> "Mapping[str, Strate
     return in_tasks(native, table)
 
 
+ServerViews: TypeAlias = RevisionViews[ServerBase[Any]]
+
+
 class ServerState:
     """The servers in all spoken revisions, and the state shared by their connections."""
 
-    def __init__(
-        self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
-    ) -> None:
+    def __init__(self, views: ServerViews, tasks: Tasks, options: Options) -> None:
         self.offer = views.offer
         self.tasks = tasks
         self.options = options

@@ -29,7 +29,7 @@ from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
 from ...server.base import ServerBase
-from ...server.connection import BoundServer, ServerState
+from ...server.connection import BoundServer, ServerState, ServerViews
 from ...server.serve import Router
 from ...server.upstream import Upstream
 from ...translation.revision_view import RevisionViews
@@ -148,10 +148,7 @@ class _BridgeState(HttpState):
                 return
 
     async def serve_alone(
-        self,
-        views: RevisionViews[ServerBase[Any]],
-        transport: Transport,
-        on_begin: Callable[[Router], None],
+        self, views: ServerViews, transport: Transport, on_begin: Callable[[Router], None]
     ) -> None:
         bridge = self.way.bridge(
             transport,

@@ -109,7 +109,6 @@ class JwksUri:
         self._lifetime, self._max_stale = lifetime, max_stale
         self._min_interval = min_interval
         self._clock = clock
-        self._log = Throttle(__name__)
         self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
@@ -160,7 +159,7 @@ class JwksUri:
         except Exception as error:
             # For any error, so that not each token causes another attempt.
             why = f"{type(error).__name__}: {error}"
-            self._log.warning("the keys of an authorization server cannot be read: %s", why)
+            _log.warning("the keys of an authorization server cannot be read: %s", why)
             self._next_attempt = self._clock() + _PAUSE
             return
         self._keys, self._read_at = keys, self._clock()
