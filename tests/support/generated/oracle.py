@@ -1,4 +1,4 @@
-"""The verdict of a revision's schema by `jsonschema`, against which models are tested.
+"""The verdict of a revision's schema by `jsonschema_rs`, against which models are tested.
 
 The schema is the committed snapshot with its patches. Where the models differ from it on purpose,
 `WANTED` changes the schema, so that the difference itself is tested too.
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from jsonschema_rs import ValidatorMap, validator_map_for
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.pipeline.inputs import patches
 
@@ -18,8 +18,6 @@ from support.folders import ROOT
 from support.generated.golden_package import EXTENDED, REVISIONS, load, read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
-
-validators: Any = import_module("jsonschema.validators")  # has types in part
 
 Json = dict[str, Any]
 
@@ -147,21 +145,12 @@ def schema_of(revision: str, subject: Subject) -> Json:
 @cache
 def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
     """Return whether the schema at `pointer` accepts a value; formats are annotations only."""
-    validator: Any = _validator(revision)(jsonpointer.get(document(revision), pointer))
-    is_valid: Callable[[Any], bool] = validator.is_valid
-    return is_valid
+    return _validators(revision)[f"#{pointer}"].is_valid
 
 
 @cache
-def _validator(revision: str) -> Any:
-    """Return a validator of a revision that can look up all definitions."""
-    definitions: Json = document(revision)["$defs"]
-
-    def follow(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
-        schema = definitions[reference.removeprefix("#/$defs/")]
-        yield from validator.descend(value, schema)
-
-    return validators.extend(validators.Draft202012Validator, {"$ref": follow})
+def _validators(revision: str) -> ValidatorMap:
+    return validator_map_for({"$defs": document(revision)["$defs"]})
 
 
 @cache

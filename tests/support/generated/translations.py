@@ -1,13 +1,13 @@
 """Translations against the schemas: the result of a value, and its missing parts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from itertools import permutations
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema_rs import ValidatorMap, validator_map_for
 from mcp_protogen.runtime.core.revision import load_generated
 from mcp_protogen.runtime.translation.translator import Translator
 from mcp_protogen.runtime.translation.translator import translator as between
@@ -38,13 +38,14 @@ def names(source: str, destination: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, becomes) for name, becomes in pairs if becomes in theirs)
 
 
-@cache
-def accepts(revision: str, name: str) -> Any:
+def accepts(revision: str, name: str) -> Callable[[Any], bool]:
     """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
-    document = oracle.patch_snapshot(revision)
-    pointer = oracle.subjects(revision)[name].pointer
-    validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
-    return validator.is_valid
+    return _validators(revision)[f"#{oracle.subjects(revision)[name].pointer}"].is_valid
+
+
+@cache
+def _validators(revision: str) -> ValidatorMap:
+    return validator_map_for({"$defs": oracle.patch_snapshot(revision)["$defs"]})
 
 
 def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:
