@@ -27,7 +27,7 @@ from support.tables import case
 WRONG: list[Json] = [None, 0, [], {}]
 
 
-def results(revision: str) -> list[type[Any]]:
+def results(revision: str) -> list[Any]:
     """The plain results that clients read, without those that are empty."""
     specs = load(revision).methods.TABLE.requests.values()
     known = oracle.subjects(revision)

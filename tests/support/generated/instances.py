@@ -176,7 +176,8 @@ def _text(usual: Sequence[str], random: Random) -> str:
 
 
 def _within(schema: Json, numbers: Sequence[float], random: Random) -> float:
-    low, high = schema.get("minimum", -inf), schema.get("maximum", inf)
+    low: float = schema.get("minimum", -inf)
+    high: float = schema.get("maximum", inf)
     limits = [limit for limit in (low, high) if abs(limit) < inf]
     return random.choice([number for number in (*numbers, *limits) if low <= number <= high])
 
