@@ -164,8 +164,8 @@ def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: P
 
 
 def test_client_that_cannot_connect_to_its_server_is_refused() -> None:
-    for ((method, pointer), change), other in zip(BROKEN.items(), OTHER_PARTS, strict=True):
-        for parts in (DEFAULT, other):
+    for ((method, pointer), change), other_parts in zip(BROKEN.items(), OTHER_PARTS, strict=True):
+        for parts in (DEFAULT, other_parts):
             with tables.case((method, pointer, parts)):
                 (step,) = failed_steps(change, parts)
                 assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)
