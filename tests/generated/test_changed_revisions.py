@@ -102,6 +102,8 @@ BROKEN: dict[tuple[str, str], Change] = {
         d, "server/discover", "server/describe"
     ),
 }
+# Each after the default parts with one of the changes above.
+OTHER_PARTS = (("http-client",), ("http-server",), ("http-server", "toolkit"))
 IN_PART: dict[tuple[str, str], Change] = {
     ("tools/list of the toolkit", "/$defs/ListToolsResult/properties/ttlMs"): lambda d: bound(
         d, "ListToolsResult", minimum=1
@@ -162,8 +164,8 @@ def test_another_result_in_place_of_a_page_is_an_error_that_names_it(tmp_path: P
 
 
 def test_client_that_cannot_connect_to_its_server_is_refused() -> None:
-    for (method, pointer), change in BROKEN.items():
-        for parts in (DEFAULT, ("http-client",), ("http-server",), ("http-server", "toolkit")):
+    for ((method, pointer), change), other_parts in zip(BROKEN.items(), OTHER_PARTS, strict=True):
+        for parts in (DEFAULT, other_parts):
             with tables.case((method, pointer, parts)):
                 (step,) = failed_steps(change, parts)
                 assert (step.code, step.level, step.place) == ("failed-trial", Level.ERROR, FILE)

@@ -64,6 +64,7 @@ class TestResumption:
     async def priming(request: Request, reply: Reply) -> None:
         await reply.stream()
         await reply.event(id="p-1", retry=1)
+
     @pytest.mark.shows("S3-28", "S3-36")
     def test_a_primed_stream_is_resumed_from_its_last_event(self) -> None:
         ids: list[Any] = []

@@ -1,6 +1,6 @@
 """Translations against the schemas: the result of a value, and its missing parts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -38,12 +38,13 @@ def names(source: str, destination: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def accepts(revision: str, name: str) -> Any:
+def accepts(revision: str, name: str) -> Callable[[Any], bool]:
     """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
     document = oracle.patch_snapshot(revision)
     pointer = oracle.subjects(revision)[name].pointer
     validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
-    return validator.is_valid
+    is_valid: Callable[[Any], bool] = validator.is_valid
+    return is_valid
 
 
 def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:

@@ -47,7 +47,7 @@ def main(job: dict[str, Any], channel: int) -> None:
 def _name(module: str) -> str:
     """Return the distribution of a module with its version, or the module's name."""
     top = module.split(".")[0]
-    # packages_distributions reads all names of all distributions, which takes half of a description.
+    # packages_distributions reads all names of all distributions: half the time of a description.
     named = re.compile(rf"^{re.escape(top)}([/.]|$)", re.MULTILINE)
     for found in importlib.metadata.distributions():
         if any(named.search(found.read_text(file) or "") for file in ("top_level.txt", "RECORD")):
