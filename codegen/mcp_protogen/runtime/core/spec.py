@@ -100,7 +100,7 @@ class HeaderField(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
-    `load_params` and `load_results` load types at the first use.
+    Types load at the first use.
     `items` is the only list that each result has.
     """
 
