@@ -136,9 +136,9 @@ def verification(
         hint = "name that revision, or --extension NAME"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
     everything = revision is None and extension is None
-    names = [*load_pins(folder)] if everything else [revision] if revision else []
+    names = [*load_pins(folder)] if everything else [] if revision is None else [revision]
     revisions = [verify(name, against, folder) for name in names]
-    names = extension_names(folder) if everything else [extension] if extension else []
+    names = extension_names(folder) if everything else [] if extension is None else [extension]
     extensions = [_verify_extension(name, against, folder) for name in names]
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)

@@ -176,7 +176,8 @@ def run(main: Coroutine[Any, Any, _Value]) -> _Value:
         results.append(await _cancel_on(received, main))
 
     try:
-        # asyncio.run makes a text of what its coroutine returns, which may be thousands of answers.
+        # asyncio.run restores a handler of signals, which formats the task with its result: without
+        # one, not thousands of answers.
         asyncio.run(keep_result())
         return results[0]
     finally:

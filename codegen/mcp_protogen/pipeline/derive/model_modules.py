@@ -42,11 +42,12 @@ def model_modules(ir: RevisionIR) -> Mapping[str, tuple[TypeIR, ...]]:
     """Return the types in each module, by its name."""
     carried: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for method in ir.methods:
-        module, asked, answered = _module_of(method), _PARAMS, _RESULTS
-        if method.kind == "embedded":  # inside a result, and answered inside params
-            asked, answered = answered, asked
-        carried[module, asked].append(method.params)
-        carried[module, answered] += method.results
+        module, question_part, answer_part = _module_of(method), _PARAMS, _RESULTS
+        # A result has such a question, and params have its answer: 2026-07-28, basic/patterns/mrtr.
+        if method.kind == "embedded":
+            question_part, answer_part = answer_part, question_part
+        carried[module, question_part].append(method.params)
+        carried[module, answer_part] += method.results
     graph = recursion.graph_of(ir.types)
     users: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for user, names in carried.items():
@@ -78,5 +79,5 @@ def _module_for(users: Collection[tuple[str, str]]) -> str:
 def _module_of(method: MethodIR) -> str:
     feature = feature_of(method)
     module = feature_module(feature) if feature != BASE else None
-    # Shared types import none of a feature.
-    return f"{module}_" if module == _SHARED else module or _BASE
+    # Shared types import none of a feature, and types of a feature import no whole messages.
+    return f"{module}_" if module in (_SHARED, _MESSAGES) else module or _BASE

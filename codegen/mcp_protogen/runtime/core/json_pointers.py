@@ -40,8 +40,8 @@ def pointer_along(value: Any, path: ValuePath) -> str:
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
     for step in steps:
-        has_steps = isinstance(value, OBJECT if isinstance(step, str) else ARRAY)
-        if not has_steps:
+        has_members = isinstance(value, OBJECT if isinstance(step, str) else ARRAY)
+        if not has_members:
             return ABSENT
         try:
             value = value[step]

@@ -8,7 +8,7 @@ from .errors import INVALID_REQUEST
 from .http_request import StatusError
 from .options import string_set
 
-# Visible ASCII without quotes and backslashes: safe in a header field.
+# RFC 6749, section 3.3: safe in a header field.
 SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 
 OFFLINE_ACCESS: Final = "offline_access"

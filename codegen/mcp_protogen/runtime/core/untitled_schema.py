@@ -12,7 +12,7 @@ from .sendable import Unsendable, check_finite
 
 _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
 
-UNFIT: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
+UNFIT_TYPE: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 """Raised by Pydantic for unsupported types, and for constraints that do not apply."""
 
 
@@ -27,7 +27,7 @@ def adapter_of(kind: Any, wrong: str) -> TypeAdapter[Any]:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
             return adapter
-    except UNFIT as error:
+    except UNFIT_TYPE as error:
         raise unfit_type(wrong, error) from error
 
 

@@ -1,12 +1,13 @@
 """Outgoing messages: a bounded queue, and one task that writes all that wait."""
 
 from asyncio import CancelledError, Event, Future, Task, wait
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ..core.connection_errors import Disconnected
 from ..core.tasks import Signal
-from ..transports.base import MessageWriter, PromptWriter
+from ..transports.base import MessageWriter
 
 
 class MessageSink(Protocol):
@@ -38,9 +39,9 @@ class SendQueue:
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
         self.writer = writer
-        # `isinstance` with a protocol would take longer than most writes.
-        is_prompt = hasattr(writer, "write_now")
-        self._write_now = cast(PromptWriter, writer).write_now if is_prompt else None
+        # Only some transports write at once, which saves waking a task.
+        write_now: Callable[[Sequence[bytes]], bool] | None = getattr(writer, "write_now", None)
+        self._write_now = write_now
         self._limit = limit
         self._queue: list[bytes] = []
         self._work = Event()

@@ -19,7 +19,7 @@ from ..core.json import JSONObject, json_text, read_json, without
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest
-from ..core.untitled_schema import UNFIT, UntitledJsonSchema, adapter_of, unfit_type
+from ..core.untitled_schema import UNFIT_TYPE, UntitledJsonSchema, adapter_of, unfit_type
 from .answers import Accepted, Answer, Cancelled, Declined, Form
 
 T = TypeVar("T")
@@ -117,12 +117,13 @@ def _of_class(kind: type[T]) -> Form[T]:
 
 
 def _describe_type(kind: Any, label: str) -> tuple[TypeAdapter[Any], JSONObject]:
-    adapter = adapter_of(kind, wrong := f"{label} cannot be asked for in a form")
+    wrong = f"{label} cannot be asked for in a form"
+    adapter = adapter_of(kind, wrong)
     try:
         result = adapter.json_schema(schema_generator=UntitledJsonSchema)
         # An infinity, which JSON lacks, becomes null here and is left out.
         schema: JSONObject = read_json(json_text(result))
-    except UNFIT as error:
+    except UNFIT_TYPE as error:
         raise unfit_type(wrong, error) from error
     return adapter, {**schema, **_resolve_reference(schema, schema.get("$defs", {}))}
 

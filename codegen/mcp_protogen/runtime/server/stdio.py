@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from signal import SIGINT, SIGTERM
-from typing import Final, Unpack
+from typing import Final
 
 from ..core.options import USUAL, Options
 from ..core.revision import Revision
@@ -23,7 +23,13 @@ class StdioOptions(ServeOptions, total=False):
     limit: int
 
 
-def run_stdio(servers: Server | Iterable[Server], **settings: Unpack[StdioOptions]) -> None:
+def run_stdio(
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = USUAL,
+    limit: int = LONGEST,
+) -> None:
     """Serve standard input and output until the client closes them; for the main of a program.
 
     `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it like the client does:
@@ -35,7 +41,7 @@ def run_stdio(servers: Server | Iterable[Server], **settings: Unpack[StdioOption
         raise RuntimeError("run_stdio cannot run in a running event loop: await serve_stdio(...)")
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve_stdio(servers, **settings))
+        asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))
 
 
 async def serve_stdio(

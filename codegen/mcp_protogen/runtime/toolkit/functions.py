@@ -21,7 +21,7 @@ from ..core.json import JSONObject, is_object, json_text
 from ..core.models.base import BUILDING
 from ..core.options import MANY, count_values, has_long_paths
 from ..core.sendable import Unsendable, check_finite
-from ..core.untitled_schema import UNFIT, UntitledJsonSchema, adapter_of, unfit_type
+from ..core.untitled_schema import UNFIT_TYPE, UntitledJsonSchema, adapter_of, unfit_type
 from ..server.base import SessionBase, check_forms
 from .docstrings import docstring_of
 
@@ -295,7 +295,7 @@ def _model(label: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
             # An incomplete model raises at its first use: build it now.
             model.model_rebuild()
-        except UNFIT as error:
+        except UNFIT_TYPE as error:
             for parameter in parameters.values():
                 parameter_adapter(label, parameter)
             raise unfit_type(label, error) from error

@@ -182,7 +182,7 @@ class Mount(ABC):
         if table is own:
             return Link(MountedConnection(*given), handlers)
         links = self._translated_links(own)
-        link: Link = links.TranslatedLink(links.TranslatedConnection(table, *given), handlers)
+        link: Link = links.TranslatedLink(links.TranslatedConnection(*given, table), handlers)
         return link
 
     def add_connection(self, connection: OpenConnection) -> None:  # noqa: B027

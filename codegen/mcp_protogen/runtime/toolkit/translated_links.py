@@ -1,6 +1,6 @@
 """A mounted server of another revision than the server above."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, Untranslatable
@@ -14,7 +14,7 @@ from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..rules.handlers import Handler
 from ..server.base import ServerBase, package_of
-from ..server.context import RequestContext
+from ..server.context import OpenConnection, RequestContext
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks
@@ -35,12 +35,18 @@ def translating_table(own: MethodTable, above: ServerBase[Any], options: Options
 class TranslatedConnection(MountedConnection):
     """A connection that `table` translates; `strategies` run some handlers."""
 
-    def __init__(self, table: MethodTable, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(
+        self,
+        server: ServerBase[Any],
+        outer: OpenConnection,
+        publish: Callable[..., Awaitable[None]],
+        table: MethodTable,
+    ) -> None:
+        super().__init__(server, outer, publish)
         self.table = table
         self.strategies: Mapping[str, Strategy] = {}
         if table.rules.server_requests:
-            self.strategies = in_tasks(self.server.TABLE, table)
+            self.strategies = in_tasks(server.TABLE, table)
 
     def context(self, outer: RequestContext) -> "TranslatedContext":
         return TranslatedContext(self, outer)

@@ -59,14 +59,6 @@ class MessageWriter(Protocol):
         """Write messages in order; return once there is room for more. Raise `Disconnected`."""
 
 
-class PromptWriter(MessageWriter, Protocol):
-    """A writer that can also write at once, which saves waking a task."""
-
-    def write_now(self, messages: Sequence[bytes]) -> bool:
-        """Write messages if there is room; return whether there was."""
-        ...
-
-
 class Transport(MessageWriter, Protocol):
     """One open connection. One task receives, and one task sends."""
 

@@ -144,6 +144,7 @@ class LineProtocol(asyncio.Protocol):
         return messages
 
     def write_now(self, messages: Sequence[bytes]) -> bool:
+        """Write messages if there is room; return whether there was."""
         if self._sink is None or self._lost is not None or self._writing_paused:
             return False
         self._sink.write(frame(messages))

@@ -67,7 +67,7 @@ class DPoP:
             "iat": int(self._clock()),
         }
         if token is not None:
-            claims["ath"] = text_digest(token)
+            claims["ath"] = text_digest(token)  # RFC 9449, section 4.2
         if nonce := self._nonces.get(_origin(url)):
             claims["nonce"] = nonce
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})

@@ -140,7 +140,6 @@ class _BridgeState(HttpState):
         return stack
 
     def _end_session(self, bound_server: BoundServer) -> None:
-        """End the session of a server that is gone: its client must begin another."""
         for session in self.sessions:
             if session.connection.bound_server is bound_server:
                 _log.warning("a session was ended: its server is gone")

@@ -240,7 +240,6 @@ class _Requests:
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the sender's token for progress under `id`; None if forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:

@@ -330,7 +330,6 @@ class ProxyServerRuntime(ServerRuntime):
                 forwarded.expire(keeper.endpoint.options.max_timeout, forget)
 
     def _with_own_state(self, context: RequestContext, params: Any) -> Any:
-        """Return the params of a request with the state that its server has given, if any."""
         if declared_member(params, "request_state") is None:
             return params
         update: JSONObject = {"request_state": None}

@@ -12,7 +12,7 @@ from typing import ClassVar, Final, NamedTuple
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
 from ...http.server.sessions.registry import HttpSession
-from ...http.server.sessions.worker import adapter_of
+from ...http.server.sessions.worker import stored_adapter
 from ...rules.lifecycle import State
 from ...server.context import SessionSwitches
 
@@ -72,7 +72,7 @@ class SessionRecord:
 
 def read_record(data: bytes) -> SessionRecord:
     """Return a stored record; raise `ValueError` if it is invalid."""
-    record: SessionRecord = adapter_of(SessionRecord).validate_json(data, strict=True)
+    record: SessionRecord = stored_adapter(SessionRecord).validate_json(data, strict=True)
     return record
 
 
@@ -127,7 +127,7 @@ class SharedSession(HttpSession):
             info=dict(connection.identity["client"]),
             **choices._asdict(),
         )
-        return adapter_of(SessionRecord).dump_json(record)
+        return stored_adapter(SessionRecord).dump_json(record)
 
     def choose(self, choices: Choices) -> None:
         """Apply choices; raise the error for too many subscriptions."""

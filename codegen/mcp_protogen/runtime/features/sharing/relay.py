@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Signal, Tasks, call_in
 from ...core.throttle import Throttle
-from ...http.server.sessions.worker import adapter_of, read_value
+from ...http.server.sessions.worker import read_value, stored_adapter
 from ...server.base import ServerBase, ServerRuntime
 from ...storage.engine import EngineUnavailable
 from .shared_worker import SharedWorker
@@ -128,7 +128,7 @@ class ChangeRelay:
             self._attempt.notify_all()
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
-        write = adapter_of(PublishedChange).dump_json
+        write = stored_adapter(PublishedChange).dump_json
         await self._worker.engine.mail.publish([*map(write, changes)])
 
     def _take(self, content: bytes) -> None:
@@ -157,7 +157,6 @@ class ChangeRelay:
         return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:
-        """Return the servers that are not of one session, and all mounted ones."""
         mounted = (
             part
             for root in self._by_session.values()

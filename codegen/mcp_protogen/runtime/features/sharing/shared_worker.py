@@ -20,8 +20,8 @@ from ...http.server.sessions.worker import (
     StreamClaimed,
     StreamTaken,
     Worker,
-    adapter_of,
     read_value,
+    stored_adapter,
     writer_of,
 )
 from ...storage.engine import (
@@ -251,7 +251,7 @@ class SharedWorker(Worker):
 
     def _pack(self, message: WorkerMessage, number: int | None) -> bytes:
         envelope = Envelope(sender=self.name, message=message, number=number)
-        return adapter_of(Envelope).dump_json(envelope)
+        return stored_adapter(Envelope).dump_json(envelope)
 
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])
@@ -290,14 +290,15 @@ class SharedWorker(Worker):
             while self._followed:
                 await sleep(self.lease / 2)
                 places = list(self._followed)
-                try:
-                    for first in range(0, len(places), _TOGETHER):
+                for first in range(0, len(places), _TOGETHER):
+                    try:
                         await self._look_at(places[first : first + _TOGETHER])
-                except EngineUnavailable:
-                    self._log.info("followed streams could not be checked")
-                except Exception:
-                    # Of an engine of the user's: the streams of this worker rely on the next look.
-                    _log.exception("followed streams could not be checked")
+                    except EngineUnavailable:
+                        self._log.info("followed streams could not be checked")
+                        break
+                    except Exception:
+                        # An engine of the user may raise anything; the next look must come.
+                        _log.exception("followed streams could not be checked")
         finally:
             self._looking = False
 

@@ -96,9 +96,16 @@ def complete(task: Task, result: JSONObject, now: float) -> Task:
     return _end(task, Status.COMPLETED, now, result=result)
 
 
-def fail(task: Task, now: float, message: str | None = None, **outcome: JSONObject) -> Task:
-    """Return a task that failed, by an `error` of JSON-RPC or, if it is a core task, a `result`."""
-    return _end(task, Status.FAILED, now, status_message=message, **outcome)
+def fail(
+    task: Task,
+    now: float,
+    message: str | None = None,
+    *,
+    error: JSONObject | None = None,
+    result: JSONObject | None = None,
+) -> Task:
+    """Return a task that failed, by a JSON-RPC error or, if it is a core task, by a result."""
+    return _end(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
 def cancel(task: Task, now: float, message: str | None = None) -> Task:

@@ -146,7 +146,7 @@ class HttpExchange:
     latest: float | None = None
     """The time of the latest piece of its body, until the last one."""
     refusal: HttpRefusal | NoRoom | None = None
-    """The reason why its body is not awaited any longer, but for the time limit."""
+    """Why its body is refused while it arrives; None if that is only late."""
     closed: bool = False
     """Whether further output is lost."""
     stuck: bool = False
@@ -328,20 +328,32 @@ class Bodies:
         self._take(exchange, expected)
         limit = _Incoming, self._timer, exchange, expected or self._largest
         try:
-            return await from_first_wait(self._read(exchange), *limit)
+            body = await from_first_wait(self._read(exchange), *limit)
+            # Middleware may have returned a piece although the wait for it was cancelled.
+            if exchange.refusal is None:
+                return body
         except TimeoutError:
-            late = "The body of the request did not arrive in time"
-            raise exchange.refusal or HttpRefusal(408, late) from None
+            pass
+        late = "The body of the request did not arrive in time"
+        raise exchange.refusal or HttpRefusal(408, late)
 
     async def _read(self, exchange: HttpExchange) -> bytes:
+        message = await exchange.receive()
+        body = _piece(message, self._largest)
+        if message.get("more_body"):
+            body = await self._read_rest(exchange, body)
+        self._take(exchange, len(body))
+        return body
+
+    async def _read_rest(self, exchange: HttpExchange, first: bytes) -> bytes:
         # One object per piece could take far more: pieces may be one byte.
-        body, more = bytearray(), True
+        body, more = bytearray(first), True
         while more:
+            exchange.received, exchange.latest = len(body), get_running_loop().time()
+            self._take(exchange, len(body))
             message = await exchange.receive()
             body += _piece(message, self._largest - len(body))
-            self._take(exchange, len(body))
-            if more := message.get("more_body", False):
-                exchange.received, exchange.latest = len(body), get_running_loop().time()
+            more = message.get("more_body", False)
         return bytes(body)
 
     def refuse_incoming(self, reason: str) -> None:

@@ -5,7 +5,7 @@ It becomes a stream only if a message comes before the answer (2025-11-25, basic
 """
 
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -66,16 +66,19 @@ class HttpResponse(StreamSink):
     def http_request(self) -> HttpRequest:
         return self.exchange.request
 
-    async def serve(self, work: Awaitable[None], cancel: Callable[[], None] | None = None) -> None:
+    async def serve(
+        self, work: Coroutine[Any, Any, None], cancel: Callable[[], None] | None = None
+    ) -> None:
         """Await the handling of the request and complete the response; a failure ends it at once.
 
         `cancel` is called if the client leaves before.
         """
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-            if cancel is not None:
-                work = from_first_wait(work, self._state.watching, self.exchange, cancel)
-            await work
+            if cancel is None:
+                await work
+            else:
+                await from_first_wait(work, self._state.watching, self.exchange, cancel)
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:

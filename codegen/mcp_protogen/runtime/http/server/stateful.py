@@ -3,6 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Final
 
@@ -170,10 +171,12 @@ class StatefulHttp:
         own_name = endpoint.connection.table.own_name
         methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
         needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
-        with RequestPlace(state, state.requests, exchange, needs_room):
+        checks_scopes = state.scopes.asks(connection)
+        place = RequestPlace(state, state.requests, exchange, needs_room)
+        with place if needs_room or checks_scopes else nullcontext():
             if asks and endpoint.jobs.busy:
                 raise HttpRefusal.for_now(_BUSY)
-            if state.scopes.asks(connection):
+            if checks_scopes:
                 await state.scopes.check(connection, calls, exchange, response)
             # This may ask the engine before anything is handled.
             session = response.session

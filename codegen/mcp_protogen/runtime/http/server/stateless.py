@@ -7,13 +7,14 @@ basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
 from ...core.json_pointers import value_at
 from ...core.spec import CALL_TOOL, HeaderField
+from ...core.subscriptions import LISTEN
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -27,8 +28,6 @@ from .asgi import HttpExchange, HttpRefusal, fields_of
 from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
-
-_LISTEN: Final = "subscriptions/listen"
 
 _Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
 """A connection, and the header fields that repeat parts of a call, by their names in requests."""
@@ -68,7 +67,7 @@ class StatelessHttp:
             await exchange.respond(202)
             return
         connection, facts = self._check_call(exchange, message)
-        if message.method == _LISTEN:
+        if message.method == LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
         with RequestPlace(self._state, self._state.requests, exchange):

@@ -1,7 +1,7 @@
 """Time limits of the same length share a timer, because hardly any is reached."""
 
 from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from types import coroutine
 from typing import Any, Final, TypeVar
@@ -97,9 +97,9 @@ class LateTask:
 
 @coroutine
 def from_first_wait(
-    work: Awaitable[T], block: Callable[..., Any], *args: Any
+    work: Coroutine[Any, Any, T], block: Callable[..., Any], *args: Any
 ) -> Generator[Any, Any, T]:
-    """Await work, inside a block from its first wait on: most never waits."""
+    """Await work, and enter `block(*args)` only when it first waits: most work never does."""
     steps = work.__await__()
     try:
         waited_for = next(steps)
@@ -114,3 +114,5 @@ def from_first_wait(
     except StopIteration as end:
         result: T = end.value
         return result
+    finally:
+        work.close()

@@ -70,7 +70,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         "client_id": client.client_id,
         "redirect_uri": redirect_uri,
         "state": state,
-        "code_challenge": text_digest(verifier),
+        "code_challenge": text_digest(verifier),  # RFC 7636, section 4.2
         "code_challenge_method": _S256,
         **_request_parameters(request),
     }

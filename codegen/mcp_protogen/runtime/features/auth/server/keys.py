@@ -109,6 +109,7 @@ class JwksUri:
         self._lifetime, self._max_stale = lifetime, max_stale
         self._min_interval = min_interval
         self._clock = clock
+        self._log = Throttle(__name__)
         self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
@@ -159,7 +160,7 @@ class JwksUri:
         except Exception as error:
             # For any error, so that not each token causes another attempt.
             why = f"{type(error).__name__}: {error}"
-            _log.warning("the keys of an authorization server cannot be read: %s", why)
+            self._log.warning("the keys of an authorization server cannot be read: %s", why)
             self._next_attempt = self._clock() + _PAUSE
             return
         self._keys, self._read_at = keys, self._clock()

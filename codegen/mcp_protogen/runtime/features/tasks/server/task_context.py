@@ -97,7 +97,7 @@ class TaskConnection(ServerConnection):
     def for_request(
         self, request: Request[Any], reply: Reply, registry: TaskRegistry
     ) -> "TaskContext":
-        self._task_context = TaskContext(registry, self, request, reply)
+        self._task_context = TaskContext(self, request, reply, registry)
         return self._task_context
 
     def context(self, request: Request[Any], reply: Reply) -> RequestContext:
@@ -109,8 +109,14 @@ class TaskContext(RequestContext):
 
     __slots__ = ("_keys", "_registry", "become", "form", "id", "origin", "worker")
 
-    def __init__(self, registry: TaskRegistry, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(
+        self,
+        connection: TaskConnection,
+        request: Request[Any],
+        reply: Reply,
+        registry: TaskRegistry,
+    ) -> None:
+        super().__init__(connection, request, reply)
         self._registry = registry
         self._keys = QuestionKeys()
         self.id: str | None = None

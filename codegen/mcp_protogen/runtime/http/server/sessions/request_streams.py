@@ -264,7 +264,6 @@ def _error_answers(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
 
 
 def _ids_in(events: Sequence[StoredEvent], log: Throttle) -> Sequence[RequestId]:
-    """Return the ids in a stream's head, if it is still among the events."""
     if not events or events[0].number != 0:
         return ()
     warning = "the first event of a stream is invalid"

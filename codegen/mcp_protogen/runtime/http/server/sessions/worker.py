@@ -28,14 +28,14 @@ def writer_of(stream: str) -> str:
     return stream.rpartition("-")[0]
 
 
-adapter_of: Final[Callable[[Any], TypeAdapter[Any]]] = cache(TypeAdapter)
-"""Returns the adapter of a type, built at its first use."""
+stored_adapter: Final[Callable[[Any], TypeAdapter[Any]]] = cache(TypeAdapter)
+"""Return the adapter of a type that engines store, built at its first use."""
 
 
 def read_value(kind: type[T], content: bytes, log: Throttle, warning: str) -> T | None:
     """Return a value from an engine; for an invalid one log `warning`, and return None."""
     try:
-        value: T = adapter_of(kind).validate_json(content, strict=True)
+        value: T = stored_adapter(kind).validate_json(content, strict=True)
         return value
     except ValidationError as error:
         log.warning(f"{warning}: %s", faults_in(error))
