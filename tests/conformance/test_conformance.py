@@ -36,7 +36,7 @@ def test_the_suite_finds_nothing_wrong_with_a_server(leg: Leg, tmp_path: Path) -
 
 
 # The suite and a client are started for each scenario of such a leg.
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("leg", CLIENTS, ids=lambda leg: leg.name)
 def test_the_suite_finds_nothing_wrong_with_a_client(leg: Leg, tmp_path: Path) -> None:
     assert_sound(part_of(leg, 2), tmp_path)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("gateway")]
 def test_features_behind_a_gateway_are_those_of_a_bridge(form: Form) -> None:
     shown = cells_of(PAGE.read_text(encoding="utf-8"))
     served = [pair for pair in PAIRS if form != "sse" or pair[0] in HANDSHAKE]
-    pairs = tables.some(served, 1, f"pairs over {form}")
+    pairs = tables.some(served, 2, f"pairs over {form}")
     for found, native in asyncio.run(run_pairs(pairs, form)):
         for feature in FEATURES:
             with tables.case((found.server, found.client, feature)):

@@ -112,21 +112,23 @@ def nodes_in(value: Any) -> int:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Counter[str], None, None]:
+def work_alone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Counter[str], None, None]:
     """The work for a schema without more definitions, after one that fills the caches."""
     folder = tmp_path_factory.mktemp("alone")
     with pytest.MonkeyPatch.context() as patched:
-        # All types are printed anew, without those of packages before.
+        # All types are printed anew: those of earlier packages are not used again.
         patched.setattr("mcp_protogen.pipeline.generate.TypeDefiner", unwrap(TypeDefiner))
         count_work({}, folder, "large_first")
         yield count_work({}, folder, "large_alone")
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_work_grows_with_the_definitions(shape: str, alone: Counter[str], tmp_path: Path) -> None:
+def test_work_grows_with_the_definitions(
+    shape: str, work_alone: Counter[str], tmp_path: Path
+) -> None:
     size, make = SHAPES[shape]
     few, many = (
-        count_work(make(times * size), tmp_path, f"large_{times}") - alone for times in (1, 2)
+        count_work(make(times * size), tmp_path, f"large_{times}") - work_alone for times in (1, 2)
     )
     for kind in few:
         with case(kind):

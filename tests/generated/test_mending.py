@@ -60,8 +60,8 @@ def try_results(revision: str, attempt: Attempt) -> None:
             oracle.accepts(revision, pointer),
             Random(pointer),
         )
-        with case(cls.__name__):
-            for value in instances.some(pointer, tables.count(15, 100)):
+        for value in instances.some(pointer, tables.count(15, 100)):
+            with case((cls.__name__, value)):
                 attempt(check, accepts, value, random)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import pytest
 from support.http.fire import Fields, http, on_each_stack, serve_under_attack, wire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -207,7 +206,6 @@ async def test_an_odd_head_gets_its_status(stack: str) -> None:
             await site.is_fine()
 
 
-@pytest.mark.shows("S3-09")
 @on_each_stack
 async def test_head_is_no_method_of_the_endpoint_and_gets_no_body(stack: str) -> None:
     async with serve_under_attack(stack) as site:

@@ -159,6 +159,7 @@ async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_be
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-44")
 @on_each_stack
 async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> None:
     async with serve_under_attack(stack) as site:
@@ -176,7 +177,11 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
         for task in asked:
             assert (await task).status == 200
         assert site.attacked.finished == 15
-        assert (await site.ask(http(call("echo", 99), **mine))).status == 404
+        late = [
+            http(call("echo", 99), **mine),
+            *(http(b"", verb, **mine) for verb in ("GET", "DELETE")),
+        ]
+        assert [(await site.ask(data)).status for data in late] == [404] * 3
         await site.is_fine()
 
 

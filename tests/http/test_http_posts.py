@@ -117,7 +117,10 @@ async def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http() -> No
                 assert answer.json()["id"] == 3
 
 
-async def test_DS09_slash_at_the_end_of_a_path_makes_no_difference() -> None:
+@pytest.mark.shows("S3-09")
+async def test_DS09_get_and_delete_belong_to_the_handshake_with_or_without_a_slash_at_the_end() -> (
+    None
+):
     for path in ("/mcp", "/mcp/"):
         async with serving(**dual(), path=path) as site:
             for spelling in ("/mcp", "/mcp/"):

@@ -10,7 +10,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import pkg, tools
+from support.sessions.talking import notification, pkg, tools
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -87,6 +87,40 @@ async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> N
                 assert await before.take() is None
                 call.go(2)
                 assert [(await next_said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
+
+
+@pytest.mark.shows("S3-35")
+async def test_event_ids_are_unique_in_a_session() -> None:
+    call = Steps()
+    server = ours(OLD, call)
+    ids: list[str | None] = []
+    async with serving(server) as site:
+        session = await site.initialize()
+        for name in "abcd":
+            call.go(3, name)
+            async with session.calling(name, name) as events:
+                ids += [event.id for event in await events.all()]
+        for _ in range(3):
+            async with session.get() as events:
+                await server.tools_list_changed()
+                while event := await events.event():
+                    ids.append(event.id)
+                    if event.data:
+                        break
+    assert None not in ids
+    assert len(set(ids)) == len(ids) >= 19
+
+
+async def test_cancelled_request_ends_its_stream_for_client_that_resumes() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a", 1) as events:
+            last, _ = await next_said(events)
+        async with session.get(last) as events:
+            await session.post(notification("notifications/cancelled", requestId=1))
+            assert await events.event() is None
 
 
 async def test_the_stream_of_a_session_is_gone_on_with() -> None:

@@ -215,7 +215,7 @@ ORDER: list[Check] = [
     ("SS05", spoil_json, (400, -32700)),
     ("SS06", spoil_shape, (400, -32600)),
     ("SS08", drop_version, (400, -32020)),
-    ("SS09", drop_capabilities, (400, -32602)),  # RJ13
+    ("SS09 RJ13", drop_capabilities, (400, -32602)),
     ("SS10", differ_in_version, (400, -32020)),
     ("SS11", unknown_version, (400, -32022)),
     ("SS12", wrong_method_field, (400, -32020)),

@@ -188,6 +188,8 @@ def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
         (NUMBER, "x", {"a": "y"}, False),
         (TRUTH, "true", {"a": True}, True),
         (TRUTH, "True", {"a": True}, False),
+        (TRUTH, "1", {"a": True}, False),
+        (TRUTH, "false", {"a": False}, True),
     ]:
         assert agrees(param, header, arguments) is agree
 

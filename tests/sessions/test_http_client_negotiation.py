@@ -91,7 +91,7 @@ class TestEra:
     def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
         assert agreeing(Modern(), STATELESS) == ["server/discover", "tools/call"]
 
-    def test_PH02_PH08_an_answer_to_another_request_is_an_old_servers(self) -> None:
+    def test_PH03_PH05_what_does_not_answer_the_probe_is_an_old_servers(self) -> None:
         listed: Any = {"supportedVersions": [STATELESS]}
         rows: list[tuple[int, Any]] = [
             (200, [{"jsonrpc": "2.0", "id": 1, "result": listed}]),

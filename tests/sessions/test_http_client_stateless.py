@@ -482,7 +482,7 @@ class TestClient:
             odd_server(Guarded()) as server,
             httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
         ):
-            # PH10: authentication repeats the request, and the era is found out then.
+            # Authentication repeats the request, and the era is found out then.
             async with connecting(server.url, http=http) as ours:
                 await ours.call_tool("x")
             assert not http.is_closed

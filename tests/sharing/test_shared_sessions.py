@@ -152,6 +152,9 @@ class TestAnswers:
                 ids = {question["id"] for question in questions}
                 # Some clients turn numeric strings into numbers.
                 assert len(ids) == 2 and all(id[0].isalpha() and len(id) < 16 for id in ids)
+                assert ids == {
+                    question["params"]["_meta"]["progressToken"] for question in questions
+                }
                 # Each answer goes to the other worker.
                 for session, question, text in (
                     (first, questions[1], "for b"),

@@ -195,6 +195,7 @@ class SlowProxy(Relay):
 
     @property
     def url(self) -> str:
+        assert self.port, "the proxy is not running"
         place = self._to.netloc.replace(f":{self._to.port}", f":{self.port}")
         return urlunsplit(self._to._replace(netloc=place))
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Final, Self, TypeAlias
 
 Watch: TypeAlias = Callable[[bool, bytes], Awaitable[bool]]
-"""Takes whether the server has sent a piece, and the piece; returns whether others may follow."""
+"""Called with whether the server sent a piece, and the piece; returns whether to pass on more."""
 
 _PIECE: Final = 65536
 
@@ -64,11 +64,11 @@ class Relay:
             writer.close()
 
 
-async def _pump(source: StreamReader, sink: StreamWriter, watch: Watch, answers: bool) -> None:
+async def _pump(source: StreamReader, sink: StreamWriter, watch: Watch, from_server: bool) -> None:
     try:
         goes_on = True
         while goes_on and (data := await source.read(_PIECE)):
-            goes_on = await watch(answers, data)
+            goes_on = await watch(from_server, data)
             sink.write(data)
             await sink.drain()
     except ConnectionError:

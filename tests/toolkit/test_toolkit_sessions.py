@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from pydantic import BaseModel, Field
-from support.revisions import HANDSHAKE, OLD, REVISIONS, WITHOUT_HANDSHAKE
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
 from support.sessions.talking import client, content_of, entry, notification, request
 from support.tables import case
 from support.toolkit.kits import (
@@ -107,6 +107,25 @@ class Curious(Toolkit, mcp.Server):
         form = m.ElicitRequestFormParams(message=f"{who}?", requested_schema=FORM)
         answer: Any = await session.request(entry(session, "elicitation/create"), form)
         return f"{who} is {answer.content['age']}"
+
+
+@pytest.mark.parametrize("spoken", ["2025-06-18", OLD, STATELESS])
+async def test_tool_asks_client_of_any_era(spoken: str) -> None:
+    models = pkg.load(spoken).models
+    reports: list[Any] = []
+
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
+        return models.ElicitResult(action="accept", content={"age": len(params.message)})
+
+    ours = client(spoken, on_elicit=on_elicit)
+    connecting = pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS)
+    async with connecting as connected:
+        params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
+        result = await connected.request(
+            connected.TABLE.requests["tools/call"], params, on_progress=reports.append
+        )
+        assert content_of(result)[0].text == "Ada is 4"
+        assert [report.message for report in reports][:1] == ["asking"]
 
 
 async def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:

@@ -2,9 +2,11 @@
 
 import ast
 from dataclasses import replace
+from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
+from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.model_modules import feature_of, model_modules
 from mcp_protogen.pipeline.ir import RevisionIR
 from support import tables
@@ -67,7 +69,7 @@ def test_every_feature_has_a_module_that_can_be_imported(ir: RevisionIR) -> None
         ("__init__", "init"),
         ("base", "base"),
         ("shared", "shared_"),
-        ("messages", "messages"),
+        ("messages", "messages_"),
     ):
         with tables.case(feature):
             modules = _module_names(_with_methods(ir, say=f"{feature}/say"))
@@ -93,7 +95,9 @@ def test_a_request_inside_a_result_is_with_results_and_its_answer_with_params(
     assert modules["user_results"] == {"AskRequestParams"}
 
 
-def test_a_type_of_several_features_is_where_the_parts_are_that_carry_it(ir: RevisionIR) -> None:
+def test_type_of_several_features_is_shared_by_params_or_by_results_or_by_both(
+    ir: RevisionIR,
+) -> None:
     def where_block_is(**more: Any) -> str:
         methods = (
             replace(method, **more) if method.stem == "ask" else method for method in ir.methods
@@ -104,6 +108,27 @@ def test_a_type_of_several_features_is_where_the_parts_are_that_carry_it(ir: Rev
     assert where_block_is(results=("SayResult",)) == "shared_results"
     assert where_block_is(params="SayResult") == "shared"
     assert where_block_is(params="SayResult", method="echo/ask") == "echo"
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    document = schemas.schema()
+    document["$defs"]["ServerResult"] = schemas.union("SayResult", "AskResult")
+    ir = schemas.derive(document).ir
+    for feature in ("echo", "messages", "shared"):
+        with tables.case(feature):
+            # Params and results share a type, and whole messages refer to both.
+            methods = [
+                replace(method, method=f"{feature}/{method.stem}", params="TextBlock")
+                for method in ir.methods
+            ]
+            modules = model_modules(replace(ir, methods=tuple(methods)))
+            place = {
+                str(type_.name): module for module, types in modules.items() for type_ in types
+            }
+            imports = {module: set[str]() for module in modules}
+            for name, others in recursion.graph_of(ir.types).items():
+                imports[place[name]] |= {place[other] for other in others} - {place[name]}
+            TopologicalSorter(imports).prepare()
 
 
 def test_a_revision_without_methods_has_messages_only(ir: RevisionIR) -> None:

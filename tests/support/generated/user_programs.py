@@ -6,6 +6,7 @@ Wrong lines end in `# wrong`; a checker must object to exactly these.
 from support.docs.pages import programs
 
 STATELESS = """
+from collections.abc import Sequence
 from typing import assert_type
 
 from mcp_revisions import REVISIONS, Loss, Options, Progress, connect, handles, load, page
@@ -54,7 +55,18 @@ def lost(loss: Loss) -> None:
     print(loss.method, loss.pointer, loss.why)
 
 
-async def use(client: mcp.Client, weather: Weather, wire: object) -> None:
+class Wire:
+    async def receive(self) -> Sequence[bytes]:
+        return []
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+async def use(client: mcp.Client, weather: Weather) -> None:
     listed = await client.list_tools()
     assert_type(listed.ttl_ms, int)
     found = await client.call_tool("forecast", timeout=5, on_progress=told)
@@ -65,7 +77,9 @@ async def use(client: mcp.Client, weather: Weather, wire: object) -> None:
     await client.discover()
     await weather.tools_list_changed()
     await weather.resource_updated("file:///a")
-    await serve({Weather, old.Server}, wire)  # wrong
+    await serve({Weather, old.Server}, Wire())
+    await serve(weather, Wire(), options=Options(drain=1))
+    await serve({Weather, old.Server}, weather)  # wrong
 
 
 async def between() -> None:

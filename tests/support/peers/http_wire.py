@@ -88,11 +88,11 @@ class Wire(Relay):
         talk = _Talk()
         self._talks.append(talk)
 
-        async def note(answers: bool, data: bytes) -> bool:
-            seen, end = (talk.answered if answers else talk.asked), self._cut_after or b""
+        async def note(from_server: bool, data: bytes) -> bool:
+            seen, end = (talk.answered if from_server else talk.asked), self._cut_after or b""
             start = max(0, len(seen) - len(end))
             seen.extend(data)
-            cut = bool(answers and end and not self.cuts and end in seen[start:])
+            cut = bool(from_server and end and not self.cuts and end in seen[start:])
             self.cuts += cut
             return not cut
 
