@@ -6,6 +6,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.model_modules import feature_of, model_modules
 from mcp_protogen.pipeline.ir import RevisionIR
@@ -118,7 +119,7 @@ def test_modules_import_each_other_in_one_direction() -> None:
         with tables.case(feature):
             # Params and results share a type, and whole messages refer to both.
             methods = [
-                replace(method, method=f"{feature}/{method.stem}", params="TextBlock")
+                replace(method, method=f"{feature}/{method.stem}", params=ClassName("TextBlock"))
                 for method in ir.methods
             ]
             modules = _module_names(replace(ir, methods=tuple(methods)))
