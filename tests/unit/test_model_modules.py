@@ -6,6 +6,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.model_modules import feature_of, model_modules
 from mcp_protogen.pipeline.ir import RevisionIR
@@ -118,16 +119,14 @@ def test_modules_import_each_other_in_one_direction() -> None:
         with tables.case(feature):
             # Params and results share a type, and whole messages refer to both.
             methods = [
-                replace(method, method=f"{feature}/{method.stem}", params="TextBlock")
+                replace(method, method=f"{feature}/{method.stem}", params=ClassName("TextBlock"))
                 for method in ir.methods
             ]
-            modules = model_modules(replace(ir, methods=tuple(methods)))
-            place = {
-                str(type_.name): module for module, types in modules.items() for type_ in types
-            }
+            modules = _module_names(replace(ir, methods=tuple(methods)))
+            place = {name: module for module, names in modules.items() for name in names}
             imports = {module: set[str]() for module in modules}
-            for name, others in recursion.graph_of(ir.types).items():
-                imports[place[name]] |= {place[other] for other in others} - {place[name]}
+            for user, names in recursion.graph_of(ir.types).items():
+                imports[place[user]] |= {place[name] for name in names} - {place[user]}
             TopologicalSorter(imports).prepare()
 
 
