@@ -41,14 +41,11 @@ _SHARES = {
 def rows(rounds: int) -> Iterator[Row]:
     """Compare reading and writing of messages."""
     taken = _measure(rounds)
-    for name, what in _NAMES.items():
-        reading, _, _ = _GOALS[name]
-        ours, sdk = taken[f"read {name} ours"], taken[f"read {name} sdk"]
-        yield Row(TOPIC, f"read {what}", ours, _SDK, sdk, reading, "µs")
-    for name, what in _NAMES.items():
-        _, writing, _ = _GOALS[name]
-        ours, sdk = taken[f"write {name} ours"], taken[f"write {name} sdk"]
-        yield Row(TOPIC, f"write {what}", ours, _SDK, sdk, writing, "µs")
+    for number, verb in enumerate(_SHARES):
+        for name, what in _NAMES.items():
+            ours, sdk = taken[f"{verb} {name} ours"], taken[f"{verb} {name} sdk"]
+            goal, alone = _GOALS[name][number], taken.get(f"{verb} {name} pydantic", 0.0)
+            yield Row(TOPIC, f"{verb} {what}", ours, _SDK, sdk, goal, "µs", alone)
     for name, what in _NAMES.items():
         ours, exact = taken[f"read {name} ours"], taken[f"read {name} exact"]
         yield Row(TOPIC, f"read {what}", ours, _EXACT, exact, _GOALS[name][2], "µs")

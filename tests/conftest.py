@@ -22,7 +22,7 @@ from support.running import Ran, Run
 if TYPE_CHECKING:
     from support.engines import PostgresServer, RedisServer
     from support.pages.browser import Page
-    from support.peers.visits import Peers
+    from support.peers.visits import Peers, Visitors
     from support.update.specifications import Spec
 
 
@@ -180,12 +180,22 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator["Page", None
         yield page
 
 
+@pytest.fixture(scope="session")
+def visitors() -> Generator["Visitors", None, None]:
+    """Foreign clients; test files that use them are in one `xdist_group`, to start them once."""
+    from support.peers.visits import Visitors
+
+    made = Visitors()
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="module")
-def peers() -> Generator["Peers", None, None]:
+def peers(visitors: "Visitors") -> Generator["Peers", None, None]:
     """Start foreign clients and servers for the tests of a module."""
     from support.peers.visits import Peers
 
-    made = Peers()
+    made = Peers(visitors)
     yield made
     made.close()
 

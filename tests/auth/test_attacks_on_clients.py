@@ -5,7 +5,6 @@ of the user.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -78,26 +77,6 @@ async def test_a_code_of_an_honest_server_does_not_go_to_an_evil_one() -> None:
                 assert not at.server.requests_to("token")
 
 
-@pytest.mark.shows("AM-13")
-async def test_a_server_that_claims_to_be_another_one_gets_nothing() -> None:
-    async with two_servers() as (at, honest):
-        at.server.behave(metadata={"issuer": honest.issuer})
-        await at.refuse_post()
-        assert {at.server.endpoint_of(request) for request in at.server.requests} <= {
-            "metadata",
-            None,
-        }
-        assert not at.user.pages
-
-
-@pytest.mark.shows("PR-09")
-async def test_a_server_cannot_get_tokens_for_another_one() -> None:
-    async with town(document={"resource": "https://bank.example.com/mcp"}) as at:
-        await at.refuse_post()
-        assert not at.user.pages
-        assert not at.server.requests
-
-
 @pytest.mark.shows("PK-02", "GE-06")
 async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
     async with town() as at:
@@ -118,17 +97,6 @@ async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
         assert isinstance(error, pkg.OAuthError)
         assert error.error == "invalid_grant"
         assert not at.resource.accepted
-
-
-@pytest.mark.shows("IS-02", "IS-03", "IS-04")
-async def test_a_redirect_that_does_not_say_rightly_who_sends_it_ends_the_login() -> None:
-    async with town() as at:
-        issuer = at.server.issuer
-        for iss in (None, f"{issuer}/", issuer.upper(), "https://evil.example.com", ""):
-            with case(iss):
-                at.user = Meddled(iss=iss)
-                await at.refuse_post()
-        assert not at.server.requests_to("token")
 
 
 @pytest.mark.shows("IS-06")
@@ -281,13 +249,6 @@ async def test_a_token_does_not_follow_a_redirect_to_another_server() -> None:
                 ]
 
 
-async def test_a_server_that_is_never_content_is_given_up() -> None:
-    async with town() as at:
-        at.server.behave(claims={"aud": "https://other.example.com"})
-        assert (await at.post()).status_code == 401
-        assert len(at.user.pages) <= 2
-
-
 @pytest.mark.shows("SC-10")
 async def test_a_server_that_always_wants_more_scopes_is_given_up() -> None:
     async with town() as at:
@@ -340,34 +301,3 @@ async def test_server_text_cannot_control_terminal() -> None:
 
 def _quote(text: str) -> str:
     return '"' + "".join(f"\\u{ord(char):04x}" for char in text) + '"'
-
-
-@pytest.mark.shows("RF-01", "TK-07")
-async def test_secrets_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with town({"odd": ":+/%"}) as at:
-        storage = pkg.MemoryStorage()
-        oauth = pkg.OAuth(
-            user_agent=pkg.LoopbackReceiver(open=at.user.open), storage=storage, dpop=pkg.DPoP()
-        )
-        async with httpx2.AsyncClient(
-            auth=oauth.httpx_auth(at.resource.url), trust_env=False, verify=False
-        ) as client:
-            assert (await client.post(at.resource.url, json={})).status_code == 200
-        (request,) = at.server.requests_to("token")
-        token = at.resource.accepted[0].headers["authorization"].partition(" ")[2]
-        secrets = {
-            request.form["code"],
-            request.form["code_verifier"],
-            query_params(at.user.pages[0])["state"],
-            token,
-            *at.server.tokens.refresh_tokens,
-        }
-        # The test's servers log their requests.
-        ours = [record for record in caplog.records if not record.name.startswith("uvicorn")]
-        assert ours
-        shown = (oauth, storage, oauth.authorizer(at.resource.url))
-        said = "\n".join([*(record.getMessage() for record in ours), *map(repr, shown)])
-        for secret in secrets:
-            assert len(secret) > 5
-            assert secret not in said

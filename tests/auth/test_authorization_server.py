@@ -113,7 +113,7 @@ def test_a_right_request_gets_a_token_for_the_resource(server: AuthorizationServ
     back = authorize(server)
     assert back["iss"] == server.issuer
     given = by_code(server, back["code"]).json()
-    claims = verify_token(given["access_token"], KeySet(server.keys))
+    claims = verify_token(given["access_token"], KeySet([*server.keys]))
     assert (claims["iss"], claims["aud"], claims["scope"]) == (server.issuer, RESOURCE, "read")
     resource = Resource([server])
     headers = {"authorization": f"Bearer {given['access_token']}"}
@@ -292,7 +292,7 @@ def test_an_identity_provider_vouches_for_a_user() -> None:
         clients=(idp_client,),
         trusted=(TrustedIssuer(issuer="https://idp.example.com", keys=KeySet([sso])),),
     )
-    trusted = TrustedIssuer(issuer=idp.issuer, keys=KeySet(idp.keys))
+    trusted = TrustedIssuer(issuer=idp.issuer, keys=KeySet([*idp.keys]))
     client = Client(client_id="at-as", grant_types=(JWT_BEARER,), **given)
     server = AuthorizationServer(clients=(client,), trusted=(trusted,))
     user = {"iss": idp.issuer, "sub": "ada", "aud": "at-idp", "exp": int(idp.now()) + 60}

@@ -86,14 +86,6 @@ def _values(headers: Mapping[str, str]) -> Callable[[str], Sequence[str]]:
     return lambda name: [headers[name]] if name in headers else []
 
 
-async def test_a_token_that_lasts_a_few_seconds_is_used_and_refreshed() -> None:
-    site = Site(Behaviour(lifetime=20))
-    assert await site.call() == 200
-    site.now += 25
-    assert await site.call() == 200
-    assert len(site.server.requests_to("authorize")) == 1
-
-
 async def test_answer_of_another_origin_does_not_start_login() -> None:
     site = Site(dpop=DPoP())
     assert await site.call() == 200

@@ -230,30 +230,6 @@ def test_a_client_stops_where_something_is_wrong() -> None:
             assert tuple(dict.fromkeys(map(one.endpoint_of, one.requests))) == reached
 
 
-@pytest.mark.shows("SC-02", "SC-03")
-def test_scopes_are_those_of_the_challenge_or_of_the_metadata_or_none() -> None:
-    for name, resource, scope in (
-        ("challenge", {"scopes": ("read",), "document": {"scopes_supported": ["write"]}}, "read"),
-        ("metadata", {"scopes": ("read", "write"), "challenge": {"scope": None}}, "read write"),
-        ("neither", {}, None),
-    ):
-        one = server(scopes=("read", "write"))
-        visit(one, resource).authorize()
-        with case(name):
-            assert one.requests_to("authorize")[0].query.get("scope") == scope
-
-
-@pytest.mark.shows("RF-02", "RF-03")
-def test_a_refresh_token_is_asked_for_only_where_the_authorization_server_knows_how() -> None:
-    for scopes, scope in ((("read", "offline_access"), "offline_access read"), (("read",), "read")):
-        one = server(scopes=scopes)
-        guest = visit(one, {"scopes": ("read",)})
-        guest.authorize()
-        with case(scopes):
-            assert one.requests_to("authorize")[0].query["scope"] == scope
-            assert guest.call().status == 200
-
-
 @pytest.mark.shows("SC-08", "SC-09", "SC-12")
 def test_a_step_up_asks_for_what_was_granted_before_and_what_is_needed_now() -> None:
     one = server(scopes=("read", "write"))

@@ -8,7 +8,6 @@ from mcp_protogen.runtime.features.auth.errors import Unreachable
 from mcp_protogen.runtime.features.auth.server.keys import JwksUri, keys_of
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import Fetched
-from mcp_protogen.runtime.features.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, Clock, Issuer
 from support.auth.playing import document
@@ -59,26 +58,6 @@ async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
     keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
     assert await kids(keys) == ["first"]
     assert [request.url for request in issuer.asked] == [f"{ISSUER}{WELL_KNOWN}", JWKS]
-
-
-async def test_metadata_is_looked_for_where_it_may_be() -> None:
-    a, b = "oauth-authorization-server", "openid-configuration"
-    table: list[tuple[str, list[str]]] = [
-        ("a.example", []),
-        ("https://a.example?b=c", []),
-        ("https://a.example#", []),
-        ("https://a.example", [f"/.well-known/{a}", f"/.well-known/{b}"]),
-        ("https://a.example/", [f"/.well-known/{a}", f"/.well-known/{b}"]),
-        (
-            "https://a.example/x/y",
-            [f"/.well-known/{a}/x/y", f"/.well-known/{b}/x/y", f"/x/y/.well-known/{b}"],
-        ),
-    ]
-    for issuer, expected in table:
-        with case(issuer):
-            assert [*server_metadata_urls(issuer)] == [
-                f"https://a.example{path}" for path in expected
-            ]
 
 
 async def test_a_page_for_people_is_no_metadata() -> None:

@@ -118,7 +118,7 @@ async def test_metadata_is_public_and_read_only() -> None:
         async with run_app(served) as port, calling(port) as site:
             for path in (WELL_KNOWN, f"{WELL_KNOWN}/mcp"):
                 with case((served, path)):
-                    found = await site.http.get(path)
+                    found = await site.http.get(path, headers={"origin": "https://evil.example"})
                     assert found.json()["resource"] == RESOURCE.url
                     assert found.headers["content-type"] == JSON
                     head = await site.http.head(path)
@@ -180,6 +180,7 @@ async def test_a_document_leaves_no_timer_behind(monkeypatch: pytest.MonkeyPatch
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
+        await asyncio.sleep(0)  # a limit begins when sending waits
         sent.append(message)
 
     # No other request has begun it.

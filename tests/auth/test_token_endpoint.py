@@ -383,7 +383,10 @@ def test_a_nonce_is_not_asked_for_by_other_errors_or_without_one() -> None:
 
 
 def test_no_secret_is_in_what_a_request_shows_of_itself() -> None:
-    for client in (SECRET, replace(SECRET, token_endpoint_auth_method="client_secret_post")):
+    posting = replace(
+        SECRET, private_key="secret key", token_endpoint_auth_method="client_secret_post"
+    )
+    for client in (SECRET, posting):
         request = send_request(client=client, dpop=DPoP())
         for text in (repr(request), repr(token_request(client=client))):
             with case(text):

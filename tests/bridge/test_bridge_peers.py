@@ -20,8 +20,7 @@ from support.peers.places import PROGRAMS, Command, node_modules, python_with
 from support.peers.visits import Expected, Peers, Step
 from support.sessions.talking import hello, pkg
 
-# In one process, which starts the peers once.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("bridge")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 BRIDGE = (sys.executable, "-m", "mcp_protogen", "bridge")
 ADA = {"action": "accept", "content": {"name": "ada"}}

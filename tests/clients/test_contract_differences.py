@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.servers.clients.differences import compare_contracts, differs
 from mcp_protogen.servers.clients.severities import READERS, severities
-from support.generated.json_values import is_object
 from support.tables import case
 from support.typed_clients.contracts import ECHO, USUAL, Json, contract_of, tool
 

@@ -53,11 +53,11 @@ def test_a_method_has_the_arguments_of_its_tool_and_returns_its_model() -> None:
 
 def test_results_without_a_schema_are_the_content_and_wrapped_ones_are_unwrapped() -> None:
     module = usual_module()
-    assert signature(module, "echo").endswith("models.tools.CallToolResult")
+    assert signature(module, "echo").endswith("models.tools_results.CallToolResult")
     assert signature(module, "add") == "(self, *, a: int, b: int) -> int"
     assert signature(module, "free") == (
         "(self, arguments: dict[str, typing.Any] | None = None)"
-        " -> mcp_revisions.v2026_07_28.models.tools.CallToolResult"
+        " -> mcp_revisions.v2026_07_28.models.tools_results.CallToolResult"
     )
 
 

@@ -14,8 +14,8 @@ from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, ReportedChange
 from support import tables
-from support.compare.code_cases import ref
 from support.revisions import NEWEST, REVISIONS
+from support.unit.schemas import ref
 
 Json = dict[str, Any]
 Edit = Callable[[Json], object]

@@ -12,7 +12,6 @@ from support import tables
 from support.compare.code_cases import (
     ASK,
     RULES,
-    STRING,
     answer_type,
     asking,
     error,
@@ -20,11 +19,10 @@ from support.compare.code_cases import (
     header,
     meta_key,
     params,
-    record,
-    ref,
     result,
     side,
 )
+from support.unit.schemas import STRING, record, ref
 
 BREAKING, INFO, NONE = Severity.BREAKING, Severity.INFO, Severity.NONE
 NOTHING = side()

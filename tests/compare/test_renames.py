@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcp_protogen.instep.compare.renames import renames
-from support.compare.code_cases import STRING, record
+from support.unit.schemas import STRING, record
 
 Json = dict[str, Any]
 

@@ -2,7 +2,8 @@
 
 from mcp_protogen.instep.compare.matrix import matrix_of
 from mcp_protogen.pipeline.reports.change import Category, Matrix, MatrixRow
-from support.compare.code_cases import ASK, STRING, asking, record, side
+from support.compare.code_cases import ASK, asking, side
+from support.unit.schemas import STRING, record
 
 
 def row(matrix: Matrix, category: Category, name: str) -> MatrixRow:

@@ -5,7 +5,7 @@ from typing import Any
 from mcp_protogen.instep.compare.members import members
 from mcp_protogen.instep.compare.values import Relation, Values
 from support import tables
-from support.compare.code_cases import record, ref
+from support.unit.schemas import record, ref
 
 Json = dict[str, Any]
 

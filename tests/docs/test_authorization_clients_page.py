@@ -6,7 +6,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from support.auth.guarded_server import User, serve_guarded
+from support.auth.browsing import User
+from support.auth.guarded_server import serve_guarded
 from support.docs.pages import page, run_page
 from support.revisions import STATELESS
 from support.sessions.talking import pkg

@@ -31,7 +31,7 @@ class Other(NamedTuple):
 
 FASTMCP: Final = Other(
     "from-fastmcp.md",
-    "fastmcp",
+    "mcp-2",
     0,
     {
         "mcp": ["fastmcp:FastMCP"],
@@ -102,7 +102,9 @@ PROGRAMS: Final = {
 
 @pytest.mark.long
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("other", (*OTHERS, FASTMCP_TASKS), ids=lambda other: other.requirements)
+@pytest.mark.parametrize(
+    "other", (*OTHERS, FASTMCP_TASKS), ids=lambda other: f"{other.page}-{other.requirements}"
+)
 def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     old = find_pieces(other.page, other.column)
     assert len(old) > 50

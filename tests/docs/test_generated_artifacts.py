@@ -11,12 +11,13 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from support.conformance.legs import LEGS
 from support.folders import TESTS
+from support.json_types import read_json
 from support.made_once import vectors_once
 from support.report import records
 from support.report.adoption import as_before
 from support.report.page import PAGE, TARGETS, page
 from support.report.peers import PEERS, peer_of, side_of, version
-from support.report.schema_files import SCHEMA, read
+from support.report.schema_files import SCHEMA
 from support.report.unclear import KINDS
 from support.revisions import REVISIONS
 from support.tables import case
@@ -96,7 +97,7 @@ def test_unclear_places_name_source_and_test_of_choice() -> None:
                 assert f"def {name}(" in (TESTS / file).read_text(encoding="utf-8")
             for fact in place["recorded_in"]:
                 file, _, pointer = fact.partition("#")
-                jsonpointer.get(read(SCHEMA / file), pointer)
+                jsonpointer.get(read_json(SCHEMA / file), pointer)
 
 
 def test_proposed_helps_name_listed_places() -> None:
@@ -110,9 +111,10 @@ def test_a_revision_is_drafted_without_what_came_after_it(tmp_path: Path) -> Non
     as_before("2025-06-18", tmp_path / "schema")
     assert [*load_pins(tmp_path / "schema")] == ["2024-11-05", "2025-03-26", "2025-06-18"]
     assert [file.name for file in (tmp_path / "schema" / "2025-06-18").iterdir()] == ["schema.json"]
-    texts = read(tmp_path / "schema" / "descriptions.json")
+    texts = read_json(tmp_path / "schema" / "descriptions.json")
     assert "tools/call" in texts["methods"]
     assert "elicitation/create" not in texts["methods"]
     assert (
-        "removed" not in read(tmp_path / "schema" / "2024-11-05" / "facts.json")["methods"]["ping"]
+        "removed"
+        not in read_json(tmp_path / "schema" / "2024-11-05" / "facts.json")["methods"]["ping"]
     )

@@ -15,8 +15,7 @@ from support.peers.spoken import CODES, LOSES_PROGRESS, NEWEST, WITHOUT
 from support.peers.visits import Expected, Peers, Step
 from support.revisions import STATELESS
 
-# In one process, which starts the clients once.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("gateway")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 CHANGES: Final = ["notifications/resources/updated", "notifications/tools/list_changed"]
 ADA: Final = {"action": "accept", "content": {"name": "ada"}}
@@ -32,7 +31,7 @@ CLIENTS: Final = {(name, "newest"): newest for name, newest in NEWEST.items()} |
 def servers_of(form: Form) -> dict[str, Command]:
     """Return a server of each kind, by its name behind the gateway."""
     port = () if form == "stdio" else ("PORT",)
-    programs = {"one": ("mcp-1", "mcp1"), "two": ("mcp-2", "mcp2"), "fast": ("fastmcp", "fastmcp")}
+    programs = {"one": ("mcp-1", "mcp1"), "two": ("mcp-2", "mcp2"), "fast": ("mcp-2", "fastmcp")}
     return {
         name: (python_with(environment), PROGRAMS / f"{program}_server.py", *port)
         for name, (environment, program) in programs.items()

@@ -10,7 +10,7 @@ from support.peers.task_visits import AGREED, VISITORS, tasks_server
 from support.peers.visits import Expected, Peers, Step
 from support.revisions import OLD, STATELESS
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("gateway")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 YES: Final = {"action": "accept", "content": {"confirm": True}}
 ROWS: Final[list[tuple[Step, Expected]]] = [

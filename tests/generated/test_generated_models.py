@@ -31,10 +31,13 @@ def test_only_the_models_in_use_are_loaded() -> None:
     for program, loaded in (
         (load_, set[str]()),
         (load_ + "p.server.Server, p.client.Client, dir(p.models)", set[str]()),
-        (load_ + f"p.methods.parse_request({call!r}, sender='client')", {"shared", "tools"}),
-        (load_ + "p.models.ListRootsResult", {"roots"}),
-        (f"from {MODELS} import InitializeResult, Tool", {"base", "shared"}),
-        (f"import {MODELS}.tools", {"shared", "tools"}),
+        (load_ + f"p.methods.parse_request({call!r}, sender='client')", {"shared_params", "tools"}),
+        (load_ + "p.models.ListRootsResult", {"roots_results"}),
+        (
+            f"from {MODELS} import InitializeResult, Tool",
+            {"base", "base_results", "shared", "shared_params"},
+        ),
+        (f"import {MODELS}.tools", {"shared_params", "tools"}),
     ):
         with tables.case(program):
             assert _modules_loaded_by(program) == loaded
@@ -55,8 +58,10 @@ def test_modules_of_models_import_each_other_in_one_direction() -> None:
             assert [*TopologicalSorter(imports).static_order()]
             assert imports["shared"] == set()
             assert not any("messages" in names for names in imports.values())
-            features = imports.keys() - {"messages", "shared"}
-            assert all(imports[feature] <= {"shared"} for feature in features)
+            for module in imports.keys() - {"messages", "shared"}:
+                feature = module.removesuffix("_results")
+                part = "params" if feature == module else "results"
+                assert imports[module] <= {feature, "shared", f"shared_{part}"}
 
 
 def test_names_are_found_in_every_way() -> None:

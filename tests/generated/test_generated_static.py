@@ -30,13 +30,10 @@ from support.typed_clients import contracts
 pytestmark = pytest.mark.long
 
 PROGRAMS = {
-    "handshake.py": user_programs.HANDSHAKE,
     "stateless.py": user_programs.STATELESS,
-    "between.py": user_programs.BETWEEN,
     "over_http.py": user_programs.HTTP,
     "calls.py": user_programs.CALLS,
     "connecting.py": user_programs.CONNECTING,
-    "wrong.py": user_programs.WRONG,
     "toolkit.py": user_programs.TOOLKIT,
     "tables.py": user_programs.page_program("asking.md"),
     "asking.py": user_programs.ASKING,

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import validator_of
@@ -21,32 +19,20 @@ from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.mutants import DROP, Edit, Path, edits
 from support.generated.translations import without
 from support.json_types import Json, JsonObject
 from support.tables import case
 
-SETTINGS = settings(
-    max_examples=tables.count(15, 100),
-    phases=(Phase.generate, Phase.shrink),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
 WRONG: list[Json] = [None, 0, [], {}]
 
 
-def results(revision: str) -> list[type[Any]]:
+def results(revision: str) -> list[Any]:
     """The plain results that clients read, without those that are empty."""
     specs = load(revision).methods.TABLE.requests.values()
     known = oracle.subjects(revision)
     found = {spec.results[0] for spec in specs if "client" in spec.senders}
     return [cls for name, cls in sorted((cls.__name__, cls) for cls in found) if name in known]
-
-
-@cache
-def instances(revision: str) -> Instances:
-    return Instances(oracle.document(revision), complete=True)
 
 
 def places(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -66,15 +52,17 @@ Attempt = Callable[[Any, Callable[[Any], bool], Any, Random], None]
 
 def try_results(revision: str, attempt: Attempt) -> None:
     """Try something with valid results of each kind."""
-
-    def try_value(cls: Any, pointer: str, value: Any, seed: int) -> None:
-        attempt(validator_of(cls), oracle.accepts(revision, pointer), value, Random(seed))
-
+    instances = Instances(oracle.document(revision), complete=True)
     for cls in results(revision):
         pointer = oracle.subjects(revision)[cls.__name__].pointer
-        values, seeds = instances(revision).at(pointer), st.integers(0, 2**32)
-        with case(cls.__name__):
-            SETTINGS(given(st.just(cls), st.just(pointer), values, seeds)(try_value))()
+        check, accepts, random = (
+            validator_of(cls),
+            oracle.accepts(revision, pointer),
+            Random(pointer),
+        )
+        for value in instances.some(pointer, tables.count(15, 100)):
+            with case((cls.__name__, value)):
+                attempt(check, accepts, value, random)
 
 
 def choose_files(found: list[Path], random: Random) -> list[Path]:

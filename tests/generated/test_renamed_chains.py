@@ -81,7 +81,8 @@ def table_of(number: int, names: Names) -> MethodTable:
         name: RequestSpec(
             name,
             senders=frozenset({"client"}),
-            types=lambda: (Any, object),
+            load_params=lambda: Any,
+            load_results=lambda: (object,),
             params_required=False,
         )
         for name in names.values()

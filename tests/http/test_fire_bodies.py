@@ -216,25 +216,6 @@ async def test_an_odd_meta_is_refused_or_served_but_never_a_failure() -> None:
             await site.is_fine()
 
 
-async def test_an_odd_name_field_is_refused() -> None:
-    for name, status in [
-        ("echo", 200),
-        ("=?base64?ZWNobw==?=", 200),
-        ("=?base64?ZWNobw?=", 400),
-        ("=?base64?=", 400),
-        ("=?base64?" + "A" * 20_000 + "?=", 400),
-        ("echo\x80", 400),
-        ("", 400),
-        (None, 400),
-    ]:
-        with case((name, status)):
-            async with serve_under_attack() as site:
-                answer = await site.ask(http(meta(), **of_modern("tools/call", name)))
-                assert answer.status == status
-                assert status == 200 or answer.message["error"]["code"] == -32020
-                await site.is_fine()
-
-
 def batch(members: int, one: Any) -> bytes:
     return json.dumps([{**one, "id": number} for number in range(members)]).encode()
 

@@ -43,6 +43,7 @@ async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, 
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-24")
 @pytest.mark.parametrize("tool", ["wait", "talk"])
 @on_each_stack
 async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> None:
@@ -167,6 +168,16 @@ async def stall_stream(site: Site, one: Wire, mine: Any) -> None:
     )
     session.streams.standalone.put(note % (b"x" * 20_000_000))
     await site.stuck()
+
+
+@on_each_stack
+async def test_a_client_that_does_not_read_its_stream_counts_as_gone(stack: str) -> None:
+    async with serve_under_attack(stack, send_timeout=0.2, keep_alive=60) as site:
+        mine = await site.session()
+        async with wire(site.port) as stuck:
+            await stall_stream(site, stuck, mine)
+            await until(lambda: not len(site.app._running.state.keep_alive.open))
+        await site.is_fine()
 
 
 @on_each_stack

@@ -30,7 +30,7 @@ from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, pkg
 from support.tables import count
 
-MANY = count(2_000, 10_000)
+MANY = count(500, 10_000)
 STREAMS = count(200, 1_000)
 BEGIN = http(hello())
 

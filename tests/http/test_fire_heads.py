@@ -177,12 +177,13 @@ KINDS = [
     same("nearly JSON", 415, ping(**{"content-type": "application/jsonp"})),
     same("JSON in Latin-1", 415, ping(**{"content-type": "application/json; charset=latin-1"})),
     same("two kinds", 415, ping(**{"content-type": "application/json, text/plain"})),
-    same("JSON in UTF-8", 200, ping(**{"content-type": 'Application/JSON; Charset="UTF-8"'})),
+    same("JSON in UTF-8", 200, ping(**{"content-type": 'Application/JSON; charset="UTF-8"'})),
     same("no Accept", 200, ping(accept=None)),
     same("half an Accept", 406, ping(accept="application/json")),
     same("the other half", 406, ping(accept="text/event-stream")),
     same("a refusing Accept", 406, ping(accept="application/json, text/event-stream;q=0")),
     same("a lavish Accept", 200, ping(accept="text/html, */*;q=0.1")),
+    same("wide ranges", 200, ping(accept="application/*, text/*")),
     same("an Accept that is none", 406, ping(accept=";;;,,,===")),
 ]
 

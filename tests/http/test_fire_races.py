@@ -85,6 +85,7 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-33")
 @on_each_stack
 async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_ends(
     stack: str,
@@ -158,6 +159,7 @@ async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_be
         await site.is_fine()
 
 
+@pytest.mark.shows("S3-44")
 @on_each_stack
 async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> None:
     async with serve_under_attack(stack) as site:
@@ -175,7 +177,11 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
         for task in asked:
             assert (await task).status == 200
         assert site.attacked.finished == 15
-        assert (await site.ask(http(call("echo", 99), **mine))).status == 404
+        late = [
+            http(call("echo", 99), **mine),
+            *(http(b"", verb, **mine) for verb in ("GET", "DELETE")),
+        ]
+        assert [(await site.ask(data)).status for data in late] == [404] * 3
         await site.is_fine()
 
 

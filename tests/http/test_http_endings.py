@@ -26,6 +26,7 @@ from support.http.serving import (
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.talking import hello, pkg, request, run, tools
+from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
@@ -106,70 +107,38 @@ async def serve_with_front(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[
 class TestShutdown:
     """Requests during the shutdown of a server are refused and start nothing."""
 
-    @staticmethod
-    def check_refused(
-        entering: Callable[[Site, Session], Coroutine[Any, Any, int]], **chosen: Any
-    ) -> None:
-        async def script() -> None:
+    async def test_all_that_would_begin_is_told_to_retry(self) -> None:
+        wanted = {"toolsListChanged": True}
+        rows: dict[str, Callable[[Site, Session], Any]] = {
+            "a session": lambda site, _: site.post(hello()),
+            "a request of a session": lambda _, session: session.call("quick", 2),
+            "the stream of a session": lambda _, session: session.get(),
+            "the end of a session": lambda _, session: session.delete(),
+            "a request by itself": lambda site, _: site.modern("tools/call", name="quick"),
+            "a listen stream": lambda site, _: site.modern_stream(
+                "subscriptions/listen", notifications=wanted
+            ),
+            "a stream of the old transport": lambda site, _: site.get(path="/sse"),
+        }
+        for name, begin in rows.items():
             held = HeldTool()
-            async with serving(ours(held), pkg.REVISIONS, drain=10, **chosen) as site:
+            async with serving(ours(held), pkg.REVISIONS, drain=10, old_sse=True) as site:
                 session = await site.initialize()
                 under_way = asyncio.create_task(session.call("held"))
                 await held.begun.wait()
                 closing = asyncio.create_task(site.app.close())
                 await asyncio.sleep(0)
-                assert await entering(site, session) == 503
+                with case(name):
+                    if "stream" in name:
+                        async with begin(site, session) as events:
+                            response = events.response
+                    else:
+                        response = await begin(site, session)
+                    refused = response.status_code, response.headers["retry-after"]
+                    assert refused == (503, "1")
                 held.go.set()
                 assert text_in(await under_way) == "done"
                 await closing
-
-        run(script())
-
-    def test_no_session_begins(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            return (await site.post(hello())).status_code
-
-        self.check_refused(entering)
-
-    def test_a_session_that_is_known_takes_no_request(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            return (await session.call("quick", 2)).status_code
-
-        self.check_refused(entering)
-
-    def test_no_stream_of_a_session_opens(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            async with session.get() as events:
-                return events.response.status_code
-
-        self.check_refused(entering)
-
-    def test_no_session_is_deleted(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            return (await session.delete()).status_code
-
-        self.check_refused(entering)
-
-    def test_no_request_that_stands_by_itself_begins(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            return (await site.modern("tools/call", name="quick")).status_code
-
-        self.check_refused(entering)
-
-    def test_no_listen_stream_opens(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            wanted = {"toolsListChanged": True}
-            async with site.modern_stream("subscriptions/listen", notifications=wanted) as events:
-                return events.response.status_code
-
-        self.check_refused(entering)
-
-    def test_no_stream_of_the_old_transport_opens(self) -> None:
-        async def entering(site: Site, session: Session) -> int:
-            async with site.get(path="/sse") as events:
-                return events.response.status_code
-
-        self.check_refused(entering, old_sse=True)
 
     @pytest.mark.parametrize("sessions", [True, False])
     async def test_requests_outside_of_sessions_end_with_an_error_when_their_time_is_up(
@@ -201,18 +170,6 @@ class TestShutdown:
             await cancelled.wait()
             error = (await under_way).json()["error"]
             assert error["message"] == "The server is shutting down"
-
-    async def test_new_request_during_close_is_told_to_retry(self) -> None:
-        held = HeldTool()
-        async with serving(ours(held)) as site:
-            session = await site.initialize()
-            under_way = asyncio.create_task(session.call("held"))
-            await held.begun.wait()
-            closing = asyncio.create_task(site.app.close())
-            await asyncio.sleep(0)
-            assert (await site.post(hello())).headers["retry-after"] == "1"
-            held.go.set()
-            await asyncio.gather(under_way, closing)
 
     async def test_token_of_what_comes_is_not_verified(self) -> None:
         held, verified = HeldTool(), list[str]()
@@ -309,15 +266,6 @@ class TestLifetime:
     async def pings(session: Session) -> int:
         return (await session.post(request("ping", 9))).status_code
 
-    async def test_session_lifetime_runs_from_end_of_stream(self, clock: Clock) -> None:
-        async with serving(ours(HeldTool()), session_lifetime=100) as site:
-            session = await site.initialize()
-            async with session.get():
-                clock.pass_by(150)
-            await wait_until_idle(site.app)
-            clock.pass_by(90)
-            assert await self.pings(session) == 200
-
     async def test_session_lifetime_runs_from_end_of_request(self, clock: Clock) -> None:
         held = HeldTool()
         async with serving(ours(held), session_lifetime=100) as site:
@@ -332,13 +280,15 @@ class TestLifetime:
             assert await self.pings(session) == 200
 
     async def test_session_expires_after_stream(self, clock: Clock) -> None:
-        async with serving(ours(HeldTool()), session_lifetime=100) as site:
-            session = await site.initialize()
-            async with session.get():
-                clock.pass_by(150)
-            await wait_until_idle(site.app)
-            clock.pass_by(150)
-            assert await self.pings(session) == 404
+        for seconds, status in ((90, 200), (150, 404)):
+            async with serving(ours(HeldTool()), session_lifetime=100) as site:
+                session = await site.initialize()
+                async with session.get():
+                    clock.pass_by(150)
+                await wait_until_idle(site.app)
+                clock.pass_by(seconds)
+                with case(seconds):
+                    assert await self.pings(session) == status
 
     async def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
         async with serving(ours(HeldTool()), max_sessions=2) as site:

@@ -1,17 +1,15 @@
 """Admission: hosts and origins, tokens, and limits."""
 
-import asyncio
 import json
-import socket
 from itertools import product
 from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import JSON, POSTED, chosen_of_runs, outcome, raw, serving, text_in
+from support.http.serving import POSTED, chosen_of_runs, serving, text_in
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     hello,
     pkg,
@@ -54,29 +52,6 @@ class TestOrigin:
                     assert refused.status_code == 403
                     assert "id" not in refused.json()
 
-    async def test_RJ01_a_page_on_this_machine_may_call(self) -> None:
-        for origin, status in [
-            (None, 200),
-            ("http://localhost", 200),
-            ("http://localhost:3000", 200),
-            ("https://127.0.0.1:8080", 200),
-            ("http://[::1]:1", 200),
-            ("HTTP://LOCALHOST", 200),
-            ("null", 403),
-            ("", 403),
-            ("http://localhost.evil.example", 403),
-            ("http://evil.example/localhost", 403),
-            ("http://evil.example#localhost", 403),
-            ("http://evil@localhost", 403),
-            ("http://localhost:80@evil.example", 403),
-            ("http://localhost/", 403),
-            ("file://localhost", 403),
-            ("localhost", 403),
-            ("http://127.0.0.1.evil.example:80", 403),
-            ("http://localhost:", 403),
-        ]:
-            assert await status_of(origin=origin) == status
-
     async def test_pages_may_be_named(self) -> None:
         named = ["https://App.example.com/", "https://other.example:8443"]
         expected = {
@@ -91,9 +66,6 @@ class TestOrigin:
             assert await status_of(origin=origin, allowed_origins=named) == status
         assert await status_of(origin=EVIL, allowed_origins=["*"]) == 200
 
-    async def test_a_server_that_answers_to_any_name_has_to_name_its_pages(self) -> None:
-        assert await status_of(origin=EVIL, host="evil.example", allowed_hosts=["*"]) == 403
-
     async def test_accepted_origin_does_not_admit_others(self) -> None:
         async with serving(ours(), pkg.REVISIONS) as site:
             for origin, status in ((None, 200), ("http://localhost", 200), (EVIL, 403)) * 2:
@@ -101,25 +73,6 @@ class TestOrigin:
 
 
 class TestHost:
-    async def test_unless_told_otherwise_this_machine_alone_is_a_host(self) -> None:
-        for host, status in [
-            ("localhost", 200),
-            ("localhost:1", 200),
-            ("LocalHost:8000", 200),
-            ("127.0.0.1:8000", 200),
-            ("[::1]:8000", 200),
-            ("evil.example", 421),
-            ("localhost.evil.example", 421),
-            ("localhost:x", 421),
-            ("localhost:", 421),
-            ("localhost@evil.example", 421),
-            ("evil.example:localhost", 421),
-            ("127.0.0.2", 421),
-            ("0.0.0.0", 421),
-            ("", 421),
-        ]:
-            assert await status_of(host=host) == status
-
     async def test_hosts_may_be_named(self) -> None:
         named = ["mcp.example.com", "other.example:8443"]
         expected = {
@@ -134,11 +87,6 @@ class TestHost:
         assert await status_of(host="evil.example", allowed_hosts=["*"]) == 200
         page = {"host": "mcp.example.com", "origin": "https://mcp.example.com"}
         assert await status_of(**page, allowed_hosts=named) == 200
-
-    async def test_a_request_without_one_gets_400(self) -> None:
-        async with serving(ours()) as site:
-            answer = await raw(site.port, b"GET /mcp HTTP/1.0\r\nConnection: close\r\n\r\n")
-            assert answer.split(b" ", 2)[1] == b"400"
 
     @pytest.mark.shows("S3-11")
     def test_a_server_for_others_has_to_be_given_its_names(
@@ -159,45 +107,6 @@ class TestTokens:
         }
         return pkg.Authentication(verify=pkg.static_tokens(principals), **chosen)
 
-    @pytest.mark.shows("S3-12")
-    async def test_RJ17_SS03_without_a_good_token_nobody_is_let_in(self) -> None:
-        async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
-            for value, revision in product(
-                [None, "", f"Basic {TOKEN}", TOKEN, "Bearer wrong", f"Bearer x{TOKEN}"],
-                STREAMABLE,
-            ):
-                with case((value, revision)):
-                    fields = {"authorization": value, "mcp-protocol-version": revision}
-                    refused = await site.post(hello(), fields)
-                    assert refused.status_code == 401
-                    assert refused.headers["www-authenticate"].startswith("Bearer")
-                    named = 'error="invalid_token"' in refused.headers["www-authenticate"]
-                    assert named == (value or "").startswith("Bearer ")
-                    async with site.get(fields) as events:
-                        # The stateless era has no GET, for any client.
-                        expected = 405 if revision not in HANDSHAKE else 401
-                        assert events.response.status_code == expected
-                    deleted = await site.http.delete(
-                        site.path, headers={"mcp-protocol-version": OLD}
-                    )
-                    assert deleted.status_code == 401
-
-    async def test_RJ18_SS03_a_token_that_does_not_reach_gets_403(self) -> None:
-        for revision in STREAMABLE:
-            with case(revision):
-                guard = self.guard(scopes=frozenset({"write", "read"}))
-                async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
-                    fields = {
-                        "authorization": f"Bearer {'b' * 16}",
-                        "mcp-protocol-version": revision,
-                    }
-                    refused = await site.post(hello(), fields)
-                    assert refused.status_code == 403
-                    challenge = refused.headers["www-authenticate"]
-                    assert challenge.startswith("Bearer ")
-                    assert 'error="insufficient_scope"' in challenge
-                    assert 'scope="read write"' in challenge
-
     async def test_handlers_learn_whose_the_token_is_in_both_eras(self) -> None:
         async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
             for token, name in ((TOKEN, "ada"), ("b" * 16, "ben")):
@@ -213,32 +122,6 @@ class TestTokens:
             fields = {"authorization": f"Bearer {TOKEN}", "mcp-protocol-version": OLD}
             assert text_in(await site.post(request("tools/call", name="x"), fields)) == "ada"
 
-    async def test_the_metadata_of_the_resource_is_for_everyone(self) -> None:
-        resource = pkg.ProtectedResource(
-            url="https://mcp.example.com/mcp",
-            authorization_servers=("https://auth.example.com",),
-            scopes=("read",),
-            name="Ours",
-        )
-        async with serving(ours(), authentication=self.guard(resource=resource)) as site:
-            refused = await site.post(hello())
-            where = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-            assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
-            for tail in ("", "/mcp"):
-                path = f"/.well-known/oauth-protected-resource{tail}"
-                found = await site.http.get(path, headers={"origin": EVIL})
-                assert found.status_code == 200
-                assert found.headers["access-control-allow-origin"] == "*"
-                assert found.headers["content-type"] == JSON
-                assert found.json() == {
-                    "resource": "https://mcp.example.com/mcp",
-                    "authorization_servers": ["https://auth.example.com"],
-                    "bearer_methods_supported": ["header"],
-                    "scopes_supported": ["read"],
-                    "resource_name": "Ours",
-                }
-            assert (await site.http.get("/.well-known/oauth-protected-resource/x")).is_error
-
     async def test_a_verifier_that_fails_lets_nobody_in(self) -> None:
         async def verify(token: str) -> Any:
             raise RuntimeError("the token is secret")
@@ -249,45 +132,8 @@ class TestTokens:
             assert refused.status_code == 500
             assert "secret" not in refused.text
 
-    def test_short_tokens_are_no_secrets(self) -> None:
-        with pytest.raises(ValueError, match="16 characters"):
-            pkg.static_tokens({"short": pkg.Principal("x")})
-
 
 class TestLimits:
-    @pytest.mark.parametrize("declared", [True, False])
-    async def test_a_body_that_is_too_large_gets_413(self, declared: bool) -> None:
-        async with serving(ours(), pkg.REVISIONS, max_body=1000) as site:
-            body = json.dumps(hello()).encode()
-
-            async def pieces(size: int) -> Any:
-                for at in range(0, size, 100):
-                    yield body.ljust(size)[at : at + 100]
-
-            for size, status in ((1000, 200), (1001, 413), (5000, 413)):
-                content: Any = body.ljust(size) if declared else pieces(size)
-                answer = await site.http.post(site.path, headers=POSTED, content=content)
-                assert answer.status_code == status
-
-    async def test_a_body_that_does_not_come_gets_408(self) -> None:
-        async with serving(ours(), body_timeout=0.05) as site:
-            head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
-            answer = await raw(site.port, head + b"{")
-            assert answer.startswith(b"HTTP/1.1 408 ")
-
-    async def test_a_body_that_breaks_off_harms_nobody(self) -> None:
-        async with serving(ours(), pkg.REVISIONS) as site:
-            reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-            head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-            head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
-            writer.write(head + b"{")
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-            assert await reader.read() == b""
-            assert (await site.post(hello())).status_code == 200
-
     async def test_a_header_that_is_too_large_gets_431(self) -> None:
         async with serving(ours(), pkg.REVISIONS, max_headers=1000) as site:
             for size, status in ((100, 200), (2000, 431)):
@@ -295,64 +141,3 @@ class TestLimits:
                 assert answer.status_code == status
             many = {f"x-{number}": "1" for number in range(250)}
             assert (await site.post(hello(), many)).status_code == 431
-
-    @pytest.mark.parametrize("limit", ["max_requests", "max_in_flight"])
-    async def test_more_requests_than_may_be_get_503(self, limit: str) -> None:
-        begun, go = asyncio.Event(), asyncio.Event()
-
-        async def waits(session: Session, params: CallToolRequestParams) -> str:
-            begun.set()
-            await go.wait()
-            return "done"
-
-        async with serving(tools(OLD, waits), **{limit: 1}) as site:
-            session = await site.initialize()
-            asking = asyncio.create_task(session.call("x", 1))
-            await begun.wait()
-            full = await session.call("x", 2)
-            assert full.status_code == 503
-            assert int(full.headers["retry-after"]) > 0
-            go.set()
-            assert text_in(await asking) == "done"
-            assert text_in(await session.call("x", 2)) == "done"
-
-    async def test_in_the_stateless_era_too(self) -> None:
-        begun, go = asyncio.Event(), asyncio.Event()
-
-        async def waits(session: Session, params: CallToolRequestParams) -> str:
-            begun.set()
-            await go.wait()
-            return "done"
-
-        async with serving(tools(STATELESS, waits), max_requests=1) as site:
-            asking = asyncio.create_task(site.modern("tools/call", name="x"))
-            await begun.wait()
-            assert (await site.modern("tools/call", name="x")).status_code == 503
-            go.set()
-            assert text_in(await asking) == "done"
-
-    async def test_streams_of_sessions_are_limited(self) -> None:
-        async with serving(tools(OLD, echo), max_streams=1) as site:
-            one, other = await site.initialize(), await site.initialize()
-            async with one.get(), other.get() as events:
-                assert events.response.status_code == 503
-                assert int(events.response.headers["retry-after"]) > 0
-
-    async def test_a_client_that_does_not_read_its_stream_counts_as_gone(self) -> None:
-        ours = tools(OLD, echo, SENDS={"notifications/message"})
-        async with serving(ours, send_timeout=0.05, keep_alive=3600) as site:
-            session = await site.initialize()
-            (open_session,) = ours.sessions
-            line = socket.create_connection(("127.0.0.1", site.port))
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
-            line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
-            running = site.app._running.state
-            while not len(running.keep_alive.open):
-                await asyncio.sleep(0.005)
-            # Until the buffers between the two are full.
-            while len(running.keep_alive.open):
-                await open_session.log("info", "x" * 100_000)
-                await asyncio.sleep(0.001)
-            line.close()
-            assert outcome(await session.call("x")) == (200, None)

@@ -14,9 +14,7 @@ from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import (
     META,
-    models,
     pkg,
-    server,
     tools,
     whose,
 )
@@ -47,12 +45,6 @@ async def publish(server: Any) -> None:
     await server.resource_updated("file:///b")
 
 
-async def wait_until_gone(server: Any, left: int = 0) -> None:
-    """Wait until only this number of clients is left."""
-    while len(server.sessions) > left:
-        await asyncio.sleep(0.005)
-
-
 async def test_listening_is_acknowledged_and_brings_events_under_its_id() -> None:
     server = ours()
     async with serving(server) as site:
@@ -72,15 +64,6 @@ async def test_listening_is_acknowledged_and_brings_events_under_its_id() -> Non
             assert second["method"] == UPDATED
             assert second["params"] == {"uri": "file:///b", "_meta": {ID: "s"}}
             assert await events.is_silent()
-
-
-async def test_undeclared_notifications_are_not_honoured() -> None:
-    async with serving(tools(STATELESS, echo, SENDS={TOOLS})) as site:
-        wanted = {"toolsListChanged": True, "promptsListChanged": True}
-        asking = site.modern_stream("subscriptions/listen", notifications=wanted)
-        async with asking as events:
-            honoured = (await events.take())["params"]["notifications"]
-            assert honoured == {"toolsListChanged": True}
 
 
 async def test_several_streams_each_hear_what_they_asked_for() -> None:
@@ -112,43 +95,6 @@ async def test_listening_stream_omits_events_of_other_requests() -> None:
         assert (await events.take())["method"] == TOOLS
 
 
-async def test_to_close_the_connection_ends_it() -> None:
-    server = ours()
-    async with serving(server) as site:
-        async with site.listening(1, toolsListChanged=True):
-            async with site.listening(2, toolsListChanged=True):
-                assert len(server.sessions) == 2
-            await wait_until_gone(server, 1)
-        await wait_until_gone(server)
-        await server.tools_list_changed()
-        assert text_in(await site.modern("tools/call", name="x")) == "x"
-
-
-async def test_resources_that_nobody_wants_any_more_are_let_go_of() -> None:
-    watched: list[str] = []
-    let_go = asyncio.Event()
-
-    async def subscribe(self: object, session: Session, params: Any) -> object:
-        watched.append(params.uri)
-        return models("2025-11-25").EmptyResult()
-
-    async def unsubscribe(self: object, session: Session, params: Any) -> object:
-        watched.remove(params.uri)
-        let_go.set()
-        return models("2025-11-25").EmptyResult()
-
-    older = server(
-        "2025-11-25", on_subscribe=subscribe, on_unsubscribe=unsubscribe, SENDS={UPDATED}
-    )
-    async with serving(older, pkg.REVISIONS) as site:
-        async with site.listening(resourceSubscriptions=["file:///a"]) as events:
-            assert watched == ["file:///a"]
-            await older.resource_updated("file:///a")
-            assert (await events.take())["params"]["uri"] == "file:///a"
-        await let_go.wait()
-        assert watched == []
-
-
 async def test_a_server_that_closes_ends_it_in_words_and_with_an_answer() -> None:
     server = ours()
     async with serving(server) as site, site.listening("s", toolsListChanged=True) as events:
@@ -168,28 +114,6 @@ async def test_the_server_goes_on_after_it_was_closed_and_called_again() -> None
             assert (await events.take())["method"] == TOOLS
 
 
-async def test_streams_take_no_place_of_requests() -> None:
-    server = ours()
-    async with (
-        serving(server, max_requests=1, max_in_flight=1) as site,
-        site.listening(1, toolsListChanged=True),
-        site.listening(2),
-    ):
-        assert text_in(await site.modern("tools/call", name="x")) == "x"
-
-
-async def test_listening_streams_are_limited() -> None:
-    server = ours()
-    async with serving(server, max_streams=2) as site:
-        async with site.listening(1), site.listening(2):
-            full = await site.modern("subscriptions/listen", notifications={})
-            assert full.status_code == 503
-            assert int(full.headers["retry-after"]) > 0
-        await wait_until_gone(server)
-        async with site.listening(3, toolsListChanged=True):
-            pass
-
-
 async def test_invalid_listening_is_refused() -> None:
     async with serving(ours()) as site:
         several: list[JsonObject] = [{}, {"notifications": 5}]
@@ -200,41 +124,6 @@ async def test_invalid_listening_is_refused() -> None:
 
 
 class TestCancelling:
-    async def test_to_close_the_connection_is_to_cancel_the_request(self) -> None:
-        begun, cancelled = asyncio.Event(), asyncio.Event()
-
-        async def waits(session: Session, params: CallToolRequestParams) -> str:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                cancelled.set()
-            return "never"
-
-        async with serving(tools(STATELESS, waits)) as site:
-            asking = asyncio.create_task(site.modern("tools/call", name="x"))
-            await begun.wait()
-            asking.cancel()
-            await asyncio.wait({asking})
-            await cancelled.wait()
-
-    async def test_also_when_its_answer_has_become_a_stream(self) -> None:
-        cancelled = asyncio.Event()
-
-        async def waits(session: Session, params: CallToolRequestParams) -> str:
-            await session.progress(1)
-            try:
-                await asyncio.Event().wait()
-            finally:
-                cancelled.set()
-            return "never"
-
-        async with serving(tools(STATELESS, waits)) as site:
-            meta = {**META, "progressToken": "p"}
-            async with site.modern_stream("tools/call", meta=meta, name="x") as events:
-                await events.take()
-            await cancelled.wait()
-
     async def test_a_cancelled_message_does_not_cancel_over_http(self) -> None:
         begun, go = asyncio.Event(), asyncio.Event()
 
@@ -253,19 +142,6 @@ class TestCancelling:
             assert answer.status_code == 202
             go.set()
             assert text_in(await asking) == "done"
-
-
-async def test_slow_reader_delays_no_other_reader() -> None:
-    server = ours()
-    async with (
-        serving(server) as site,
-        site.listening(1, toolsListChanged=True),
-        site.listening(2, toolsListChanged=True) as reader,
-    ):
-        for _ in range(200):
-            await server.tools_list_changed()
-        heard = [(await reader.take())["method"] for _ in range(200)]
-        assert set(heard) == {TOOLS}
 
 
 async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:

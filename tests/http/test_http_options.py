@@ -66,6 +66,11 @@ def test_options_that_serve_none_or_all_are_refused() -> None:
             pkg.HttpOptions(**chosen)
 
 
+def test_lease_of_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="lease must be more than 0"):
+        pkg.Shared(engine=pkg.MemoryEngine(), lease=0)
+
+
 def test_valid_options_are_accepted() -> None:
     rows: list[JsonObject] = [
         {"allowed_hosts": ["*"]},

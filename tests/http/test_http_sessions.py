@@ -1,20 +1,17 @@
 """Sessions of the handshake revisions: their beginning, their end, and their owners."""
 
-import asyncio
 from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import Site, outcome, serving, text_in
+from support.http.serving import outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
     hello,
-    models,
     pkg,
     request,
-    server,
     tools,
     whose,
 )
@@ -37,29 +34,6 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
 
 def ours(revision: str = OLD, **members: Any) -> Any:
     return tools(revision, call, SENDS=TOLD, **members)
-
-
-class WaitingTool:
-    """A tool that waits until released."""
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-        self.go = asyncio.Event()
-        self.cancelled = asyncio.Event()
-
-    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
-        self.begun.set()
-        try:
-            await self.go.wait()
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        return "held"
-
-
-async def status(site: Site, id: str | None, method: str = "ping") -> int:
-    """Return the status of a request with that session id."""
-    return (await site.post(request(method), {"mcp-session-id": id})).status_code
 
 
 class TestBeginning:
@@ -95,14 +69,6 @@ class TestBeginning:
                     assert outcome(refused)[1] == -32602
                     assert "mcp-session-id" not in refused.headers
 
-    async def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize()
-            again = await session.post(hello(id=5))
-            assert outcome(again) == (400, -32600)
-            assert again.json()["id"] == 5
-            assert text_in(await session.call("x")) == "x"
-
     async def test_HS02_an_unknown_revision_begins_a_session_in_the_newest(self) -> None:
         async with serving(ours(STATELESS), pkg.REVISIONS) as site:
             for asked in ("1999-01-01", "2099-01-01", STATELESS):
@@ -124,38 +90,8 @@ class TestWithoutOne:
                         assert events.response.status_code == 400
                     assert (await site.http.delete(site.path, headers=fields)).status_code == 400
 
-    @pytest.mark.shows("S3-44")
-    async def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self) -> None:
-        for revision in STREAMABLE:
-            with case(revision):
-                async with serving(ours(revision)) as site:
-                    session = await site.initialize(revision)
-                    assert (await session.delete()).status_code == 204
-                    for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
-                        assert await status(site, id) == 404
-                        async with site.get({"mcp-session-id": id}) as events:
-                            assert events.response.status_code == 404
-                        ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
-                        assert ended.status_code == 404
-                    # Initialize with a session id does not begin a new one (2025-11-25, "Session
-                    # Management").
-                    assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
-
 
 class TestEnding:
-    async def test_delete_ends_streams_and_what_is_worked_on(self) -> None:
-        tool = WaitingTool()
-        async with serving(tools(OLD, tool)) as site:
-            session = await site.initialize()
-            asking = asyncio.create_task(session.call("x"))
-            await tool.begun.wait()
-            async with session.get() as events:
-                ended = await session.delete()
-                assert (ended.status_code, ended.content) == (204, b"")
-                assert await events.take() is None
-            await tool.cancelled.wait()
-            assert "result" not in (await asking).text
-
     async def test_the_other_sessions_go_on(self) -> None:
         async with serving(ours()) as site:
             one, other = await site.initialize(), await site.initialize()
@@ -169,93 +105,6 @@ class TestEnding:
                 async with serving(ours(revision), sessions=False) as site:
                     fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
                     assert (await site.http.delete(site.path, headers=fields)).status_code == 405
-
-    async def test_an_idle_session_ends_and_one_with_an_open_stream_does_not(self) -> None:
-        server = ours()
-        async with serving(server, session_lifetime=1.0) as site:
-            used, idle = await site.initialize(), await site.initialize()
-            async with used.get() as events:
-                while len(server.sessions) > 1:
-                    await asyncio.sleep(0.01)
-                assert await status(site, idle.id) == 404
-                await server.tools_list_changed()
-                assert (await events.take())["method"] == CHANGED
-            while server.sessions:
-                await asyncio.sleep(0.01)
-            assert await status(site, used.id) == 404
-
-    async def test_session_with_running_request_does_not_expire(self) -> None:
-        tool = WaitingTool()
-        server = tools(OLD, tool)
-        async with serving(server, session_lifetime=1.0) as site:
-            used, _ = await site.initialize(), await site.initialize()
-            asking = asyncio.create_task(used.call("x"))
-            while len(server.sessions) > 1:
-                await asyncio.sleep(0.01)
-            tool.go.set()
-            assert text_in(await asking) == "held"
-
-    async def test_the_session_idle_for_longest_makes_room_for_a_new_one(self) -> None:
-        async with serving(ours(), max_sessions=2) as site:
-            first, second = await site.initialize(), await site.initialize()
-            await first.call("x")
-            third = await site.initialize()
-            found = [await status(site, session.id) for session in (first, second, third)]
-            assert found == [200, 404, 200]
-
-    async def test_where_all_are_in_use_there_is_no_room(self) -> None:
-        async with serving(ours(), max_sessions=2) as site:
-            first, second = await site.initialize(), await site.initialize()
-            async with first.get(), second.get():
-                full = await site.post(hello())
-                assert full.status_code == 503
-                assert int(full.headers["retry-after"]) > 0
-                assert text_in(await first.call("x")) == "x"
-            assert text_in(await second.call("x")) == "x"
-
-
-class TestWhoseItIs:
-    async def test_somebody_else_does_not_learn_that_it_exists(self) -> None:
-        ada, ben = {"authorization": f"Bearer {'a' * 16}"}, {"authorization": f"Bearer {'b' * 16}"}
-        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
-        guarded = pkg.Authentication(verify=verify)
-        async with serving(ours(), authentication=guarded) as site:
-            session = await site.initialize(headers=ada)
-            assert text_in(await session.call("who")) == "ada"
-            foreign = await session.post(request("ping"), ben)
-            unknown = await site.post(request("ping"), {**ben, "mcp-session-id": "x"})
-            assert foreign.status_code == unknown.status_code == 404
-            assert foreign.json() == unknown.json()
-            async with session.get(headers=ben) as events:
-                assert events.response.status_code == 404
-            assert (await session.delete(ben)).status_code == 404
-            assert text_in(await session.call("who")) == "ada"
-
-
-class TestAClassForEachSession:
-    async def test_each_session_has_a_server_of_its_own(self) -> None:
-        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
-            m = models(OLD)
-            self.calls = getattr(self, "calls", 0) + 1
-            return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
-
-        async with serving(type(server(OLD, on_call_tool=count))) as site:
-            one, other = await site.initialize(), await site.initialize()
-            assert [text_in(await one.call("x")) for _ in range(2)] == ["1", "2"]
-            assert text_in(await other.call("x")) == "1"
-
-    async def test_requests_of_the_stateless_era_share_one(self) -> None:
-        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
-            m = models(STATELESS)
-            self.calls = getattr(self, "calls", 0) + 1
-            return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
-
-        made = server(STATELESS, on_call_tool=count)
-        async with serving(made.__class__, pkg.REVISIONS) as site:
-            session = await site.initialize()
-            told = [text_in(await site.modern("tools/call", name="x")) for _ in range(2)]
-            assert told == ["1", "2"]
-            assert text_in(await session.call("x")) == "1"
 
 
 class TestWithoutSessions:

@@ -25,7 +25,7 @@ from support.http.serving import (
     text_in,
 )
 from support.json_types import JsonObject
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
@@ -215,7 +215,7 @@ ORDER: list[Check] = [
     ("SS05", spoil_json, (400, -32700)),
     ("SS06", spoil_shape, (400, -32600)),
     ("SS08", drop_version, (400, -32020)),
-    ("SS09", drop_capabilities, (400, -32602)),
+    ("SS09 RJ13", drop_capabilities, (400, -32602)),
     ("SS10", differ_in_version, (400, -32020)),
     ("SS11", unknown_version, (400, -32022)),
     ("SS12", wrong_method_field, (400, -32020)),
@@ -294,18 +294,6 @@ class TestInitialize:
                 assert (error["code"], error["data"].get("requested")) == expected
                 assert expected[1] not in error["data"]["supported"]
 
-    async def test_SS13_RJ15_what_is_of_the_other_era_is_no_method_of_this_one(self) -> None:
-        ours = tools(STATELESS, echo, SENDS={"notifications/resources/updated"})
-        async with serving(ours, pkg.REVISIONS) as site:
-            for method in [
-                "initialize",
-                "ping",
-                "logging/setLevel",
-                "resources/subscribe",
-                "resources/unsubscribe",
-            ]:
-                assert outcome(await site.modern(method)) == (404, -32601)
-
 
 class TestFields:
     async def test_SS10_SS12_SS14_space_around_a_value_is_none_of_it(self) -> None:
@@ -343,6 +331,8 @@ class TestFields:
                 "=?base64?eQ==?=",
                 "=?base64?eA?=",
                 "=?base64?eA==",
+                "=?base64?=",
+                "=?base64?" + "A" * 20_000 + "?=",
                 "x\x80",
             ]:
                 with case(field):
@@ -410,42 +400,6 @@ class TestRefusals:
             assert outcome(answer) == (400, -32020)
             assert answer.json()["error"]["data"]["supported"] == [STATELESS]
 
-    async def test_SS09_RJ13_incomplete_meta_is_named(self) -> None:
-        async with serving(tools(STATELESS, echo)) as site:
-            values: list[JsonObject] = [{}, {VERSION: STATELESS}, {CAPABILITIES: {}}]
-            for meta in values:
-                with case(meta):
-                    answer = await site.modern("tools/call", name="x", meta=meta)
-                    assert outcome(answer) == (400, -32602)
-                    assert answer.json()["id"] == 1
-                    assert "_meta" in answer.json()["error"]["data"]["problems"][0]["pointer"]
-
-    async def test_SS11_RJ09_an_unknown_version_is_echoed_beside_what_is_spoken(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            meta = {**META, VERSION: "2099-01-01"}
-            answer = await site.modern("server/discover", meta=meta)
-            assert outcome(answer) == (400, -32022)
-            assert answer.json()["error"]["data"] == {
-                "supported": [*reversed(REVISIONS)],
-                "requested": "2099-01-01",
-            }
-
-    async def test_SS18_RJ14_a_missing_capability_is_named_as_an_object(self) -> None:
-        async with serving(tools(STATELESS, asks)) as site:
-            answer = await site.modern("tools/call", name="x")
-            assert outcome(answer) == (400, -32021)
-            data = answer.json()["error"]["data"]
-            assert data == {"requiredCapabilities": {"sampling": {}}}
-
-    async def test_RJ16_a_resource_that_is_not_there_is_one_of_invalid_params(self) -> None:
-        async def read(self: object, session: Session, params: Any) -> object:
-            raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
-
-        async with serving(server(OLD, on_read_resource=read), pkg.REVISIONS) as site:
-            answer = await site.modern("resources/read", uri="file:///x")
-            assert outcome(answer) == (200, -32602)
-            assert answer.json()["error"]["data"] == {"uri": "file:///x"}
-
     async def test_an_error_that_a_handler_chose_is_no_failure_of_http(self) -> None:
         async def fail(session: Session, params: CallToolRequestParams) -> str:
             raise pkg.McpError(-31999, "no")
@@ -457,35 +411,6 @@ class TestRefusals:
 
 
 class TestServed:
-    async def test_SS20_a_result_is_complete_and_signed(self) -> None:
-        ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-        async with serving(ours) as site:
-            result = (await site.modern("tools/list")).json()["result"]
-            assert result["resultType"] == "complete"
-            assert result["ttlMs"] >= 0
-            assert result["cacheScope"] in ("public", "private")
-            assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
-
-    async def test_SS19_SS20_a_question_and_its_answer_are_two_requests(self) -> None:
-        meta: JsonObject = {**META, CAPABILITIES: {"sampling": {}}}
-        async with serving(tools(STATELESS, asks)) as site:
-            first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
-            assert first["resultType"] == "input_required"
-            ((key, asked),) = first["inputRequests"].items()
-            assert asked["method"] == "sampling/createMessage"
-            answer = {"role": "assistant", "model": "m", "content": {"type": "text"}}
-            answer["content"] = {"type": "text", "text": "yes"}
-            more: JsonObject = {"inputResponses": {key: answer}}
-            state = first["requestState"]
-            again = await site.modern(
-                "tools/call", id=2, meta=meta, name="x", requestState=state, **more
-            )
-            assert text_in(again) == "yes"
-            tampered = await site.modern(
-                "tools/call", id=3, meta=meta, name="x", requestState=state + "x", **more
-            )
-            assert outcome(tampered) == (200, -32602)
-
     @pytest.mark.shows("PX-03")
     async def test_SS19_the_state_of_one_principal_is_no_use_to_another(self) -> None:
         names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}
@@ -536,10 +461,6 @@ class TestServed:
             assert text_in(answer) == "x"
             assert "mcp-session-id" not in answer.headers
 
-    async def test_the_same_id_may_be_in_use_by_others(self) -> None:
-        async with serving(tools(STATELESS, echo)) as site, site.listening(1):
-            assert text_in(await site.modern("tools/call", name="x", id=1)) == "x"
-
 
 class TestNotifications:
     async def test_SS21_RJ03_one_is_accepted_with_202_and_no_body(self) -> None:
@@ -567,14 +488,11 @@ class TestNotifications:
                 answer = await site.post(message, {"mcp-protocol-version": STATELESS})
                 assert outcome(answer) == (400, -32600)
 
-    async def test_SS06_RJ04_arrays_are_refused(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            message, fields = stateless_request("tools/call", name="x")
-            assert outcome(await site.post([message], fields)) == (400, -32600)
-
 
 class TestTwoEras:
-    async def test_DS01_DS06_a_request_that_names_its_revision_needs_no_session(self) -> None:
+    async def test_DS01_DS03_DS06_VH06_a_request_that_names_its_revision_stands_alone(
+        self,
+    ) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
             session = await site.initialize()
             fields = {"mcp-session-id": session.id}
@@ -590,13 +508,6 @@ class TestTwoEras:
             assert outcome(refused) == (400, -32600)
         async with serving(tools(STATELESS, echo)) as alone:
             assert outcome(await alone.post(request("tools/list"))) == (400, -32020)
-
-    async def test_DS09_get_and_delete_belong_to_the_handshake(self) -> None:
-        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            session = await site.initialize()
-            async with session.get() as events:
-                assert events.response.status_code == 200
-            assert (await session.delete()).status_code == 204
 
     async def test_DS11_RJ11_meta_of_one_era_and_a_field_of_the_other_contradict(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:

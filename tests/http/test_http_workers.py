@@ -1,8 +1,7 @@
 """Several processes behind one address: features that work at once, and those that need help."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from itertools import cycle
 from typing import Any
 
@@ -12,7 +11,6 @@ from support.engines import redis_running
 from support.http.serving import (
     WORKER,
     Events,
-    Session,
     Site,
     app_of,
     calling,
@@ -23,9 +21,7 @@ from support.http.serving import (
 )
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import content_of, models, pkg, request, run, tools
-
-UPDATED = "notifications/resources/updated"
+from support.sessions.talking import content_of, models, request, run, tools
 
 
 async def pid_of(site: Site) -> str:
@@ -76,90 +72,7 @@ async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
         assert {first for first, _ in heard} <= set(uris)
 
 
-class Router:
-    """A router that sends a session to its application, and other requests in turn."""
-
-    def __init__(self, *apps: Any) -> None:
-        self._apps = cycle(apps)
-        self._home: dict[bytes, Any] = {}
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        id = dict(scope["headers"]).get(b"mcp-session-id", b"")
-        app = self._home.get(id) or next(self._apps)
-
-        async def noting(message: Any) -> None:
-            for name, value in message.get("headers", ()):
-                if name == b"mcp-session-id":
-                    self._home[value] = app
-            await send(message)
-
-        await app(scope, receive, noting)
-
-
-async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
-    async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
-        return str(len((await session.list_roots()).roots))
-
-    servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
-    apps = [app_of(server) for server in servers]
-    async with run_app(Router(*apps), lifespan="off") as port, calling(port) as site:
-        sessions = [await site.initialize(roots={}) for _ in range(4)]
-        assert [len(server.sessions) for server in servers] == [2, 2]
-        for session in sessions:
-            async with session.calling("x") as events:
-                asked = await events.take()
-                roots = {"roots": [{"uri": "file:///r"}]}
-                await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": roots})
-                assert (await events.take())["result"]["content"][0]["text"] == "1"
-        for app in apps:
-            await app.close()
-
-
-def roots_answer(asked: Any, *uris: str) -> JsonObject:
-    """The answer to a question for roots."""
-    roots = [{"uri": uri} for uri in uris]
-    return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
-
-
-@asynccontextmanager
-async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
-    """Two applications that share their sessions, as two processes would."""
-    shared = pkg.Shared(engine=pkg.MemoryEngine())
-    apps = [app_of(tools("2025-11-25", call), shared=shared) for _ in range(2)]
-    async with run_app(apps[0]) as here, run_app(apps[1]) as there:
-        async with calling(here) as site, calling(there) as elsewhere:
-            yield site, elsewhere
-        for app in apps:
-            await app.close()
-
-
-async def asks_for_roots(session: mcp.Session, params: CallToolRequestParams) -> str:
-    return str(len((await session.list_roots(on_progress=print)).roots))
-
-
-async def test_an_answer_that_comes_to_another_process_is_taken_to_who_has_asked() -> None:
-    async with two_places(asks_for_roots) as (site, elsewhere):
-        session = await site.initialize(roots={})
-        other = Session(elsewhere, session.revision, session.id, {})
-        async with session.calling("x", 1) as events, other.calling("x", 2) as others:
-            asked, asked_there = await events.take(), await others.take()
-            tokens = {
-                question["params"]["_meta"]["progressToken"] for question in (asked, asked_there)
-            }
-            assert tokens == {asked["id"], asked_there["id"]}
-            assert len(tokens) == 2
-            # Some clients turn numeric strings into numbers.
-            assert all(token[0].isalpha() and len(token) < 16 for token in tokens)
-            stray = await other.post(roots_answer(asked, "file:///1"))
-            assert stray.status_code == 202
-            assert (await events.take())["result"]["content"][0]["text"] == "1"
-            # A second answer has no receiver.
-            await session.post(roots_answer(asked, "file:///1", "file:///2"))
-            await other.post(roots_answer(asked_there))
-            assert (await others.take())["result"]["content"][0]["text"] == "0"
-
-
-def test_two_processes_that_share_an_engine_need_no_such_router() -> None:
+def test_two_processes_that_share_an_engine_serve_one_session() -> None:
     arguments = ["uvicorn", WORKER, "--port", "PORT"]
 
     async def script() -> None:

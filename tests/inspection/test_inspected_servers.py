@@ -13,17 +13,19 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.runtime.core.errors import ParseError
 from mcp_protogen.runtime.transports.base import Transport
 from mcp_protogen.servers.connect.authorization import Bearer
 from mcp_protogen.servers.connect.named_server import NamedServer
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
+from mcp_protogen.servers.inspect.http_transport import HttpProbing
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, StepIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
 from mcp_protogen.servers.inspect.steps import PlanClient, Probe, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
-from mcp_protogen.servers.inspect.transcript import KILLED, Transcript
+from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, Transcript
 from support import folders
 from support.examples.ported import load_server, source
 from support.http.serving import serving
@@ -116,6 +118,8 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
             assert codes & {violation.rule.code for violation in violations}
             steps = [exchange for transcript in transcripts for exchange in transcript.exchanges]
             assert all(len(step.messages) <= MESSAGES + 1 for step in steps)
+            # After the beginning, two requests without an answer are enough.
+            assert sum(step.outcome == TIMEOUT for step in steps) <= 3
 
 
 def test_usage_in_place_of_messages_is_a_finding_with_a_quotation() -> None:
@@ -339,6 +343,17 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
                 transcripts = await quickly(Server(url=url), "2025-11-25")
             assert code in {finding.rule.code for finding in judge(transcripts)}
             assert any(row.spoken for row in profile.profile_of(transcripts).spoken) is spoken
+
+
+async def test_message_over_http_that_cannot_be_read_ends_the_wait_for_its_id() -> None:
+    clock: Any = asyncio.get_running_loop().time
+    intake, about = StepIntake(clock), Transcript(revision="2025-11-25", transport=HTTP)
+    probing: Any = HttpProbing(Server(url="http://127.0.0.1:1/mcp"), about, intake)
+    intake.begin(awaiting({"jsonrpc": "2.0", "id": 1, "method": "ping"}))
+    async with asyncio.timeout(None) as limit:
+        await probing._take(ParseError("not JSON", id=1), limit)
+    assert intake.is_complete
+    await probing.close()
 
 
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:

@@ -23,17 +23,13 @@ UI: JsonObject = {
 OURS: Command = (sys.executable, PROGRAMS / "our_apps_server.py")
 
 
-def modules() -> str:
-    return str(node_modules("package-apps.json", "the SDK for user interfaces of tools"))
-
-
 def theirs() -> Command:
-    return ("node", PROGRAMS / "apps_server.mjs", modules())
+    return ("node", PROGRAMS / "apps_server.mjs", node_modules())
 
 
 def host_view(server: Command, mode: str, *, is_host: bool = True) -> Any:
     """Return the view of the SDK's host."""
-    host = ("node", PROGRAMS / "apps_host.mjs", modules(), mode, str(is_host).lower())
+    host = ("node", PROGRAMS / "apps_host.mjs", node_modules(), mode, str(is_host).lower())
     return json.loads(run_command([*host, *server]))
 
 

@@ -9,7 +9,7 @@ from support.peers.example_visits import EXAMPLES, PAGE, TRANSPORTS, USES, Visit
 from support.peers.spoken import NEWEST
 from support.peers.visits import Peers, check
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("examples")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 # Each starts its own servers.
 CLIENTS = tables.some(tuple(NEWEST), 2, "clients of examples")

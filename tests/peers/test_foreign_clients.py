@@ -10,6 +10,8 @@ from support.peers.spoken import GENERATION_1, GENERATION_2, NEWEST
 from support.peers.visits import Peers
 from support.revisions import ERAS
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
+
 
 def check(peers: Peers, client: str, revision: str, *arguments: str) -> None:
     done = everything.rows(client, revision, over_http=False)

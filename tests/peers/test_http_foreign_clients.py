@@ -9,6 +9,8 @@ from support.peers.spoken import GENERATION_1, GENERATION_2, NEWEST
 from support.peers.visits import Peers, Visit, visit
 from support.revisions import ERAS, STATELESS
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
+
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", ERAS)

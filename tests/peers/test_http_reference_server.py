@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import mcp_revisions as pkg
 import pytest
-from support.peers.features import client_of, eventually
+from support.coroutines import until
+from support.peers.features import client_of
 from support.peers.http_peers import ONLY_LOOPBACK
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import node_modules
@@ -89,7 +90,7 @@ async def check_subscription(client: Any, mine: Any, m: Any) -> None:
     mine.changes.clear()
     await client.subscribe(URI)
     await text(client, m, "toggle-subscriber-updates")
-    await eventually(lambda: "resource" in mine.changes)
+    await until(lambda: "resource" in mine.changes)
     assert "resource" in mine.changes
     await client.unsubscribe(URI)
 

@@ -19,8 +19,7 @@ from support.peers.oauth_visits import (
 )
 from support.peers.visits import Peers, Step
 
-# In one process, which starts the clients once.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("logins")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 CLIENTS = tables.some(
     ("mcp 2", "fastmcp", "TypeScript 1", "TypeScript 2"), 2, "clients that sign in"

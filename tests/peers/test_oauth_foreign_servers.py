@@ -17,7 +17,7 @@ KINDS = ("mcp", "fastmcp")
 async def serve_foreign(peers: Peers, kind: str, *issuer: str) -> str:
     """Start a server that wants tokens; return its URL."""
     program = PROGRAMS / "oauth_server.py"
-    server = await peers.server(python_with("fastmcp"), program, kind, "PORT", *issuer)
+    server = await peers.server(python_with("mcp-2"), program, kind, "PORT", *issuer)
     return f"http://127.0.0.1:{server.port}/mcp"
 
 

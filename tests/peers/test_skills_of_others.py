@@ -43,7 +43,7 @@ async def test_the_typescript_sdk_verifies_every_file_of_ours() -> None:
 
 
 async def test_fastmcp_finds_every_file_of_ours() -> None:
-    seen = await client_output(python_with("fastmcp"), PROGRAMS / "fastmcp_skills.py", "client")
+    seen = await client_output(python_with("mcp-2"), PROGRAMS / "fastmcp_skills.py", "client")
     assert seen == {"version": STATELESS, "files": FILES}
 
 
@@ -54,7 +54,7 @@ async def test_we_verify_every_file_of_fastmcp(tmp_path: Path) -> None:
         "notes/SKILL.md": skill("notes"),
     }
     program = PROGRAMS / "fastmcp_skills.py"
-    command = [python_with("fastmcp"), program, "server", write_files(tmp_path, files)]
+    command = [python_with("mcp-2"), program, "server", write_files(tmp_path, files)]
     async with connect(stdio_client([str(part) for part in command]), Client()) as client:
         read = [
             await read_skill(client, directory, file.uri)

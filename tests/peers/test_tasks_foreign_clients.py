@@ -5,6 +5,8 @@ from support.peers.task_visits import AGREED, VISITORS, Visitor, tasks_server, u
 from support.peers.visits import Expected, Peers, Step, check, visit
 from support.revisions import OLD, STATELESS
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
+
 
 def name(visitor: Visitor) -> str:
     return f"{visitor.client}-{visitor.kind}-{visitor.revision}"

@@ -75,6 +75,10 @@ class TestHandshake:
         assert after(LEGACY) == Ask(INITIALIZE, "2025-11-25")
         assert after(offer("2024-11-05", "2025-03-26")) == Ask(INITIALIZE, "2025-03-26")
 
+    def test_client_without_revisions_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="at least one revision"):
+            Negotiation(offer())
+
     def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(self) -> None:
         for version in OLD:
             with case(version):

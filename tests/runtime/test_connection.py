@@ -73,6 +73,12 @@ class TestCalls:
         with pytest.raises(LocalError):
             connection.request(methods.CALL_TOOL, PARAMS)
 
+    def test_a_request_ends_without_a_message_where_the_revision_has_no_cancellation(self) -> None:
+        connection = client()
+        id, _ = connection.request(methods.CALL_TOOL, PARAMS)
+        assert connection.cancel(id, "enough") is None
+        assert not connection.awaits_answer_to(id)
+
 
 class TestAnswers:
     @pytest.mark.shows("S0-07")

@@ -1,7 +1,6 @@
 """Messages as lines."""
 
 import asyncio
-import os
 import tracemalloc
 from typing import Any
 
@@ -84,21 +83,6 @@ class Pipe(asyncio.WriteTransport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written += data
-
-
-async def test_a_short_message_takes_no_large_buffer() -> None:
-    outgoing, incoming = os.pipe()
-    with open(outgoing, "rb", buffering=0) as source, open(incoming, "wb", buffering=0) as sink:
-        lines = LineProtocol()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: lines, source)
-        tracemalloc.start()
-        try:
-            sink.write(b"a\n")
-            assert await asyncio.wait_for(lines.receive(), PATIENCE) == [b"a"]
-            assert tracemalloc.get_traced_memory()[1] < 100_000
-        finally:
-            tracemalloc.stop()
-            transport.close()
 
 
 async def test_sender_waits_while_the_peer_does_not_read() -> None:

@@ -124,7 +124,7 @@ class TestCheck:
         spec: NotificationSpec[Any] = NotificationSpec(
             "notifications/both",
             senders=frozenset({"client", "server"}),
-            types=lambda: (m.NotificationParams,),
+            load_params=lambda: m.NotificationParams,
             requires=(Requirement(Capability("client", ("both",)), "MUST", "client"),),
         )
         assert missing(spec, "client", m.NotificationParams(), NOTHING) == "client.both"

@@ -174,8 +174,8 @@ class TestReadingAnswers:
         spec: AnyRequest = RequestSpec(
             "x",
             senders=frozenset({"client"}),
-            types=lambda: (
-                m.RequestParams,
+            load_params=lambda: m.RequestParams,
+            load_results=lambda: (
                 m.ListToolsResult,
                 m.ReadResourceRequestParams,
                 m.PaginatedRequestParams,
@@ -336,7 +336,8 @@ class TestWriting:
         foreign: RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult] = RequestSpec(
             "ping",
             senders=frozenset({"client"}),
-            types=lambda: (m.RequestParams, m.EmptyResult),
+            load_params=lambda: m.RequestParams,
+            load_results=lambda: (m.EmptyResult,),
         )
         with pytest.raises(LocalError, match="not a request of 2025-11-25"):
             TABLE.serialise_request(foreign, 1, m.RequestParams())

@@ -159,6 +159,7 @@ def test_an_argument_is_found_at_its_exact_path() -> None:
 
 TEXT = HeaderParam(("a",), "mcp-param-a", "string")
 NUMBER = HeaderParam(("a",), "mcp-param-a", "integer")
+TRUTH = HeaderParam(("a",), "mcp-param-a", "boolean")
 
 
 def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
@@ -182,7 +183,13 @@ def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
         (NUMBER, "42.5", {"a": 42}, False),
         (NUMBER, "43", {"a": 42}, False),
         (NUMBER, "4" * 5000, {"a": 42}, False),
+        (NUMBER, "4.2e1", {"a": 42}, False),
+        (NUMBER, "0x2a", {"a": 42}, False),
         (NUMBER, "x", {"a": "y"}, False),
+        (TRUTH, "true", {"a": True}, True),
+        (TRUTH, "True", {"a": True}, False),
+        (TRUTH, "1", {"a": True}, False),
+        (TRUTH, "false", {"a": False}, True),
     ]:
         assert agrees(param, header, arguments) is agree
 

@@ -112,6 +112,7 @@ def test_parse_error_names_the_fault_and_its_place() -> None:
         ((ANSWER % b"1").decode().encode("utf-16"), "UTF-16; messages must be UTF-8"),
         ((ANSWER % b"1").decode().encode("utf-16-be"), "UTF-16; messages must be UTF-8"),
         ((ANSWER % b"1").decode().encode("utf-32"), "UTF-32; messages must be UTF-8"),
+        ((ANSWER % b"1").decode().encode("utf-32-le"), "UTF-32; messages must be UTF-8"),
         (ANSWER % b"1}", "trailing characters at line 1 column 45"),
     ]:
         with case(data):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import pytest
 from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
+from mcp_protogen.runtime.core.models.added_members import narrow_to
 from mcp_protogen.runtime.core.models.base import has_failed, text_of
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from support.json_types import Json, JsonObject
@@ -97,6 +98,15 @@ class TestNullAndAbsent:
                 by_name: JsonObject = {member: None}
                 given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
                 assert write_both_ways(given) == null
+
+    def test_members_that_are_absent_stay_so_in_a_model_of_the_base_class(self) -> None:
+        class Extended(m.ReadResourceResult):
+            later: int | None = None
+
+        wire: JsonObject = {"contents": [], "resultType": "complete", "later": 1}
+        narrowed = narrow_to(Extended.from_wire(wire), (m.ReadResourceResult,))
+        assert type(narrowed) is m.ReadResourceResult
+        assert write_both_ways(narrowed) == wire
 
     def test_a_required_member_may_be_nullable(self) -> None:
         task = {"taskId": "1", "status": "working", "ttl": None}

@@ -13,7 +13,6 @@ from support.json_types import Json
 from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
-    META,
     Accepting,
     Hand,
     client,
@@ -23,7 +22,6 @@ from support.sessions.talking import (
     modern,
     notification,
     pkg,
-    request,
     serve_by_hand,
     server,
     shaken,
@@ -280,12 +278,6 @@ async def test_server_notifies_all_its_connections() -> None:
         for hand in (one, two):
             assert (await hand.take())["method"] == "notifications/tools/list_changed"
     await ours.tools_list_changed()
-
-
-async def test_method_missing_in_revision_is_not_found() -> None:
-    async with serve_by_hand(server(STATELESS, SENDS=ALL)) as hand:
-        await hand.send(request("resources/subscribe", 1, uri="u", _meta=META))
-        assert (await hand.take())["error"]["code"] == -32601
 
 
 async def test_client_that_does_not_read_delays_no_other(

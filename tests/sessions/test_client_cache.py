@@ -195,7 +195,8 @@ async def test_a_changed_list_is_found_by_the_capability_of_its_method() -> None
     spec: Any = type(plain)(
         "tools/all",
         senders=plain.senders,
-        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        load_params=lambda: m.PaginatedRequestParams,
+        load_results=lambda: (m.ListToolsResult,),
         **members,
     )
 

@@ -446,18 +446,6 @@ class TestProbe:
         async with connect(Accepting(play), OLD, STATELESS) as ours:
             assert ours.revision == OLD
 
-    async def test_PS09_a_server_that_ends_at_the_probe_is_opened_once_more(self) -> None:
-        async def play(hand: Hand) -> None:
-            first = await hand.take()
-            if first["method"] == "initialize":
-                await hand.send(welcome(first["id"]))
-                await to_the_end(hand)
-
-        accepting = Accepting(play)
-        async with connect(accepting, OLD, STATELESS) as ours:
-            assert ours.revision == OLD
-        assert accepting.opened == 2
-
     async def test_SC14_a_new_connection_needs_no_probe_with_a_known_revision(self) -> None:
         heard: list[str] = []
 

@@ -246,7 +246,7 @@ async def test_undeclared_capability_is_not_requested() -> None:
 @pytest.mark.parametrize(
     ("revision", "code"), [("2024-11-05", -32002), (OLD, -32002), (STATELESS, -32602)]
 )
-async def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
+async def test_RJ16_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
     own: str, revision: str, code: int
 ) -> None:
     async def on_read_resource(

@@ -40,6 +40,7 @@ from support.tables import case
 
 
 class TestAnswers:
+    @pytest.mark.shows("S3-13", "S3-14", "S3-19")
     @BOTH
     def test_json_and_streams_are_understood(self, revision: str) -> None:
         async def stream(request: Request, reply: Reply) -> None:

@@ -21,6 +21,7 @@ from support.sessions.talking import notification, pkg
 
 
 class TestCancellation:
+    @pytest.mark.shows("S3-25")
     @BOTH
     @pytest.mark.parametrize("streams", [False, True])
     async def test_a_call_that_is_given_up_closes_its_exchange(

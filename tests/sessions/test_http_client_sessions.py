@@ -54,6 +54,7 @@ class Ending(Handshaking):
 class TestSession:
     """What happens when a server ends a session (2025-11-25, "Session Management")."""
 
+    @pytest.mark.shows("S3-45")
     async def test_HC12_a_new_session_is_begun_and_the_request_repeated(self) -> None:
         play = Ending("one", "two")
         async with odd_server(play) as server:

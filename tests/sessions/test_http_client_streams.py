@@ -65,6 +65,7 @@ class TestResumption:
         await reply.stream()
         await reply.event(id="p-1", retry=1)
 
+    @pytest.mark.shows("S3-28", "S3-36")
     def test_a_primed_stream_is_resumed_from_its_last_event(self) -> None:
         ids: list[Any] = []
 

@@ -1,15 +1,12 @@
 """Middleware around each message of a server or client, in each revision."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_revisions import CallNext, McpError, MethodCall
-from support.folders import GENERATED
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
@@ -409,32 +406,3 @@ async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
         assert "'7'" in str(await caller.call_tool("2"))
         with pytest.raises(McpError, match="no tokens"):
             await caller.call_tool("1")
-
-
-PROGRAM = """
-from mcp_revisions import Toolkit, run_stdio, tool
-from mcp_revisions import v2025_11_25 as mcp
-
-class Ours(Toolkit, mcp.Server):
-    @tool
-    def add(self, a: int, b: int) -> int:
-        return a + b
-
-    async def around(self, call, next):
-        if call.method == "tools/call":
-            more = {"arguments": {"a": 40, "b": 2}}
-            call = call.replace(params=call.params.model_copy(update=more))
-        return await next(call)
-
-run_stdio(Ours())
-"""
-
-
-async def test_middleware_works_over_stdio(tmp_path: Path) -> None:
-    program = tmp_path / "ours.py"
-    program.write_text(PROGRAM)
-    environment = {"PYTHONPATH": str(GENERATED)}
-    opener = pkg.stdio_client([sys.executable, str(program)], env=environment)
-    async with pkg.connect(opener, client(OLD)) as caller:
-        result = await caller.call_tool("add", {"a": 1, "b": 1})
-        assert "42" in str(result)

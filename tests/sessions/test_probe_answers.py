@@ -89,7 +89,7 @@ class HttpServer:
             await reply.send(answer.status, body, answer.media, **answer.headers)
 
 
-async def test_probe_answers_over_http_lead_where_the_page_says(
+async def test_PH02_PH03_PH04_PH05_PH07_PH09_PH10_probe_answers_over_http_lead_where_the_page_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []

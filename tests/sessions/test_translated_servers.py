@@ -162,7 +162,7 @@ async def test_problems_refer_to_members_that_client_wrote() -> None:
 
 
 @pytest.mark.parametrize("own", [OWN, STATELESS])
-async def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision(own: str) -> None:
+async def test_RJ16_missing_resource_has_the_code_of_the_clients_revision(own: str) -> None:
     async def on_read_resource(
         self: object, session: Session, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
@@ -405,7 +405,7 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
         assert text == "{'x': ['a', 'c']}"
 
 
-async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
+async def test_RJ14_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.create_message([], 1, tools=[])
         return "done"

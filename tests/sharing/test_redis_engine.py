@@ -641,6 +641,26 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
             await connection.run([])
 
 
+async def test_first_pause_after_a_success_is_short_again(
+    engine: RedisEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = 0.0
+    monkeypatch.setattr("mcp_protogen.runtime.features.sharing.redis.connection.now", lambda: time)
+    made = iter([engine.make_connection(), *(Failing(OSError("no server")) for _ in range(2))])
+    connection = CommandConnection(lambda: next(made), timeout=PATIENCE)
+    await connection.run([("PING",)])
+    await connection.close()
+    tried = pytest.raises(EngineUnavailable, match="no server")
+    with tried:
+        await connection.run([])
+    time = 0.04
+    with pytest.raises(EngineUnavailable, match=r"Redis is unavailable$"):
+        await connection.run([])
+    time = 0.06
+    with tried:
+        await connection.run([])
+
+
 def test_without_redis_py_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.asyncio.connection", None)
     with pytest.raises(ImportError, match="pip install redis"):

@@ -25,7 +25,7 @@ PINNED: Final = [
     (client, revision) for client in ("mcp 1", "mcp 2") for revision in reversed(GENERATION_1)
 ]
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shared clients")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("foreign clients")]
 
 
 def check_visit(

@@ -862,6 +862,24 @@ class TestLooking:
                 await speaker.log("info", "a")
             assert [await next_said(stream) for stream in streams] == ["a", "a", "a"]
 
+    async def test_looks_go_on_after_any_error_of_an_engine(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def fail(seen: object) -> None:
+            raise LookupError("a fault of the engine")
+
+        async with workers(lease=1.0) as these:
+            session = await these.sites[0].initialize()
+            speaker = await these.says(session, 1)
+            async with session.get() as standing:
+                with monkeypatch.context() as broken:
+                    broken.setattr(these.engine.memory.events, "news", fail)
+                    await asyncio.sleep(2)
+                assert "LookupError: a fault of the engine" in caplog.text
+                these.engine.failing.add("mail.send")
+                await speaker.log("info", "a")
+                assert await next_said(standing) == "a"
+
     async def test_worker_that_is_back_is_told_of_events_again(self) -> None:
         async with workers(lease=1.0) as these:
             slow = these.engine.workers[0]

@@ -26,9 +26,9 @@ from support.sharing.task_workers import Work, task_workers
 from support.sharing.workers import ENGINES, shared_engine
 from support.tables import case
 from support.tasks.asking import DECLARED
+from support.tasks.gateway import CLIENTS
 from support.tasks.jobs import RELATED
 from support.tasks.principals import of
-from support.tasks.tools import CLIENTS
 
 
 @pytest.fixture(params=ENGINES)

@@ -1,21 +1,19 @@
 """What we wrote passes the linters and strict type checkers that `make check` runs."""
 
+import json
+import subprocess
 import sys
 
 import pytest
 from support.folders import ROOT
 from support.programs import run_program
-from support.tables import some
+from support.tables import count, some
 
 pytestmark = pytest.mark.long
 
 FOLDERS = ("codegen", "tests", "benchmarks", "examples", "docs/website", ".github/releasing")
-COMMANDS = {
-    "black": ("black", "--check", "--quiet", *FOLDERS),
-    "mypy": ("mypy",),
-    "ruff": ("ruff", "check", *FOLDERS),
-}
-# pyright takes as long as the three together for the tests alone, which mypy reads as strictly.
+COMMANDS = {"mypy": ("mypy",), "ruff": ("ruff", "check", *FOLDERS)}
+# pyright takes longer for the tests alone than mypy, ruff and black; mypy reads them as strictly.
 PRODUCT = ("codegen/mcp_protogen", "benchmarks", "docs/website", ".github/releasing")
 TESTS = tuple(sorted({path.parent for path in (ROOT / "tests").glob("*/*.py")}))
 FEW = 3
@@ -28,6 +26,17 @@ def run(*command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_checker_finds_nothing(command: tuple[str, ...]) -> None:
     run(*command)
+
+
+def test_formatters_find_nothing() -> None:
+    """ruff checks all files; black checks those that ruff would change, and a sample."""
+    command = ("ruff", "format", "--check", "--output-format=json", *FOLDERS)
+    ran = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    differing = {found["filename"] for found in json.loads(ran.stdout)}
+    read = FOLDERS if count(0, 1) else map(str, some(TESTS, FEW, "black"))
+    run("black", "--check", "--quiet", *differing, *read)
 
 
 def test_pyright_finds_nothing() -> None:

@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
+from support.relaying import Relay, Watch
 
 # Programs, and further folders to look in.
 _REDIS: Final = "redis-server", ""
@@ -90,13 +91,45 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 @dataclass
-class RedisServer:
-    """A redis-server in its own folder, without persistence until it is stopped."""
+class _ServerProcess:
+    """A process of an engine in its own folder."""
 
     folder: Path
     port: int = field(default_factory=free_port)
-    options: tuple[str, ...] = ()
     _process: "subprocess.Popen[bytes] | None" = None
+
+    def _launch(self, command: Sequence[str]) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+
+    def _end(self, number: int) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._signal(signal.SIGCONT, process)
+            process.send_signal(number)
+            process.wait(PATIENCE)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP, self._process)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT, self._process)
+
+    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
+        assert process is not None
+        # Each connection to PostgreSQL has a process that outlives the first one.
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
+        for pid in [process.pid, *map(int, children.split())]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+@dataclass
+class RedisServer(_ServerProcess):
+    """A redis-server without persistence until it is stopped."""
+
+    options: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -107,9 +140,7 @@ class RedisServer:
             return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
         server = ending_with_us(program(*_REDIS), *options, *self.options)
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(server, cwd=self.folder, stdout=log, stderr=log)
-        wait_until_listening(self.port, self._process)
+        self._launch(server)
         while b"LOADING" in self._raw("PING"):
             time.sleep(0.01)
 
@@ -123,26 +154,12 @@ class RedisServer:
 
     def crash(self) -> None:
         """Kill it before it can write anything."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait(PATIENCE)
-
-    def freeze(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
+        self._end(signal.SIGKILL)
 
     def disconnect(self) -> None:
         self.command("CLIENT", "KILL", "SKIPME", "yes")
 
     def command(self, *arguments: str | int) -> Any:
-        """Return the answer to a command."""
         from redis import Redis
 
         client: Any = Redis(port=self.port)
@@ -167,58 +184,32 @@ def redis_running(*options: str) -> Generator[RedisServer, None, None]:
             server.stop(keep=False)
 
 
-class SlowProxy:
+class SlowProxy(Relay):
     """A proxy that delays each piece by `delay` seconds."""
 
     def __init__(self, url: str) -> None:
         self._to = urlsplit(url)
+        assert self._to.port is not None
+        super().__init__(self._to.port)
         self.delay = 0.0
-        self.url = url
-        self.connections = 0
 
-    @asynccontextmanager
-    async def running(self) -> "AsyncGenerator[SlowProxy, None]":
-        """Listen on a free port, which `url` names meanwhile."""
-        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
-        self.url = urlunsplit(self._to._replace(netloc=place))
-        tasks = self._tasks = set[asyncio.Task[None]]()
-        try:
-            yield self
-        finally:
-            server.close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    @property
+    def url(self) -> str:
+        assert self.port, "the proxy is not running"
+        place = self._to.netloc.replace(f":{self._to.port}", f":{self.port}")
+        return urlunsplit(self._to._replace(netloc=place))
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
-        for source, sink in ((reader, far_writer), (far_reader, writer)):
-            task = asyncio.create_task(self._pass_on(source, sink))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def watch(self) -> Watch:
+        async def delay(_: bool, __: bytes) -> bool:
+            await asyncio.sleep(self.delay)
+            return True
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while data := await reader.read(1 << 16):
-                await asyncio.sleep(self.delay)
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            return
-        finally:
-            writer.close()
+        return delay
 
 
 @dataclass
-class PostgresServer:
-    """A PostgreSQL server in its own folder, without fsync."""
-
-    folder: Path
-    port: int = field(default_factory=free_port)
-    _process: "subprocess.Popen[bytes] | None" = None
+class PostgresServer(_ServerProcess):
+    """A PostgreSQL server without fsync."""
 
     @property
     def url(self) -> str:
@@ -251,9 +242,7 @@ class PostgresServer:
         }
         command = [*self._as_user("postgres"), "-D", str(self.folder / "data")]
         command += [f"--{name}={value}" for name, value in settings.items()]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
-        wait_until_listening(self.port, self._process)
+        self._launch(command)
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(Exception):
@@ -271,27 +260,6 @@ class PostgresServer:
         """Kill it before it can write anything."""
         self._end(signal.SIGQUIT)
 
-    def _end(self, number: int) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            self._signal(signal.SIGCONT, process)
-            process.send_signal(number)
-            process.wait(PATIENCE)
-
-    def freeze(self) -> None:
-        self._signal(signal.SIGSTOP, self._process)
-
-    def thaw(self) -> None:
-        self._signal(signal.SIGCONT, self._process)
-
-    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
-        assert process is not None
-        # Each connection has a process that outlives the first one.
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
-        for pid in [process.pid, *map(int, children.split())]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-
     def disconnect(self) -> None:
         others = "from pg_stat_activity where backend_type = 'client backend'"
         others += " and pid <> pg_backend_pid()"
@@ -300,7 +268,6 @@ class PostgresServer:
                 time.sleep(0.005)
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run statements; return the rows of the last one."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:

@@ -54,7 +54,6 @@ def trying_once(package: Package, options: GenerationOptions) -> tuple[Problem, 
 def vectors_once(
     revision: str, options: GenerationOptions | None = None, extension: str = ""
 ) -> VectorSet:
-    """Return the vectors of a revision or an extension."""
     extensions = {extension: None} if extension else {}
     inputs = _inputs(options or GenerationOptions((revision,), extensions=extensions))
     vectors: VectorSet = once(

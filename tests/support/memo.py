@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.derive import revision
-from mcp_protogen.pipeline.emit import formatting
+from mcp_protogen.pipeline.emit import formatting, models
 from mcp_protogen.pipeline.inputs import facts, inputs
 
 _PURE: Final = (
     (revision, "derive_revision"),
+    # Packages share the types that they have in common.
+    (models, "TypeDefiner"),
     (inputs, "_code_digest"),
     (inputs, "_runtime_digest"),
 )

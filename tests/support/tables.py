@@ -23,7 +23,6 @@ def configure(config: pytest.Config) -> None:
 
 
 def describe_sampling() -> str:
-    """Describe the sampling of a run."""
     seed = _chosen["seed"]
     if seed is None:
         return "sampling: none, every case of every table runs"

@@ -13,7 +13,7 @@ import pytest
 from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.folders import ROOT
-from support.generated.golden_package import read_json
+from support.json_types import read_json
 from support.missing import SHARED, skip_untested
 from support.peers.places import Command, run_command
 from support.revisions import REVISIONS

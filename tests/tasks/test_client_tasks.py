@@ -28,9 +28,6 @@ QUESTION: Any = {
     "messages": [m.SamplingMessage(role="user", content=m.TextContent(text="Say hello"))],
     "max_tokens": 5,
 }
-FORM = m.ElicitRequestFormParamsRequestedSchema.from_wire(
-    {"properties": {"name": {"type": "string"}}, "type": "object"}
-)
 LATER = m.TaskMetadata(ttl=60000)
 IN_TASK = m.CreateMessageRequestParams(**QUESTION, task=LATER)
 
@@ -161,16 +158,6 @@ async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> No
         for sent in tagged
     ]
     assert sorted(kinds) == ["created", "payload", "progress"], "and not tasks/get, or the status"
-
-
-async def test_a_form_is_filled_in_as_a_task() -> None:
-    async def work(session: Session) -> None:
-        params = m.ElicitRequestFormParams(message="Who?", requested_schema=FORM, task=LATER)
-        created = await session.request_once(methods.ELICIT, params)
-        result = await RequestedTask(session, created, m.ElicitResult).result()
-        assert result.content == {"name": "Ann"}
-
-    await ask_from(work, Host())
 
 
 @pytest.mark.shows("TC-12", "TC-18")

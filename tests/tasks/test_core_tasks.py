@@ -4,7 +4,7 @@ from asyncio import Event, create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, Options, TaskCalls, TaskOptions, Toolkit, client_of
+from mcp_revisions import McpError, TaskCalls, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.revisions import OLD
@@ -231,13 +231,3 @@ async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
         with pytest.raises(McpError) as raised:
             await client.get_task_payload(task.task_id)
         assert (raised.value.code, raised.value.message) == (-1, "Not now")
-
-
-@pytest.mark.shows("TC-19", "TC-21")
-async def test_a_client_cannot_have_any_number_of_tasks() -> None:
-    options = Options(timeout=30, tasks=TaskOptions(max_tasks=1))
-    async with client_of(Jobs(), Client(), options=options) as client:
-        await begin_task(client, "needed")
-        with pytest.raises(McpError, match="Too many tasks") as raised:
-            await begin_task(client, "needed")
-        assert raised.value.code == -32603

@@ -1,39 +1,17 @@
 """Tasks of 2025-11-25 over HTTP: who may see which, and several workers with one store."""
 
-from asyncio import create_task, wait_for
+from asyncio import wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, MemoryTaskStore, TaskOptions, connect_http
+from mcp_revisions import MemoryTaskStore, TaskOptions, connect_http
 from support.http.serving import serving
-from support.tables import case
 from support.tasks.jobs import AnsweringClient, Jobs, begin_task, text_of
 from support.tasks.principals import WHO, of
 
 
 def tasks(**limits: Any) -> TaskOptions:
     return TaskOptions(poll_interval=0.01, **limits)
-
-
-@pytest.mark.shows("TC-16", "TC-20")
-async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else() -> None:
-    jobs = Jobs()
-    async with (
-        serving(jobs, tasks=tasks(), authentication=WHO) as site,
-        connect_http(site.url, AnsweringClient(), headers=of("ann")) as ann,
-        connect_http(site.url, AnsweringClient(), headers=of("bob")) as bob,
-    ):
-        assert "list" in ann.server_capabilities.to_wire()["tasks"]
-        task = await begin_task(ann, "slow")
-        assert [listed.task_id async for listed in ann.iter_tasks()] == [task.task_id]
-        assert [listed.task_id async for listed in bob.iter_tasks()] == []
-        for call in (bob.get_task, bob.cancel_task, bob.get_task_payload):
-            with case(call.__name__), pytest.raises(McpError) as raised:
-                await call(task.task_id)
-            assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
-        waiting = create_task(ann.get_task_payload(task.task_id))
-        jobs.go_on.set()
-        assert text_of(await wait_for(waiting, 30)) == "slow is done"
 
 
 @pytest.mark.shows("TC-01", "TC-20")

@@ -362,13 +362,6 @@ async def test_unknown_task_is_invalid_and_removed_methods_are_not_found() -> No
             assert answer["error"]["code"] == -32601
 
 
-async def test_too_many_tasks_are_refused_in_words() -> None:
-    async with serve_by_hand(Worker(), tasks=TaskOptions(max_tasks=1), drain=0) as hand:
-        await begin_task(hand, "endless")
-        error = (await call(hand, "endless"))["error"]
-        assert "Too many tasks: 1 are kept" in error["message"]
-
-
 async def test_only_what_is_about_tasks_says_that_these_cannot_be_reached() -> None:
     class Away(MemoryTaskStore):
         async def create(self, *given: Any, **options: Any) -> bool:

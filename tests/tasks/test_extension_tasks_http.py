@@ -6,7 +6,6 @@ import pytest
 from mcp_revisions import (
     Accepted,
     CallNext,
-    McpError,
     MethodCall,
     TaskOptions,
     Toolkit,
@@ -17,8 +16,6 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 from support.http.serving import serving
-from support.tables import case
-from support.tasks.principals import WHO, of
 
 
 class Greeter(TasksServer, Toolkit, mcp.Server):
@@ -45,24 +42,6 @@ class Caller(TasksClient, mcp.Client):
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
         return m.ElicitResult(action="accept", content={"value": "Ann"})
-
-
-@pytest.mark.shows("TX-22")
-async def test_a_task_is_there_for_its_principal_alone() -> None:
-    async with (
-        serving(Greeter(), authentication=WHO, tasks=TaskOptions(poll_interval=0.01)) as site,
-        connect_http(site.url, Caller(), headers=of("ann")) as ann,
-        connect_http(site.url, Caller(), headers=of("bob")) as bob,
-    ):
-        handle = await ann.start_task("greet")
-        taken = bob.task(handle.to_json())
-        for call in (taken.status, taken.result, taken.cancel):
-            with case(call.__name__), pytest.raises(McpError) as raised:
-                await call()
-            assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
-        assert await handle.result(as_=str) == "Hello, Ann"
-        nobody = await site.modern("tasks/get", taskId=handle.id, headers={"mcp-name": handle.id})
-        assert nobody.status_code == 401
 
 
 @pytest.mark.shows("TX-19")

@@ -7,7 +7,7 @@ from math import inf, nan
 from typing import Any
 
 import pytest
-from mcp_revisions import REVISIONS, MemoryTaskStore, TaskOptions
+from mcp_revisions import REVISIONS, TaskOptions
 from support.http.serving import Events, Site, serving
 from support.json_types import JsonObject
 from support.revisions import OLD
@@ -138,21 +138,6 @@ def test_limits_that_make_no_sense_are_refused() -> None:
     for limits in wrong:
         with case(str(limits)), pytest.raises(ValueError, match=next(iter(limits))):
             TaskOptions(**limits)
-
-
-@pytest.mark.shows("TC-21", "TX-21")
-async def test_expired_task_frees_room_and_is_unknown() -> None:
-    now = 1000.0
-    store = MemoryTaskStore(lambda: now)
-    async with serving_tasks(store=store, max_tasks=2, ttl=1e9, max_ttl=1e9) as site:
-        asks = await kinds_of(site, "ann")
-        ids = {kind: (await begin_task(ask, kind))["taskId"] for kind, ask in asks.items()}
-        assert "code" in await begin_task(asks["core"], "core")
-        now = 3e9
-        for kind, ask in asks.items():
-            answer = await ask("tasks/get", taskId=ids[kind])
-            assert answer["error"]["code"] == -32602
-        assert "taskId" in await begin_task(asks["core"], "core")
 
 
 @pytest.mark.shows("TC-21")

@@ -14,23 +14,6 @@ from support.sessions.talking import content_of, run
 from support.tables import case
 from support.toolkit.kits import mcp, pkg, prompt, resource, text_of, tool
 
-GREETER = '''
-import sys
-
-sys.path.insert(0, {path!r})
-
-from mcp_revisions import v2025_11_25 as mcp
-
-app = mcp.App("greeter")
-
-@app.tool
-def greet(name: str = "world") -> str:
-    """Say hello."""
-    return f"Hello, {{name}}"
-
-app.run()
-'''
-
 
 def greeter(revision: str = OLD) -> mcp.App:
     """An app with one item of each kind."""
@@ -88,16 +71,6 @@ async def test_an_app_is_an_asgi_application() -> None:
                 client = pkg.load(spoken).Client()
                 async with pkg.connect_http(f"http://127.0.0.1:{port}/mcp", client):
                     await use(client, spoken)
-
-
-async def test_the_shortest_app_is_a_program(tmp_path: Any) -> None:
-    program = tmp_path / "greeter.py"
-    program.write_text(GREETER.format(path=str(ROOT / "generated")))
-    for spoken in (REVISIONS[0], REVISIONS[-1]):
-        client = pkg.load(spoken).Client()
-        async with pkg.connect(pkg.stdio_client([sys.executable, str(program)]), client):
-            called = await client.call_tool("greet")
-            assert called.content[0].text == "Hello, world"
 
 
 async def test_members_unknown_to_revision_are_left_out() -> None:

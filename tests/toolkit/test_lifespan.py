@@ -14,6 +14,7 @@ from support.folders import ROOT
 from support.http.serving import calling, outcome, run_app, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.sessions.talking import hello
 from support.tables import case
 from support.toolkit.kits import LocalError, Toolkit, mcp, pkg, tool
 
@@ -246,18 +247,7 @@ async def test_a_session_whose_server_cannot_begin_is_refused() -> None:
             yield
 
     async with run_app(pkg.http_app(Broken)) as port, calling(port) as site:
-        response = await site.post(
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "initialize",
-                "params": {
-                    "protocolVersion": OLD,
-                    "capabilities": {},
-                    "clientInfo": {"name": "x", "version": "0"},
-                },
-            }
-        )
+        response = await site.post(hello())
         assert response.status_code == 503
 
 

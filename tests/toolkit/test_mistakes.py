@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 import pytest
 from mcp_revisions import Depends, Form, form
 from pydantic import BaseModel
-from support.revisions import REVISIONS
+from support.revisions import HANDSHAKE, REVISIONS
 from support.tables import case
 from support.toolkit.kits import McpError, Toolkit, kit, mcp, pkg, prompt, resource, tool
 
@@ -60,21 +60,6 @@ bare.__annotations__.clear()
 
 async def gone(self: object) -> Any:
     yield
-
-
-def one(db: Annotated[int, Depends(lambda: other)]) -> int:
-    return db
-
-
-def other(db: Annotated[int, Depends(one)]) -> int:
-    return db
-
-
-one.__annotations__["db"] = Annotated[int, Depends(other)]
-
-
-def of_url(url: str) -> str:
-    return url
 
 
 def asks(function: Any) -> Callable[[Any], object]:
@@ -161,17 +146,6 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "same: the parameter x is not a variable of a:b: write {x} into the URI, "
         "or Depends(…) into its annotation",
     ),
-    "a circle": (
-        lambda app: app.tool(one),
-        TypeError,
-        "Depends forms a cycle: other → one → other",
-    ),
-    "a parameter that nothing fills": (
-        lambda app: app.tool(_with(of_url)),
-        TypeError,
-        "of_url: no value for the parameter url: annotate it with Depends(…) or the session, "
-        "or give it a default",
-    ),
     "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
     "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
     "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
@@ -209,14 +183,6 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a form of a resource": (lambda app: app.resource("a:b")(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a dependency": (asks(depending), TypeError, f"dependency: {NO_GUEST}"),
 }
-
-
-def _with(function: Any) -> Any:
-    def depends(x: Any) -> str:
-        return str(x)
-
-    depends.__annotations__["x"] = Annotated[str, Depends(function)]
-    return depends
 
 
 def test_mistakes_are_named_with_their_cure() -> None:
@@ -384,13 +350,16 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "resource": ("read_resource", ("town://ulm/mpa",), "did you mean town://ulm/map?"),
     "template": ("read_resource", ("poeple://{name}",), "did you mean people://{name}?"),
     "far away": ("call_tool", ("weather", {}), "Unknown tool: weather"),
+    "very long": ("call_tool", ("f" * 1000, {}), f"Unknown tool: {'f' * 1000}"),
     "another town": ("read_resource", ("town://berlin/map",), "Resource not found"),
     "not there": ("read_resource", ("people://nobody",), "Resource not found"),
 }
 
 
+@pytest.mark.shows("S2-39")
 async def test_a_client_is_told_the_closest_name() -> None:
     for revision in REVISIONS:
+        missing = -32002 if revision in HANDSHAKE else -32602
         async with pkg.client_of(helpful(revision), pkg.load(revision).Client()) as client:
             for name, (method, given, meant) in WRONG.items():
                 with case((revision, name)):
@@ -399,6 +368,8 @@ async def test_a_client_is_told_the_closest_name() -> None:
                         said = (await call(*given)).text
                     except McpError as error:
                         said = str(error)
+                        unknown = missing if method == "read_resource" else -32602
+                        assert error.code == unknown
                     assert meant in said
                     assert ("did you mean" in said) is ("did you mean" in meant)
             reference = pkg.load(revision).models.PromptReference(name="travel")

@@ -165,6 +165,24 @@ async def test_level_that_changes_while_a_connection_opens_reaches_the_server() 
         assert levels == ["error", "debug"]
 
 
+async def test_level_is_not_sent_to_a_server_that_has_gone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, logging={})
+        asked = await hand.take()
+        await hand.send(result(asked["id"], content=[]))
+
+    top = app_with_remote(OLD, Accepting(play))
+    (mount,) = top.__mcp_runtime__.catalogue.mounts
+    async with in_memory(Hearing(OLD).client, top) as one:
+        await text_of(one, "r_x")
+        (remote,) = mount._remotes.values()
+        await until(lambda: remote.is_over)
+        await one.set_level("error")
+        assert caplog.messages == []
+
+
 async def test_server_that_comes_back_with_another_revision_is_used_in_that() -> None:
     uri = "data://r/now"
     revisions = permutations((OLD, STATELESS, "2025-06-18"), 2)

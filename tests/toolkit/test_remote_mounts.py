@@ -35,7 +35,6 @@ from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
     Hearing,
-    Waiting,
     app,
     in_memory,
     mount_remote,
@@ -490,14 +489,6 @@ async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
                     await text_of(one, "outer_inner_touch")
                     await hearing.hears(uri)
         await wait_for_connections(remote, 0)
-
-
-async def test_cancellation_reaches_the_remote_server() -> None:
-    waiting, below, top = Waiting(), app(OLD), app(OLD)
-    below.add_tool(waiting.wait)
-    top.mount("c", connect_to=below)
-    async with in_memory(mcp.Client(), top) as one:
-        await waiting.is_cancelled_by(one, "c_wait")
 
 
 async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> None:

@@ -24,7 +24,6 @@ from support.toolkit.kits import (
     Refused,
     ToolError,
     Toolkit,
-    answers,
     call,
     kit,
     listed_tools,
@@ -367,18 +366,6 @@ def test_errors_of_the_protocol_are_those_of_any_handler() -> None:
             refused = call(raising(error), "function")
             assert isinstance(refused, Refused)
             assert refused.code == code
-
-
-@pytest.mark.shows("S2-39")
-def test_an_unknown_tool_is_an_error() -> None:
-    for revision in REVISIONS:
-        with case(revision):
-            asked = [("tools/call", {"name": name}) for name in ("Function", "other", "f" * 1000)]
-            near, far, long = answers(returning("", str, revision), revision, *asked)
-            assert (near.code, far.code, long.code) == (-32602,) * 3
-            assert near.message == "Unknown tool: Function; did you mean function?"
-            assert far.message == "Unknown tool: other"
-            assert long.message == f"Unknown tool: {'f' * 1000}"
 
 
 def test_a_function_may_be_marked_and_still_be_called() -> None:

@@ -340,19 +340,6 @@ def test_a_subclass_takes_what_its_init_takes() -> None:
     assert text_of(call(Greeter("Ho"), "greet", name="Ada")) == "Ho, Ada"
 
 
-def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
-    class Counter(Toolkit, mcp.Server):
-        count = 0
-
-        @tool
-        def more(self) -> int:
-            self.count += 1
-            return self.count
-
-    assert text_of(call(Counter, "more")) == '{"result":1}'
-    assert text_of(call(Counter, "more")) == '{"result":1}'
-
-
 def test_tool_options_are_listed_as_far_as_revision_has_them() -> None:
     def mark_tool(revision: str) -> Any:
         models = pkg.load(revision).models

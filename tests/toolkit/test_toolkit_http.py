@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from support.http.serving import outcome, serving, text_in
 from support.revisions import STATELESS
-from support.toolkit.kits import kit, pkg, tool
+from support.toolkit.kits import kit, tool
 
 REFUSED = (400, -32020)
 SERVED = (200, None)
@@ -43,13 +43,3 @@ async def test_arguments_in_header_fields_are_compared_with_those_in_the_message
         server.add_tool(late)
         assert outcome(await call_tool("late", {"place": "Oslo"})) == REFUSED
         assert outcome(await call_tool("late", {"place": "Oslo"}, place="Oslo")) == SERVED
-
-
-async def test_a_client_repeats_them() -> None:
-    newest: Any = pkg.load(STATELESS)
-    async with (
-        serving(kit(STATELESS, query=query)()) as site,
-        pkg.connect_http(site.url, newest.Client()) as client,
-    ):
-        arguments = {"text": "a", "region": "us"}
-        assert (await client.call_tool("query", arguments)).content[0].text == "a in us"

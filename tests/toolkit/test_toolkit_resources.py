@@ -196,23 +196,6 @@ def test_a_tool_error_in_a_prompt_or_a_resource_is_an_error_with_its_text() -> N
             ] * 2
 
 
-def test_variables_and_parameters_are_the_same() -> None:
-    @resource("a:{x}/{y}")
-    def missing(self: object, x: str) -> str:
-        return x
-
-    @resource("a:{x}")
-    def extra(self: object, x: str, y: str = "") -> str:
-        return x
-
-    with pytest.raises(
-        TypeError, match=r"missing: a:\{x\}/\{y\} has \{y\}, which is not a parameter"
-    ):
-        kit(missing=missing)
-    with pytest.raises(TypeError, match=r"extra: the parameter y is not a variable of a:\{x\}"):
-        kit(extra=extra)()
-
-
 def test_a_bad_template_names_its_function_when_the_class_is_made() -> None:
     @resource("a:{?q}")
     def search(self: object, q: str) -> str:

@@ -110,7 +110,7 @@ class Curious(Toolkit, mcp.Server):
 
 
 @pytest.mark.parametrize("spoken", ["2025-06-18", OLD, STATELESS])
-async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
+async def test_tool_asks_client_of_any_era(spoken: str) -> None:
     models = pkg.load(spoken).models
     reports: list[Any] = []
 

@@ -764,11 +764,15 @@ PLAIN: tuple[tuple[str, ...], ...] = (
     ("--revision", "2025-11-25", "--out", "pkg", "--force", "--revision", "all"),
     ("--force", "--no-cache", "--out", "a b"),
     ("generate", "--check", "--out", "pkg"),
+    ("generate", "all", "--out", "pkg"),
+    ("generate", "--check", "--revision", "2025-06-18", "2025-11-25", "2024-11-05"),
 )
 NOT_PLAIN: tuple[tuple[str, ...], ...] = (
     (),
     ("generate",),
-    ("generate", "2025-11-25", "--out", "pkg"),
+    ("all", "--check"),
+    ("generate", "", "--check"),
+    ("generate", "--check", "list"),
     ("--check", "generate"),
     ("--force",),
     ("--revision", "2025-11-25"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from support.running import Run
+from support.tables import case
 
 FOLDER = ("--schema-folder", "schema")
 
@@ -21,6 +22,14 @@ def test_a_schema_is_added_verified_and_recognised_later(mcp_gen: Run) -> None:
     ran = mcp_gen("schema", "verify", "draft", "--against", "one.json", *FOLDER)
     assert ran.code == 1
     assert "error[earlier-publication]: one.json: this is the publication of 2030-01-02" in ran.err
+
+
+def test_schema_verify_refuses_empty_name(mcp_gen: Run) -> None:
+    for named, kind in (((), "revision"), (("--extension",), "extension")):
+        with case(kind):
+            ran = mcp_gen("schema", "verify", *named, "")
+            assert ran.code == 2
+            assert f"error[unknown-{kind}]" in ran.err
 
 
 def test_schema_add_stores_facts_of_publication(mcp_gen: Run) -> None:

@@ -127,7 +127,11 @@ def test_constants_need_nobody() -> None:
 
 def test_fact_applies_to_every_required_member_with_name_and_schema() -> None:
     document = schemas.schema()
-    document["$defs"] |= DEFINITIONS
+    document["$defs"] |= DEFINITIONS | {
+        "Unbounded": record(("ttl",), ttl={"type": "integer"}),
+        "Within": record(("ttl",), ttl=TTL | {"maximum": 86_400_000}),
+        "Outside": record(("ttl",), ttl=TTL | {"minimum": 1}),
+    }
     stated = schemas.facts() | {"producer": DUTIES}
     types = {str(type_.name): type_ for type_ in schemas.derive(document, stated).ir.types}
 
@@ -136,9 +140,10 @@ def test_fact_applies_to_every_required_member_with_name_and_schema() -> None:
         assert isinstance(type_, ObjectIR)
         return next(field for field in type_.fields if field.wire == wire)
 
-    assert field("Other", "ttl").default == 0
+    for owner in ("Other", "Unbounded", "Within"):
+        assert field(owner, "ttl").default == 0
+    for owner in ("Loose", "Foreign", "Outside"):
+        assert field(owner, "ttl").default is None
     assert field("Other", "_meta").default == Filled()
-    assert field("Loose", "ttl").default is None
-    assert field("Foreign", "ttl").default is None
     assert field("Other", "name").default is None
     assert field("Meta", "version").default == schemas.REVISION

@@ -26,8 +26,9 @@ def test_a_package_has_these_modules(package: Package) -> None:
         file.path: file.origin for file in package.files if not file.path.startswith("_runtime/")
     }
     modules = ("__init__", "app", "capabilities", "client", "methods", "server")
-    features = ("completion", "elicitation", "logging", "prompts", "resources", "roots", "sampling")
-    models = ("__init__", "base", *features, "messages", "shared", "tools")
+    features = ("completion", "elicitation", "prompts", "resources", "roots", "sampling", "tools")
+    models = ("__init__", "base", *features, "logging", "messages", "shared", "shared_params")
+    results = (f"{module}_results" for module in ("base", *features, "shared"))
     assert set(own) == {
         "__init__.py",
         "app.py",
@@ -38,7 +39,7 @@ def test_a_package_has_these_modules(package: Package) -> None:
         "translate/v2025_11_25.py",
         "translate/v2026_07_28.py",
         *(f"v2025_06_18/{module}.py" for module in modules),
-        *(f"v2025_06_18/models/{module}.py" for module in models),
+        *(f"v2025_06_18/models/{module}.py" for module in (*models, *results)),
     }
     assert own["v2025_06_18/methods.py"] == "template methods.py.jinja"
     assert own["v2025_06_18/models/tools.py"] == "template models.py.jinja"

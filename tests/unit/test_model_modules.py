@@ -2,8 +2,12 @@
 
 import ast
 from dataclasses import replace
+from graphlib import TopologicalSorter
+from typing import Any
 
 import pytest
+from mcp_protogen.base.names import ClassName
+from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.model_modules import feature_of, model_modules
 from mcp_protogen.pipeline.ir import RevisionIR
 from support import tables
@@ -31,9 +35,11 @@ def _with_methods(ir: RevisionIR, **names: str) -> RevisionIR:
 
 def test_a_type_is_where_the_only_feature_is_that_carries_it(ir: RevisionIR) -> None:
     modules = _module_names(ir)
-    assert {"SayRequestParams", "SayResult", "Block", "TextBlock", "Mode"} <= modules["echo"]
-    assert {"AskRequestParams", "AskResult"} <= modules["user"]
-    assert {"Token", "RequestParamsMeta"} <= modules["shared"]
+    assert {"Mode", "SayRequestParams"} <= modules["echo"]
+    assert {"SayResult", "Block", "TextBlock"} <= modules["echo_results"]
+    assert {"AskRequestParams"} <= modules["user"]
+    assert {"AskResult"} <= modules["user_results"]
+    assert {"Token", "RequestParamsMeta"} <= modules["shared_params"]
     assert {"SayRequest", "ClientRequest", "Result"} <= modules["messages"]
     assert "GoneNotificationParams" in modules["base"]
 
@@ -63,18 +69,65 @@ def test_every_feature_has_a_module_that_can_be_imported(ir: RevisionIR) -> None
         ("…", "base"),
         ("__init__", "init"),
         ("base", "base"),
-        ("shared", "shared"),
-        ("messages", "messages"),
+        ("shared", "shared_"),
+        ("messages", "messages_"),
     ):
         with tables.case(feature):
             modules = _module_names(_with_methods(ir, say=f"{feature}/say"))
-            assert "SayResult" in modules[module]
+            assert "SayRequestParams" in modules[module]
             ast.parse(f"from .{module} import x")
 
 
 def test_features_with_one_module_share_nothing(ir: RevisionIR) -> None:
     both = _module_names(_with_methods(ir, say="a-b/say", ask="a_b/ask"))
-    assert {"SayResult", "AskResult"} <= both["a_b"]
+    assert {"SayRequestParams", "AskRequestParams"} <= both["a_b"]
+    assert {"SayResult", "AskResult"} <= both["a_b_results"]
+
+
+def test_a_request_inside_a_result_is_with_results_and_its_answer_with_params(
+    ir: RevisionIR,
+) -> None:
+    methods = (
+        replace(method, kind="embedded" if method.stem == "ask" else method.kind)
+        for method in ir.methods
+    )
+    modules = _module_names(replace(ir, methods=tuple(methods)))
+    assert modules["user"] == {"AskResult"}
+    assert modules["user_results"] == {"AskRequestParams"}
+
+
+def test_type_of_several_features_is_shared_by_params_or_by_results_or_by_both(
+    ir: RevisionIR,
+) -> None:
+    def where_block_is(**more: Any) -> str:
+        methods = (
+            replace(method, **more) if method.stem == "ask" else method for method in ir.methods
+        )
+        names = _module_names(replace(ir, methods=tuple(methods)))
+        return next(module for module in names if "TextBlock" in names[module])
+
+    assert where_block_is(results=("SayResult",)) == "shared_results"
+    assert where_block_is(params="SayResult") == "shared"
+    assert where_block_is(params="SayResult", method="echo/ask") == "echo"
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    document = schemas.schema()
+    document["$defs"]["ServerResult"] = schemas.union("SayResult", "AskResult")
+    ir = schemas.derive(document).ir
+    for feature in ("echo", "messages", "shared"):
+        with tables.case(feature):
+            # Params and results share a type, and whole messages refer to both.
+            methods = [
+                replace(method, method=f"{feature}/{method.stem}", params=ClassName("TextBlock"))
+                for method in ir.methods
+            ]
+            modules = _module_names(replace(ir, methods=tuple(methods)))
+            place = {name: module for module, names in modules.items() for name in names}
+            imports = {module: set[str]() for module in modules}
+            for user, names in recursion.graph_of(ir.types).items():
+                imports[place[user]] |= {place[name] for name in names} - {place[user]}
+            TopologicalSorter(imports).prepare()
 
 
 def test_a_revision_without_methods_has_messages_only(ir: RevisionIR) -> None:

@@ -109,23 +109,12 @@ CHANGED: dict[str, Any] = {
     "dependencies": {"properties": {"a": {"anyOf": [{"dependencies": {}}]}}},
     "siblings of a reference": {"$ref": "#/definitions/A", "type": "object"},
 }
-NO_SCHEMAS: list[Any] = [
-    *(None, [], {}, "text", {"$defs": {}, "definitions": {}}),
-    *({"$defs": []}, {"$defs": {"A": 1}}, {"$defs": {"A": {"anyOf": 1}}}),
-    *({"$defs": {"A": {"$ref": 1}}}, {"$defs": {}, "$schema": []}),
-]
 
 
 def test_a_schema_that_the_newer_dialect_reads_otherwise_keeps_its_own() -> None:
     for name, changed in CHANGED.items():
         with tables.case(name):
             assert snapshot_of(draft_07(changed))["$schema"] == DRAFT_07
-
-
-def test_invalid_schema_is_refused() -> None:
-    for value in NO_SCHEMAS:
-        with tables.case(value), pytest.raises(ProblemError, match="not-a-schema"):
-            snapshot_of(value)
 
 
 def test_differences_point_at_the_smallest_changed_values() -> None:
@@ -142,14 +131,6 @@ def test_pretty_text_is_sorted_with_what_fits_on_a_line_on_one() -> None:
 
 def test_canonical_text_is_sorted_and_has_no_spaces() -> None:
     assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"{", b'{"a": 1, "a": 2}', b"NaN", b"[Infinity]", b"\xff\xfe{}", b"[" * 100_000]
-)
-def test_lax_json_is_refused_by_name(data: bytes) -> None:
-    with pytest.raises(ProblemError, match=r"not-json.*a\.json"):
-        parse_json(data, "a.json")
 
 
 MISSHAPEN: list[tuple[dict[str, Any], str, str]] = [
@@ -171,14 +152,6 @@ def test_keyword_with_other_value_is_refused_at_its_place() -> None:
         (problem,) = caught.value.problems
         assert (problem.code, problem.place, problem.pointer) == ("not-a-schema", "a.json", pointer)
         assert problem.message.endswith(f"found {found}")
-
-
-def test_a_schema_that_is_too_deep_is_refused_as_such() -> None:
-    deep: Any = {}
-    for _ in range(2000):
-        deep = {"items": deep}
-    with pytest.raises(ProblemError, match="too deeply"):
-        snapshot_of({"$defs": {"A": deep}})
 
 
 def test_each_committed_snapshot_is_the_published_file_without_prose(

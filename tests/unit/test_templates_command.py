@@ -68,15 +68,14 @@ def test_edited_templates_are_overwritten_only_by_force(
     assert mine.read_bytes() == (FOLDER / mine.name).read_bytes()
 
 
-def test_an_exported_one_that_nobody_touched_is_brought_up_to_date(
-    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+def test_exported_template_without_edits_is_updated(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     mcp_gen(*EXPORT, "app.py.jinja")
-
-    def later(_: str) -> bytes:
-        return b"later"
-
-    monkeypatch.setattr("mcp_protogen.pipeline.templates._built_in", later)
+    newer = tmp_path / "package" / "app.py.jinja"
+    newer.parent.mkdir()
+    newer.write_bytes(b"later")
+    monkeypatch.setattr("mcp_protogen.pipeline.templates.templates_folder", lambda: tmp_path)
     assert mcp_gen(*EXPORT, "app.py.jinja").code == 0
     assert Path("mine", "app.py.jinja").read_bytes() == b"later"
 

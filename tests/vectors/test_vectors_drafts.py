@@ -145,6 +145,10 @@ def test_items_that_have_to_differ_do() -> None:
     assert found["invalid uniqueItems"] == ["text", "text"]
 
 
+def test_items_mean_nothing_where_no_list_is_allowed() -> None:
+    assert verdicts({**TEXT, "items": {"type": "integer"}}) == verdicts(TEXT)
+
+
 def test_a_closed_object_refuses_what_it_does_not_declare() -> None:
     found = verdicts({"type": "object", "properties": {"a": TEXT}, "additionalProperties": False})
     assert "valid undeclared" not in found

@@ -114,6 +114,11 @@ def test_a_program_that_fails_over_the_last_value_is_not_started_in_vain() -> No
     assert [result.verdict for result in results] == [Verdict.UNKNOWN, Verdict.CRASHED]
 
 
+def test_a_program_is_not_asked_about_subjects_that_it_does_not_know() -> None:
+    results = run_vectors(command("exit", "vectors"), few(2), known=()).results
+    assert [result.verdict for result in results] == [Verdict.UNKNOWN] * 2
+
+
 def test_a_program_that_never_answers_is_given_up_after_its_time() -> None:
     for where in ("hello", "vectors"):
         with tables.case(where):

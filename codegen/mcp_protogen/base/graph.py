@@ -1,10 +1,11 @@
 """The order of references, without recursion: a schema may have very long chains of them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
 """Each node with the nodes that it refers to; unknown ones are ignored."""
+_Node = TypeVar("_Node", bound=Hashable)
 
 
 def dependencies_first(graph: Graph) -> list[str]:
@@ -34,14 +35,19 @@ def _dependencies(node: str, graph: Graph) -> Iterator[str]:
 
 def find_reachable(graph: Graph, starts: Iterable[str]) -> set[str]:
     """Return the nodes in `starts` and all nodes reachable from them."""
-    found: set[str] = set()
-    waiting = list(starts)
+    return {node for node in reach(starts, lambda node: graph.get(node, ())) if node in graph}
+
+
+def reach(starts: Iterable[_Node], below: Callable[[_Node], Iterable[_Node]]) -> Iterator[_Node]:
+    """Yield the nodes in `starts` and all that lie `below` them, each once, depth first."""
+    found: set[_Node] = set()
+    waiting = [*starts][::-1]
     while waiting:
         node = waiting.pop()
-        if node in graph and node not in found:
+        if node not in found:
             found.add(node)
-            waiting += graph[node]
-    return found
+            yield node
+            waiting += [*below(node)][::-1]
 
 
 def circular(graph: Graph) -> frozenset[str]:
@@ -58,15 +64,10 @@ def circular(graph: Graph) -> frozenset[str]:
     seen: set[str] = set()
     for node in reversed(order):
         # A node that leads here and was not reached before is in one cycle with it.
-        waiting = [node] if node not in seen else []
-        members: list[str] = []
-        seen.add(node)
-        while waiting:
-            here = waiting.pop()
-            members.append(here)
-            new = [user for user in dict.fromkeys(users[here]) if user not in seen]
-            seen.update(new)
-            waiting += new
+        if node in seen:
+            continue
+        members = {*reach([node], lambda here: (user for user in users[here] if user not in seen))}
+        seen.update(members)
         if len(members) > 1 or node in graph[node]:
             found.update(members)
     return frozenset(found)

@@ -35,3 +35,8 @@ def refuse_conflicts(given: Mapping[str, object], constraints: Iterable[OptionCo
         message += f": {constraint.why}" if constraint.why else ""
         place = str(given[constraint.option]) if constraint.is_file else ""
         raise ProblemError(Problem("conflicting-options", message, place, hint=constraint.hint))
+
+
+def conflict(message: str, hint: str = "") -> ProblemError:
+    """Return the error for options that exclude or need each other."""
+    return ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -9,7 +9,7 @@ import typer
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import FindingChoice, Output
+from mcp_protogen.cli.options import FindingChoice, FindingsFormat, Output
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.pipeline.reports.pages import PageFormat
 
@@ -70,7 +70,7 @@ def audit(
         float,
         typer.Option(metavar="SECONDS", min=0.1, help="Time for the import, and each answer."),
     ] = 60.0,
-    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
+    format: FindingsFormat = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare an SDK with a revision.

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.cli import completion
-from mcp_protogen.cli.http_side import HttpSideOptions, conflict, require_default
-from mcp_protogen.cli.log_options import LogFormat, LogThreshold
+from mcp_protogen.cli.http_side import HttpSideOptions, require_default
 from mcp_protogen.cli.option_groups import with_groups
+from mcp_protogen.cli.options import LogFormat, LogThreshold
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions
 
 if TYPE_CHECKING:

@@ -34,9 +34,7 @@ class CallChoice(AskingOptions):
     timeout: Timeout = 60.0
     root: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--root", metavar="DIR", help="A folder that the server may work in; repeat it."
-        ),
+        typer.Option(metavar="DIR", help="A folder that the server may work in; repeat it."),
     ] = None
     sampling: Annotated[
         bool,
@@ -51,7 +49,6 @@ class CallChoice(AskingOptions):
     log_level: Annotated[
         LogLevel | None,
         typer.Option(
-            "--log-level",
             help="Ask for log entries of at least this level; debug also shows the standard error"
             " of a program.",
             show_default="warning, without asking",

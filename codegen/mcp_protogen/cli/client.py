@@ -10,7 +10,7 @@ import typer
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import FailOn, Force
+from mcp_protogen.cli.options import FailOn, Force, ReportFormat
 from mcp_protogen.cli.outcome import attempt, finish, show
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout, pairs
 from mcp_protogen.pipeline.config import ClientSettings, Format
@@ -79,7 +79,7 @@ def client(
     ] = FailOn.ANY,
     server: ServerOptions,
     timeout: Timeout = 30.0,
-    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
     force: Force = False,
 ) -> None:
     """Write a typed client of a server: a module and its lock.

@@ -55,7 +55,6 @@ class ConversationOptions(ServerOptions):
     revision: Annotated[
         str | None,
         typer.Option(
-            "--revision",
             metavar="REVISION",
             help="Speak this revision, not the newest that both sides know.",
             autocompletion=completion.revision,
@@ -63,7 +62,7 @@ class ConversationOptions(ServerOptions):
     ] = None
     timeout: Timeout = 30.0
     format: Annotated[
-        ResultFormat, typer.Option("--format", help="Format of the result; json: as it was sent.")
+        ResultFormat, typer.Option(help="Format of the result; json: as it was sent.")
     ] = ResultFormat.TEXT
     json: Annotated[
         bool, typer.Option("--json", hidden=True, help="The same as --format json.")
@@ -125,14 +124,13 @@ class AskingOptions(ConversationOptions):
     answer: Annotated[
         list[str] | None,
         typer.Option(
-            "--answer",
             metavar="NAME=VALUE",
             help="Answer for a field of a form; repeat it for others.",
         ),
     ] = None
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
+        typer.Option(metavar="DIR", help="Write images, audio and other bytes there."),
     ] = None
 
     def questions(self, terminal: "Terminal") -> "Questions":

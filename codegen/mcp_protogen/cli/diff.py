@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import FailOn, FindingChoice, Output
+from mcp_protogen.cli.options import FailOn, FindingChoice, FindingsFormat, Output
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.cli.server_options import A_SERVER, ServerOptions, Timeout
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -64,7 +65,7 @@ def diff(
             help="The specification's repository, where earlier publications are.",
         ),
     ] = None,
-    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
+    format: FindingsFormat = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Compare two revisions, or two contracts of a server.
@@ -83,7 +84,7 @@ def diff(
         message = "give either B or --server, not both" if after else "B or --server is missing"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
     if server is None and known != ServerOptions():
-        raise ProblemError(Problem("conflicting-options", "options for a server need --server"))
+        raise conflict("options for a server need --server")
     from mcp_protogen.servers.clients.lock import is_client_lock
 
     place, findings = Destination(format, output), choice.options("change")

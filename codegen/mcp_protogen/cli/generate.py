@@ -7,9 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_protogen.base.option_constraints import refuse_conflicts
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.options import COMPARED, Debug, Force, NoCache, Quiet, RevisionWords
+from mcp_protogen.base.option_constraints import conflict, refuse_conflicts
+from mcp_protogen.cli.options import (
+    Debug,
+    Force,
+    NoCache,
+    Quiet,
+    RevisionWords,
+    comparing_option,
+)
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.setting_options import with_settings
 from mcp_protogen.cli.usage import HelpWanted
@@ -25,34 +31,23 @@ def generate(
     flags: Settings,
     check: Annotated[
         bool,
-        typer.Option(
+        comparing_option(
             "--check",
-            rich_help_panel=COMPARED,
             help="Write nothing; say whether the package is out of date, and why.",
         ),
     ] = False,
     diff: Annotated[
         bool,
-        typer.Option(
-            "--diff",
-            rich_help_panel=COMPARED,
-            help="Write nothing; show what would change, line by line.",
-        ),
+        comparing_option("--diff", help="Write nothing; show what would change, line by line."),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            rich_help_panel=COMPARED,
-            help="Write nothing; name the files that would change.",
-        ),
+        comparing_option("--dry-run", help="Write nothing; name the files that would change."),
     ] = False,
     regenerate: Annotated[
         bool,
-        typer.Option(
-            "--regenerate",
-            rich_help_panel=COMPARED,
-            help="With --check: generate anew and compare every byte.",
+        comparing_option(
+            "--regenerate", help="With --check: generate anew and compare every byte."
         ),
     ] = False,
     force: Force = False,
@@ -80,5 +75,4 @@ def generate(
 def _refuse_commands(context: typer.Context, words: Iterable[str]) -> None:
     root: Any = context.find_root()
     for word in {*words} & {*root.command.list_commands(root)}:
-        message = f"{word} is a command, and must come first, before all options"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict(f"{word} is a command, and must come first, before all options")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.bridge.http_side import HttpSide
@@ -71,8 +71,3 @@ def require_default(options: Any, needed: str) -> None:
         # Without values, a list is empty or None, depending on the version of Typer.
         if getattr(options, field.name) not in (field.default, []):
             raise conflict(f"--{field.name.replace('_', '-')} needs --{needed}")
-
-
-def conflict(message: str) -> ProblemError:
-    """Return the error for options that exclude or need each other."""
-    return ProblemError(Problem("conflicting-options", message))

@@ -12,7 +12,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.option_groups import with_groups
-from mcp_protogen.cli.options import FindingChoice, Output
+from mcp_protogen.cli.options import FindingChoice, FindingsFormat, Output
 from mcp_protogen.cli.outcome import show
 from mcp_protogen.cli.server_options import Auth, ServerName, ServerOptions, Timeout
 from mcp_protogen.pipeline.reports.pages import PageFormat
@@ -63,7 +63,7 @@ def inspect_server(
         ),
     ] = None,
     choice: FindingChoice,
-    format: Annotated[PageFormat, typer.Option(help="Format of the report.")] = PageFormat.TEXT,
+    format: FindingsFormat = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
     """Inspect a server: its features, and its violations of the protocol.

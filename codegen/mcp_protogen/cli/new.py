@@ -7,7 +7,7 @@ import typer
 
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import asker
-from mcp_protogen.cli.options import NoCache
+from mcp_protogen.cli.options import NoCache, ReportFormat
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTransport
@@ -57,7 +57,7 @@ def new(
         bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")
     ] = False,
     no_cache: NoCache = False,
-    format: Annotated[Format, typer.Option(help="Format of the report.")] = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
 ) -> None:
     """Start a project: a server, a client, or a gateway.
 

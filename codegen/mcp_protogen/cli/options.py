@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from mcp_protogen.cli import completion
+from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.pipeline.reports.findings import FindingOptions
+from mcp_protogen.pipeline.reports.pages import PageFormat
 
 
 class FailOn(StrEnum):
@@ -33,10 +36,26 @@ class LeastSeverity(StrEnum):
     INFO = "info"
 
 
-COMPARED: Final = "Comparing, in place of writing"
-FINDINGS: Final = "Findings"
-SERVER: Final = "Server"
-"""Headings in the help of a command; other options are below "Options"."""
+class LogThreshold(StrEnum):
+    """The lowest level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """The format of the log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+comparing_option: Final = partial(typer.Option, rich_help_panel="Comparing, in place of writing")
+server_option: Final = partial(typer.Option, rich_help_panel="Server")
+_finding_option: Final = partial(typer.Option, rich_help_panel="Findings")
+"""Options below headings in the help of a command; others are below "Options"."""
 
 RevisionWords = Annotated[
     list[str] | None,
@@ -52,6 +71,8 @@ NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Do not read or write the cache of packages.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal fault.")]
+ReportFormat = Annotated[Format, typer.Option("--format", help="Format of the report.")]
+FindingsFormat = Annotated[PageFormat, typer.Option("--format", help="Format of the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")]
 Output = Annotated[
     Path | None,
@@ -79,39 +100,26 @@ class FindingChoice:
 
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            "--baseline",
-            rich_help_panel=FINDINGS,
-            metavar="FILE",
-            help="File of known findings; only new ones fail the run.",
-        ),
+        _finding_option(metavar="FILE", help="File of known findings; only new ones fail the run."),
     ] = None
     write_baseline: Annotated[
         bool,
-        typer.Option(
-            "--write-baseline",
-            rich_help_panel=FINDINGS,
-            help="Write all findings into the baseline.",
-        ),
+        _finding_option("--write-baseline", help="Write all findings into the baseline."),
     ] = False
     ignore: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ignore",
-            rich_help_panel=FINDINGS,
+        _finding_option(
             metavar="CODE[:ITEM]",
             help="Leave out findings with this code and item; * stands for any text.",
         ),
     ] = None
     reader: Annotated[
         Reader | None,
-        typer.Option(
-            "--for", rich_help_panel=FINDINGS, help="Show the severities for this reader."
-        ),
+        _finding_option("--for", help="Show the severities for this reader."),
     ] = None
     only: Annotated[
         LeastSeverity | None,
-        typer.Option("--only", rich_help_panel=FINDINGS, help="Leave out less severe findings."),
+        _finding_option(help="Leave out less severe findings."),
     ] = None
 
     def options(self, noun: str) -> FindingOptions:

@@ -46,27 +46,33 @@ class Plain(NamedTuple):
 
 
 def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
-    """Read a command line with `--out DIR`, `--check` and the usual options, in any order.
+    """Read a command line with revisions, `--out DIR`, `--check` and other usual options.
 
     Return None for every other command line.
     """
     values: dict[str, list[str]] = {"--out": [], "--revision": []}
+    revisions: list[str] = []
     switches: set[str] = set()
-    words = iter(arguments[1:] if [*arguments[:1]] == ["generate"] else arguments)
+    has_name = [*arguments[:1]] == ["generate"]
+    words = iter(arguments[1:] if has_name else arguments)
     for argument in words:
         if argument in values:
             values[argument].append(next(words, "-"))
         elif argument in _SWITCHES:
             switches.add(argument)
+        elif has_name and (argument == "all" or argument[:1].isdigit()):
+            # Other words may be names of commands, for which there is advice.
+            revisions.append(argument)
         else:
             return None
-    texts = [value for given in values.values() for value in given]
+    revisions += values["--revision"]
+    texts = [*revisions, *values["--out"]]
     if not all(map(is_value, texts)) or len(values["--out"]) > 1:
         return None
     if not values["--out"] and "--check" not in switches:
         return None
     out = Path(values["--out"][0]) if values["--out"] else None
-    flags = Settings(revisions=tuple(values["--revision"]) or None, out=out)
+    flags = Settings(revisions=tuple(revisions) or None, out=out)
     mode = "check" if "--check" in switches else "generate"
     return Plain(mode, flags, "--force" in switches, "--no-cache" not in switches)
 

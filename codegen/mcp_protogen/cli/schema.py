@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.options import SchemaFolder
+from mcp_protogen.base.option_constraints import conflict
+from mcp_protogen.cli.options import ReportFormat, SchemaFolder
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.cli.usage import CliCommand, CliGroup
 from mcp_protogen.pipeline.config import Format
@@ -16,8 +16,6 @@ schema_app = typer.Typer(
     cls=CliGroup,
     rich_markup_mode=None,
 )
-
-_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
 
 
 @schema_app.command(cls=CliCommand)
@@ -49,7 +47,7 @@ def add(
         str, typer.Option(metavar="TEXT", help="A sentence about the changes of this publication.")
     ] = "",
     folder: SchemaFolder = None,
-    format: _Format = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
 ) -> None:
     """Pin a revision or an extension to a published schema and store its structural snapshot.
 
@@ -80,7 +78,7 @@ def verify(
         typer.Option(metavar="FILE|URL", help="Published schema to compare the snapshot with."),
     ] = None,
     folder: SchemaFolder = None,
-    format: _Format = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned schema without its prose."""
     from mcp_protogen.instep.update.adoption import verification
@@ -97,8 +95,7 @@ def verify(
 
 def _refuse_both(revision: str | None, extension: str | None) -> None:
     if (revision is None) == (extension is None):
-        message = "give either REV or --extension NAME"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict("give either REV or --extension NAME")
 
 
 @schema_app.command("draft-facts", cls=CliCommand)
@@ -113,7 +110,7 @@ def draft_facts(
         ),
     ] = False,
     folder: SchemaFolder = None,
-    format: _Format = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
 ) -> None:
     """Draft the facts of a revision from its schema, with TODO for open decisions.
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
-from mcp_protogen.cli.options import SERVER
+from mcp_protogen.cli.options import server_option
 
 if TYPE_CHECKING:
     from mcp_protogen.servers.connect.named_server import NamedServer
@@ -25,9 +26,8 @@ A_SERVER = "its URL, its command line as one word, a file of Python, or with --c
 ServerName = Annotated[str, typer.Argument(metavar="SERVER", help=f"A server: {A_SERVER}.")]
 Auth = Annotated[
     str,
-    typer.Option(
+    server_option(
         "--auth",
-        rich_help_panel=SERVER,
         metavar="HOW",
         help="Authorization over HTTP: auto, oauth[:ID[,SECRET]], client-credentials[:ID,SECRET],"
         " bearer:TOKEN, none. ID, SECRET and TOKEN are names of environment variables.",
@@ -35,13 +35,7 @@ Auth = Annotated[
 ]
 Timeout = Annotated[
     float,
-    typer.Option(
-        "--timeout",
-        rich_help_panel=SERVER,
-        metavar="SECONDS",
-        min=0.1,
-        help="Time for each answer.",
-    ),
+    server_option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer."),
 ]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
@@ -62,18 +56,15 @@ class ServerOptions:
 
     config: Annotated[
         Path | None,
-        typer.Option(
-            "--config",
-            rich_help_panel=SERVER,
+        server_option(
             metavar="FILE",
             help="Configuration of a host, such as mcp.json; SERVER is a name in it.",
         ),
     ] = None
     headers: Annotated[
         list[str] | None,
-        typer.Option(
+        server_option(
             "--header",
-            rich_help_panel=SERVER,
             metavar="NAME:VALUE",
             help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
         ),
@@ -81,24 +72,16 @@ class ServerOptions:
     auth: Auth = AUTO
     env: Annotated[
         list[str] | None,
-        typer.Option(
-            "--env",
-            rich_help_panel=SERVER,
-            metavar="NAME=VALUE",
-            help="Variable for a program; repeat it for others.",
-        ),
+        server_option(metavar="NAME=VALUE", help="Variable for a program; repeat it for others."),
     ] = field(default=None, repr=False)
     cwd: Annotated[
         Path | None,
-        typer.Option(
-            "--cwd", rich_help_panel=SERVER, metavar="DIR", help="Working directory of a program."
-        ),
+        server_option(metavar="DIR", help="Working directory of a program."),
     ] = None
     inherit: Annotated[
         bool,
-        typer.Option(
+        server_option(
             "--inherit",
-            rich_help_panel=SERVER,
             help="Give a program all environment variables, not only a few.",
         ),
     ] = False
@@ -126,7 +109,7 @@ class ServerOptions:
         if any(header.lower() == "authorization" for header in server.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization exclude each other"
-                raise _conflict(message, "give only one of them")
+                raise conflict(message, "give only one of them")
             return server
         return replace(server, auth=authorization(self.auth, tell))
 
@@ -145,7 +128,7 @@ class ServerOptions:
         useless = [name for name, value in conflicts.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
-            raise _conflict(f"{kind} does not use {names}", f"leave out {names}")
+            raise conflict(f"{kind} does not use {names}", f"leave out {names}")
 
 
 def _fields(texts: Iterable[str] | None) -> Mapping[str, str]:
@@ -176,10 +159,6 @@ def _expand_variables(value: str) -> str:
         return value
 
     return _VARIABLE.sub(variable, value)
-
-
-def _conflict(message: str, hint: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message, hint=hint))
 
 
 def pairs(option: str, texts: Iterable[str] | None, separator: str) -> Mapping[str, str]:

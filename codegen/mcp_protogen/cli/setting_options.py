@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from enum import Enum
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter
 from typing import Annotated, Any, Final, TypeVar, cast
 
 import typer
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.cli import completion
+from mcp_protogen.cli.option_groups import expand_groups
 from mcp_protogen.pipeline.options import ALONE, OPTIONS, Option
 from mcp_protogen.pipeline.setting_readers import revision_and_file
 from mcp_protogen.pipeline.settings import Settings
@@ -32,26 +32,9 @@ def with_settings(*fields: str) -> Callable[[Callable[..., T]], Callable[..., T]
     `fields` chooses them; default: all. Those for types and tables alone come last.
     """
     options = [option for option in _DECLARED if option.field in fields or not fields]
-
-    def decorate(command: Callable[..., T]) -> Callable[..., T]:
-        parameters: list[Parameter] = []
-        for name, parameter in signature(command).parameters.items():
-            expanded = map(_parameter, options) if name == "flags" else [parameter]
-            parameters += [inner.replace(kind=Parameter.KEYWORD_ONLY) for inner in expanded]
-        last = {option.field for option in options if option.heading == ALONE}
-        parameters.sort(key=lambda one: one.name in last)
-
-        @wraps(command)
-        def run(**given: Any) -> T:
-            values = {option.field: given.pop(option.field) for option in options}
-            return command(**given, flags=_settings(values))
-
-        flat: Any = run
-        flat.__signature__ = Signature(parameters)
-        flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
-
-    return decorate
+    last = {option.field for option in options if option.heading == ALONE}
+    groups = {"flags": [*map(_parameter, options)]}
+    return lambda command: expand_groups(command, groups, lambda _, given: _settings(given), last)
 
 
 def _parameter(one: Option) -> Parameter:
@@ -77,8 +60,7 @@ def _settings(options: dict[str, Any]) -> Settings:
     unnamed = [schema.source for schema in schemas if not schema.revision]
     named = dict(schema for schema in schemas if schema.revision)
     if len(unnamed) > 1 or len(unnamed) + len(named) < len(schemas):
-        message = "--schema is given twice for one revision; write --schema REVISION=FILE"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict("--schema is given twice for one revision; write --schema REVISION=FILE")
     return Settings(**values, schema=next(iter(unnamed), None), schemas=named or None)
 
 

@@ -6,17 +6,16 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli import completion
+from mcp_protogen.cli.options import ReportFormat
 from mcp_protogen.cli.outcome import finish
 from mcp_protogen.cli.usage import CliCommand, CliGroup
 from mcp_protogen.pipeline.config import Format
 
 templates_app = typer.Typer(cls=CliGroup, rich_markup_mode=None)
 
-_Format = Annotated[Format, typer.Option("--format", help="Format of the report.")]
-
 
 @templates_app.callback(invoke_without_command=True)
-def templates(context: typer.Context, format: _Format = Format.TEXT) -> None:
+def templates(context: typer.Context, format: ReportFormat = Format.TEXT) -> None:
     """List or export the templates that can be replaced."""
     if context.invoked_subcommand is None:
         from mcp_protogen.pipeline.templates import catalogue
@@ -38,7 +37,7 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite templates that were edited by hand.")
     ] = False,
-    format: _Format = Format.TEXT,
+    format: ReportFormat = Format.TEXT,
 ) -> None:
     """Write built-in templates into a folder to edit.
 

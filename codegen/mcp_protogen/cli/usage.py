@@ -29,16 +29,13 @@ class CliCommand(TyperCommand):
     """A command with a usage in our format."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments."""
         with _attach_context(ctx):
             return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and options."""
         _write_parameters(self, ctx, formatter)
 
 
@@ -46,25 +43,20 @@ class CliGroup(TyperGroup):
     """A group of commands, which may be a command itself."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, sorted."""
         return sorted(super().list_commands(ctx))
 
     def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
-        """Return the names of the commands by the headings of the help."""
         return {"Commands": self.list_commands(ctx)}
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage, with and without a command."""
         super().format_usage(ctx, formatter)
         if self.invoke_without_command:
             formatter.write_usage(ctx.command_path, "COMMAND ...", prefix=" " * len("Usage: "))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands, and the options."""
         sections = self.sections(ctx)
         width = max(len(name) for names in sections.values() for name in names)
         for heading, names in sections.items():
@@ -75,7 +67,6 @@ class CliGroup(TyperGroup):
         _write_parameters(self, ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; raise `HelpWanted` without any, unless the group is a command."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
         with _attach_context(ctx):

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.base.option_constraints import OptionConstraint, refuse_conflicts
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import OptionConstraint, conflict, refuse_conflicts
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, RevisionWords, Schema
@@ -155,9 +154,5 @@ def _choose_format(requested: VectorsFormat | None, noun: str) -> VectorsFormat:
     if requested is None:
         return formats[0]
     if requested not in formats:
-        raise _conflict(f"{noun} cannot be shown as {requested}; choose {', '.join(formats)}")
+        raise conflict(f"{noun} cannot be shown as {requested}; choose {', '.join(formats)}")
     return requested
-
-
-def _conflict(message: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message))

@@ -124,7 +124,6 @@ def _pack(package: Package) -> bytes:
 
 
 def _read_cached(name: str, inputs: GenerationInputs) -> Package | None:
-    """Return the cached package with this name, or None."""
     packed = read_entry(name)
     if packed is None:
         return None

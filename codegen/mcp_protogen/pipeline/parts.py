@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.part_contents import (
     CONTENTS,
@@ -164,8 +165,7 @@ def parse_parts(texts: Iterable[str]) -> tuple[str, ...]:
         raise ProblemError(*(_unknown(name, all_names) for name in unknown))
     if NONE in names and len(names) > 1:
         choices = ", ".join(sorted(names - {NONE}))
-        message = f"none cannot be combined with other parts: {choices}"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict(f"none cannot be combined with other parts: {choices}")
     return tuple(sorted(PARTS)) if ALL in names else tuple(sorted(names - {NONE}))
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
-from mcp_protogen.base.option_constraints import refuse_conflicts
+from mcp_protogen.base.option_constraints import conflict, refuse_conflicts
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors, raising
 from mcp_protogen.pipeline.config import (
     COPY,
@@ -404,7 +404,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     if lock is not None and is_whole(lock.inputs.options):
         message = "the folder has a whole package, which types and tables alone cannot replace"
         hint = "generate types and tables alone into another folder: --out FOLDER"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        raise conflict(message, hint)
     _refuse_package_options(settings)
     if settings.layers is not None:
         values["layers"] = _parse_layers(settings.layers)

@@ -43,7 +43,9 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     # A new folder has no statement yet.
     empty = not out.is_dir() or not any(out.iterdir())
     before = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
-    contents = {name: _built_in(name) for name in NAMES if name in names or not names}
+    built_in = templates_folder() / "package"
+    chosen = (name for name in NAMES if name in names or not names)
+    contents = {name: (built_in / name).read_bytes() for name in chosen}
     _refuse_obstacles(contents, out, before.exported, force=force)
     digests = {**before.exported, **{name: sha256(contents[name]) for name in contents}}
     statement = statement_content(digests)
@@ -60,10 +62,6 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     write_files(files, out / STATEMENT, hint="name a folder in which you may write")
     summary = f"{out}: {pluralize(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
     return RunReport("templates export", RunStatus.FINE, summary, str(out), files=changes)
-
-
-def _built_in(name: str) -> bytes:
-    return (templates_folder() / "package" / name).read_bytes()
 
 
 def _read_if_file(path: Path) -> bytes | None:

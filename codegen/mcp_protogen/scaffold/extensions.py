@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from mcp_protogen.base.names import extension_module, pascal
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
@@ -24,7 +24,7 @@ def project_extensions(requested: Collection[str], revisions: Collection[str]) -
     if given:
         message = f"a new project uses pinned schemas, so no file can be given: {', '.join(given)}"
         hint = f"pin it: mcp-gen schema add --extension {given[0]} --from FILE"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        raise conflict(message, hint)
     return tuple(sorted(named))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Protocol, TypeVar
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.scaffold.choices import (
@@ -76,7 +77,7 @@ def _sharing(options: NewOptions) -> NewOptions:
     if unfit or not transport.http:
         message = f"--shared and {unfit or f'--transport {transport}'} exclude each other"
         hint = "only a server over HTTP has several workers"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        raise conflict(message, hint)
     return replace(options, kind=kind, transport=transport)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
 from mcp_protogen.pipeline.emit.text import docstring, literal, tuple_of
 from mcp_protogen.pipeline.ir import (
@@ -24,11 +24,16 @@ from mcp_protogen.pipeline.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import TargetFile, TargetOptions
 from mcp_protogen.targets.msgspec_unions import Tag, Unions, arms_of, is_free, unions_of
 from mcp_protogen.targets.python.annotations import either
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
-from mcp_protogen.targets.python.modules import Definitions, Imports, python_files, render
+from mcp_protogen.targets.python.modules import (
+    Definitions,
+    PythonTarget,
+    render,
+    with_base_class,
+)
 from mcp_protogen.targets.python.order import order_types
 from mcp_protogen.targets.results import result_type
 
@@ -63,23 +68,14 @@ _OBJECT = "dict[str, Any]"
 _PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
-class MsgspecTarget:
-    """The target `msgspec`."""
-
-    contract = CONTRACT
-    settings: frozenset[Setting] = frozenset({"base_class", "extra"})
-
+class _MsgspecTarget(PythonTarget):
     def files(
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
         if options.extra == "allow":
-            message = "msgspec cannot keep undeclared members: use --extra ignore or forbid"
-            raise ProblemError(Problem("conflicting-options", message))
-        return python_files(revisions, options, _definitions)
-
-
-TARGET = MsgspecTarget()
+            raise conflict("msgspec cannot keep undeclared members: use --extra ignore or forbid")
+        return super().files(revisions, options)
 
 
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
@@ -97,14 +93,11 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
         **_methods(ir, unions),
     }
     names = dict.fromkeys((*map(str, unions.types), *choices))
-    return Definitions(_imports(options), render("msgspec.jinja", context), (*names, *_OWN_NAMES))
+    imports = with_base_class(_IMPORTS, options)
+    return Definitions(imports, render("msgspec.jinja", context), (*names, *_OWN_NAMES))
 
 
-def _imports(options: TargetOptions) -> Imports:
-    if options.base_class is None:
-        return _IMPORTS
-    module, _, name = options.base_class.partition(":")
-    return {**_IMPORTS, module: _IMPORTS.get(module, frozenset()) | {name}}
+TARGET = _MsgspecTarget(_definitions, frozenset({"base_class", "extra"}))
 
 
 def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
@@ -147,7 +140,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
 def _constant(field: FieldIR, tag: Tag) -> list[str]:
     """Return the attribute of a tag; msgspec reads and writes the tag itself."""
     constant = literal(tag.value)
-    return [f"{field.name}: ClassVar[Literal[{constant}]] = {constant}", *_doc(field)]
+    return [f"{field.name}: ClassVar[Literal[{constant}]] = {constant}", *member_docstring(field)]
 
 
 def _member(field: FieldIR, unions: Unions) -> list[str]:
@@ -164,12 +157,7 @@ def _member(field: FieldIR, unions: Unions) -> list[str]:
             value = " = UNSET"
         case _:
             value = f" = field({', '.join(arguments)})"
-    return [f"{field.name}: {annotation}{value}", *_doc(field)]
-
-
-def _doc(field: FieldIR) -> list[str]:
-    text = member_docstring(field)
-    return [text] if text else []
+    return [f"{field.name}: {annotation}{value}", *member_docstring(field)]
 
 
 def _annotation(field: FieldIR, unions: Unions) -> str:

@@ -104,7 +104,6 @@ class Unions:
         return distinct and self.is_readable([*objects[:1], *(a for a in arms if a not in objects)])
 
     def _kinds(self, arm: TypeExpr) -> list[str]:
-        """Return the kinds of JSON of an arm."""
         match arm:
             case Ref(name):
                 return ["choice" if name in self.endless else "object"]

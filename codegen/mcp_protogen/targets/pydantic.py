@@ -8,10 +8,10 @@ from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
 from mcp_protogen.pipeline.emit.text import literal
 from mcp_protogen.pipeline.ir import AliasIR, FieldIR, ObjectIR, Ref, RevisionIR, TypeIR, UnionIR
-from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.python.annotations import alias_hint, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
-from mcp_protogen.targets.python.modules import Definitions, python_files
+from mcp_protogen.targets.python.modules import Definitions, PythonTarget, with_base_class
 from mcp_protogen.targets.python.order import endless, order_types
 
 _IMPORTS = {
@@ -45,22 +45,6 @@ def {name}(self) -> Self:
     return self'''
 
 
-class PydanticTarget:
-    """The target `pydantic`."""
-
-    contract = CONTRACT
-    settings: frozenset[Setting] = frozenset({"base_class", "extra", "root_models"})
-
-    def files(
-        self, revisions: Sequence[RevisionIR], options: TargetOptions
-    ) -> Iterator[TargetFile]:
-        """Yield the modules of all revisions."""
-        return python_files(revisions, options, _definitions)
-
-
-TARGET = PydanticTarget()
-
-
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     types = order_types(ir)
     texts = [] if options.base_class else [_BASE]
@@ -73,22 +57,17 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
         else:
             texts.append(_alias(type_, ir, lazy=type_.name in lazy))
     texts += ["\n".join(_rebuilt(types, options))]
-    imports = dict(_IMPORTS)
-    names = [str(type_.name) for type_ in types]
-    if options.base_class:
-        module, _, name = options.base_class.partition(":")
-        imports[module] = imports.get(module, frozenset()) | {name}
-    else:
-        names.append("WireModel")
-    return Definitions(imports, "\n\n\n".join(texts), tuple(names))
+    own = () if options.base_class else ("WireModel",)
+    names = (*(str(type_.name) for type_ in types), *own)
+    return Definitions(with_base_class(_IMPORTS, options), "\n\n\n".join(texts), names)
 
 
-def _base(options: TargetOptions) -> str:
-    return options.base_class.partition(":")[2] if options.base_class else "WireModel"
+TARGET = PythonTarget(_definitions, frozenset({"base_class", "extra", "root_models"}))
 
 
 def _model(type_: ObjectIR, options: TargetOptions) -> str:
-    head = f"class {type_.name}({type_.base or _base(options)}):"
+    root = options.base_class.partition(":")[2] if options.base_class else "WireModel"
+    head = f"class {type_.name}({type_.base or root}):"
     lines: list[str] = []
     if options.extra is not None:
         extra = "allow" if type_.open else options.extra
@@ -108,8 +87,7 @@ def _member(field: FieldIR) -> list[str]:
     if arguments:
         annotation = f"Annotated[{annotation}, Field({', '.join(arguments)})]"
     default = "" if field.required else " = None"
-    doc = member_docstring(field)
-    return [f"{field.name}: {annotation}{default}", *([doc] if doc else [])]
+    return [f"{field.name}: {annotation}{default}", *member_docstring(field)]
 
 
 def _any_of(type_: ObjectIR) -> list[str]:

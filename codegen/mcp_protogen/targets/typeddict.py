@@ -1,38 +1,22 @@
 """Types as `TypedDict`s: only for type checkers, without dependencies."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from keyword import iskeyword
 
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.emit.annotations import member_text
 from mcp_protogen.pipeline.emit.text import literal
 from mcp_protogen.pipeline.ir import FieldIR, ObjectIR, RevisionIR
-from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
-from mcp_protogen.targets.python.modules import Definitions, python_files
+from mcp_protogen.targets.python.modules import Definitions, PythonTarget
 from mcp_protogen.targets.python.order import endless, order_types
 
 _IMPORTS = {
     "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "Never", "NotRequired", "TypedDict"},
 }
-
-
-class TypedDictTarget:
-    """The target `typeddict`."""
-
-    contract = CONTRACT
-    settings: frozenset[Setting] = frozenset()
-
-    def files(
-        self, revisions: Sequence[RevisionIR], options: TargetOptions
-    ) -> Iterator[TargetFile]:
-        """Yield the modules of all revisions."""
-        return python_files(revisions, options, _definitions)
-
-
-TARGET = TypedDictTarget()
 
 
 def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
@@ -51,6 +35,9 @@ def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
     return Definitions(_IMPORTS, "\n\n\n".join(texts), names, evaluated=True)
 
 
+TARGET = PythonTarget(_definitions)
+
+
 def _is_attribute(wire: str) -> bool:
     """Return whether the body of a class can declare a member, which mangles `__name`."""
     return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
@@ -66,8 +53,7 @@ def _member(field: FieldIR, later: Set[str]) -> str:
 def _class(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
     lines: list[str] = []
     for field, annotation in members:
-        doc = member_docstring(field)
-        lines += [f"{field.wire}: {annotation}", *([doc] if doc else [])]
+        lines += [f"{field.wire}: {annotation}", *member_docstring(field)]
     return class_text(f"class {type_.name}(TypedDict):", type_docstring(type_), lines)
 
 

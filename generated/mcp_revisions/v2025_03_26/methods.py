@@ -80,7 +80,8 @@ COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.Complet
     RequestSpec(
         "completion/complete",
         senders=frozenset({"client"}),
-        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        load_params=lambda: m.CompleteRequestParams,
+        load_results=lambda: (m.CompleteResult,),
         requires=c.REQUIREMENTS["completion/complete"],
         phase="ready",
         traits=frozenset({"cancellable"}),
@@ -97,7 +98,8 @@ INITIALIZE: Final[
 ] = RequestSpec(
     "initialize",
     senders=frozenset({"client"}),
-    types=lambda: (m.InitializeRequestParams, m.InitializeResult),
+    load_params=lambda: m.InitializeRequestParams,
+    load_results=lambda: (m.InitializeResult,),
     phase="before_ready",
     since="2024-11-05",
     removed="2026-07-28",
@@ -107,7 +109,8 @@ INITIALIZE: Final[
 SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "logging/setLevel",
     senders=frozenset({"client"}),
-    types=lambda: (m.SetLevelRequestParams, m.EmptyResult),
+    load_params=lambda: m.SetLevelRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     requires=c.REQUIREMENTS["logging/setLevel"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -122,7 +125,7 @@ Needs the capability `logging`.
 CANCELLED: Final[NotificationSpec[m.CancelledNotificationParams]] = NotificationSpec(
     "notifications/cancelled",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.CancelledNotificationParams,),
+    load_params=lambda: m.CancelledNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -131,7 +134,7 @@ CANCELLED: Final[NotificationSpec[m.CancelledNotificationParams]] = Notification
 INITIALIZED: Final[NotificationSpec[m.InitializedNotificationParams]] = NotificationSpec(
     "notifications/initialized",
     senders=frozenset({"client"}),
-    types=lambda: (m.InitializedNotificationParams,),
+    load_params=lambda: m.InitializedNotificationParams,
     params_required=False,
     phase="before_ready",
     since="2024-11-05",
@@ -142,7 +145,7 @@ INITIALIZED: Final[NotificationSpec[m.InitializedNotificationParams]] = Notifica
 LOGGING_MESSAGE: Final[NotificationSpec[m.LoggingMessageNotificationParams]] = NotificationSpec(
     "notifications/message",
     senders=frozenset({"server"}),
-    types=lambda: (m.LoggingMessageNotificationParams,),
+    load_params=lambda: m.LoggingMessageNotificationParams,
     requires=c.REQUIREMENTS["notifications/message"],
     phase="any",
     since="2024-11-05",
@@ -155,7 +158,7 @@ Needs the capability `logging` of its sender.
 PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSpec(
     "notifications/progress",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.ProgressNotificationParams,),
+    load_params=lambda: m.ProgressNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -165,7 +168,7 @@ PROMPT_LIST_CHANGED: Final[NotificationSpec[m.PromptListChangedNotificationParam
     NotificationSpec(
         "notifications/prompts/list_changed",
         senders=frozenset({"server"}),
-        types=lambda: (m.PromptListChangedNotificationParams,),
+        load_params=lambda: m.PromptListChangedNotificationParams,
         params_required=False,
         requires=c.REQUIREMENTS["notifications/prompts/list_changed"],
         phase="ready",
@@ -181,7 +184,7 @@ RESOURCE_LIST_CHANGED: Final[NotificationSpec[m.ResourceListChangedNotificationP
     NotificationSpec(
         "notifications/resources/list_changed",
         senders=frozenset({"server"}),
-        types=lambda: (m.ResourceListChangedNotificationParams,),
+        load_params=lambda: m.ResourceListChangedNotificationParams,
         params_required=False,
         requires=c.REQUIREMENTS["notifications/resources/list_changed"],
         phase="ready",
@@ -196,7 +199,7 @@ Needs the capability `resources.listChanged` of its sender.
 RESOURCE_UPDATED: Final[NotificationSpec[m.ResourceUpdatedNotificationParams]] = NotificationSpec(
     "notifications/resources/updated",
     senders=frozenset({"server"}),
-    types=lambda: (m.ResourceUpdatedNotificationParams,),
+    load_params=lambda: m.ResourceUpdatedNotificationParams,
     requires=c.REQUIREMENTS["notifications/resources/updated"],
     phase="ready",
     since="2024-11-05",
@@ -210,7 +213,7 @@ ROOTS_LIST_CHANGED: Final[NotificationSpec[m.RootsListChangedNotificationParams]
     NotificationSpec(
         "notifications/roots/list_changed",
         senders=frozenset({"client"}),
-        types=lambda: (m.RootsListChangedNotificationParams,),
+        load_params=lambda: m.RootsListChangedNotificationParams,
         params_required=False,
         requires=c.REQUIREMENTS["notifications/roots/list_changed"],
         phase="ready",
@@ -226,7 +229,7 @@ Needs the capability `roots.listChanged` of its sender.
 TOOL_LIST_CHANGED: Final[NotificationSpec[m.ToolListChangedNotificationParams]] = NotificationSpec(
     "notifications/tools/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.ToolListChangedNotificationParams,),
+    load_params=lambda: m.ToolListChangedNotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/tools/list_changed"],
     phase="ready",
@@ -240,7 +243,8 @@ Needs the capability `tools.listChanged` of its sender.
 PING: Final[RequestSpec[m.PingRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.PingRequestParams, m.EmptyResult),
+    load_params=lambda: m.PingRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     params_required=False,
     phase="any",
     traits=frozenset({"cancellable"}),
@@ -253,7 +257,8 @@ GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult, m.Get
     RequestSpec(
         "prompts/get",
         senders=frozenset({"client"}),
-        types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
+        load_params=lambda: m.GetPromptRequestParams,
+        load_results=lambda: (m.GetPromptResult,),
         requires=c.REQUIREMENTS["prompts/get"],
         items="messages",
         phase="ready",
@@ -271,7 +276,8 @@ LIST_PROMPTS: Final[
 ] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.ListPromptsRequestParams, m.ListPromptsResult),
+    load_params=lambda: m.ListPromptsRequestParams,
+    load_results=lambda: (m.ListPromptsResult,),
     params_required=False,
     requires=c.REQUIREMENTS["prompts/list"],
     items="prompts",
@@ -289,7 +295,8 @@ LIST_RESOURCES: Final[
 ] = RequestSpec(
     "resources/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.ListResourcesRequestParams, m.ListResourcesResult),
+    load_params=lambda: m.ListResourcesRequestParams,
+    load_results=lambda: (m.ListResourcesResult,),
     params_required=False,
     requires=c.REQUIREMENTS["resources/list"],
     items="resources",
@@ -307,7 +314,8 @@ READ_RESOURCE: Final[
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
-    types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult),
+    load_params=lambda: m.ReadResourceRequestParams,
+    load_results=lambda: (m.ReadResourceResult,),
     requires=c.REQUIREMENTS["resources/read"],
     items="contents",
     phase="ready",
@@ -322,7 +330,8 @@ Needs the capability `resources`.
 SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "resources/subscribe",
     senders=frozenset({"client"}),
-    types=lambda: (m.SubscribeRequestParams, m.EmptyResult),
+    load_params=lambda: m.SubscribeRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     requires=c.REQUIREMENTS["resources/subscribe"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -343,7 +352,8 @@ LIST_RESOURCE_TEMPLATES: Final[
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.ListResourceTemplatesRequestParams, m.ListResourceTemplatesResult),
+    load_params=lambda: m.ListResourceTemplatesRequestParams,
+    load_results=lambda: (m.ListResourceTemplatesResult,),
     params_required=False,
     requires=c.REQUIREMENTS["resources/templates/list"],
     items="resourceTemplates",
@@ -360,7 +370,8 @@ UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult, m.Empt
     RequestSpec(
         "resources/unsubscribe",
         senders=frozenset({"client"}),
-        types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
+        load_params=lambda: m.UnsubscribeRequestParams,
+        load_results=lambda: (m.EmptyResult,),
         requires=c.REQUIREMENTS["resources/unsubscribe"],
         phase="ready",
         traits=frozenset({"cancellable"}),
@@ -377,7 +388,8 @@ LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult, m.Lis
     RequestSpec(
         "roots/list",
         senders=frozenset({"server"}),
-        types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
+        load_params=lambda: m.ListRootsRequestParams,
+        load_results=lambda: (m.ListRootsResult,),
         params_required=False,
         requires=c.REQUIREMENTS["roots/list"],
         items="roots",
@@ -396,7 +408,8 @@ CREATE_MESSAGE: Final[
 ] = RequestSpec(
     "sampling/createMessage",
     senders=frozenset({"server"}),
-    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    load_params=lambda: m.CreateMessageRequestParams,
+    load_results=lambda: (m.CreateMessageResult,),
     requires=c.REQUIREMENTS["sampling/createMessage"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -411,7 +424,8 @@ CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult, m.CallTo
     RequestSpec(
         "tools/call",
         senders=frozenset({"client"}),
-        types=lambda: (m.CallToolRequestParams, m.CallToolResult),
+        load_params=lambda: m.CallToolRequestParams,
+        load_results=lambda: (m.CallToolResult,),
         requires=c.REQUIREMENTS["tools/call"],
         items="content",
         phase="ready",
@@ -428,7 +442,8 @@ LIST_TOOLS: Final[RequestSpec[m.ListToolsRequestParams, m.ListToolsResult, m.Lis
     RequestSpec(
         "tools/list",
         senders=frozenset({"client"}),
-        types=lambda: (m.ListToolsRequestParams, m.ListToolsResult),
+        load_params=lambda: m.ListToolsRequestParams,
+        load_results=lambda: (m.ListToolsResult,),
         params_required=False,
         requires=c.REQUIREMENTS["tools/list"],
         items="tools",

@@ -90,7 +90,8 @@ COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.Complet
     RequestSpec(
         "completion/complete",
         senders=frozenset({"client"}),
-        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        load_params=lambda: m.CompleteRequestParams,
+        load_results=lambda: (m.CompleteResult,),
         requires=c.REQUIREMENTS["completion/complete"],
         phase="ready",
         traits=frozenset({"cancellable"}),
@@ -107,7 +108,8 @@ ELICIT: Final[
 ] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
-    types=lambda: (m.ElicitRequestParams, m.ElicitResult, m.CreateTaskResult),
+    load_params=lambda: m.ElicitRequestParams,
+    load_results=lambda: (m.ElicitResult, m.CreateTaskResult),
     requires=c.REQUIREMENTS["elicitation/create"],
     phase="ready",
     traits=frozenset({"cancellable", "task_augmentable"}),
@@ -126,7 +128,8 @@ INITIALIZE: Final[
 ] = RequestSpec(
     "initialize",
     senders=frozenset({"client"}),
-    types=lambda: (m.InitializeRequestParams, m.InitializeResult),
+    load_params=lambda: m.InitializeRequestParams,
+    load_results=lambda: (m.InitializeResult,),
     phase="before_ready",
     since="2024-11-05",
     removed="2026-07-28",
@@ -136,7 +139,8 @@ INITIALIZE: Final[
 SET_LEVEL: Final[RequestSpec[m.SetLevelRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "logging/setLevel",
     senders=frozenset({"client"}),
-    types=lambda: (m.SetLevelRequestParams, m.EmptyResult),
+    load_params=lambda: m.SetLevelRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     requires=c.REQUIREMENTS["logging/setLevel"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -151,7 +155,7 @@ Needs the capability `logging`.
 CANCELLED: Final[NotificationSpec[m.CancelledNotificationParams]] = NotificationSpec(
     "notifications/cancelled",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.CancelledNotificationParams,),
+    load_params=lambda: m.CancelledNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -161,7 +165,7 @@ ELICITATION_COMPLETE: Final[NotificationSpec[m.ElicitationCompleteNotificationPa
     NotificationSpec(
         "notifications/elicitation/complete",
         senders=frozenset({"server"}),
-        types=lambda: (m.ElicitationCompleteNotificationParams,),
+        load_params=lambda: m.ElicitationCompleteNotificationParams,
         requires=c.REQUIREMENTS["notifications/elicitation/complete"],
         phase="ready",
         since="2025-11-25",
@@ -176,7 +180,7 @@ Needs the capability `elicitation.url`.
 INITIALIZED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/initialized",
     senders=frozenset({"client"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     phase="before_ready",
     since="2024-11-05",
@@ -187,7 +191,7 @@ INITIALIZED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
 LOGGING_MESSAGE: Final[NotificationSpec[m.LoggingMessageNotificationParams]] = NotificationSpec(
     "notifications/message",
     senders=frozenset({"server"}),
-    types=lambda: (m.LoggingMessageNotificationParams,),
+    load_params=lambda: m.LoggingMessageNotificationParams,
     requires=c.REQUIREMENTS["notifications/message"],
     phase="any",
     since="2024-11-05",
@@ -200,7 +204,7 @@ Needs the capability `logging` of its sender.
 PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSpec(
     "notifications/progress",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.ProgressNotificationParams,),
+    load_params=lambda: m.ProgressNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -209,7 +213,7 @@ PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSp
 PROMPT_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/prompts/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/prompts/list_changed"],
     phase="ready",
@@ -223,7 +227,7 @@ Needs the capability `prompts.listChanged` of its sender.
 RESOURCE_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/resources/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/resources/list_changed"],
     phase="ready",
@@ -237,7 +241,7 @@ Needs the capability `resources.listChanged` of its sender.
 RESOURCE_UPDATED: Final[NotificationSpec[m.ResourceUpdatedNotificationParams]] = NotificationSpec(
     "notifications/resources/updated",
     senders=frozenset({"server"}),
-    types=lambda: (m.ResourceUpdatedNotificationParams,),
+    load_params=lambda: m.ResourceUpdatedNotificationParams,
     requires=c.REQUIREMENTS["notifications/resources/updated"],
     phase="ready",
     since="2024-11-05",
@@ -250,7 +254,7 @@ Needs the capability `resources.subscribe` of its sender.
 ROOTS_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/roots/list_changed",
     senders=frozenset({"client"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/roots/list_changed"],
     phase="ready",
@@ -265,7 +269,7 @@ Needs the capability `roots.listChanged` of its sender.
 TASK_STATUS: Final[NotificationSpec[m.TaskStatusNotificationParams]] = NotificationSpec(
     "notifications/tasks/status",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.TaskStatusNotificationParams,),
+    load_params=lambda: m.TaskStatusNotificationParams,
     requires=c.REQUIREMENTS["notifications/tasks/status"],
     phase="ready",
     since="2025-11-25",
@@ -279,7 +283,7 @@ Needs the capability `tasks` of its sender.
 TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/tools/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/tools/list_changed"],
     phase="ready",
@@ -293,7 +297,8 @@ Needs the capability `tools.listChanged` of its sender.
 PING: Final[RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.RequestParams, m.EmptyResult),
+    load_params=lambda: m.RequestParams,
+    load_results=lambda: (m.EmptyResult,),
     params_required=False,
     phase="any",
     traits=frozenset({"cancellable"}),
@@ -306,7 +311,8 @@ GET_PROMPT: Final[RequestSpec[m.GetPromptRequestParams, m.GetPromptResult, m.Get
     RequestSpec(
         "prompts/get",
         senders=frozenset({"client"}),
-        types=lambda: (m.GetPromptRequestParams, m.GetPromptResult),
+        load_params=lambda: m.GetPromptRequestParams,
+        load_results=lambda: (m.GetPromptResult,),
         requires=c.REQUIREMENTS["prompts/get"],
         items="messages",
         phase="ready",
@@ -324,7 +330,8 @@ LIST_PROMPTS: Final[
 ] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListPromptsResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListPromptsResult,),
     params_required=False,
     requires=c.REQUIREMENTS["prompts/list"],
     items="prompts",
@@ -342,7 +349,8 @@ LIST_RESOURCES: Final[
 ] = RequestSpec(
     "resources/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListResourcesResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListResourcesResult,),
     params_required=False,
     requires=c.REQUIREMENTS["resources/list"],
     items="resources",
@@ -360,7 +368,8 @@ READ_RESOURCE: Final[
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
-    types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult),
+    load_params=lambda: m.ReadResourceRequestParams,
+    load_results=lambda: (m.ReadResourceResult,),
     requires=c.REQUIREMENTS["resources/read"],
     items="contents",
     phase="ready",
@@ -375,7 +384,8 @@ Needs the capability `resources`.
 SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "resources/subscribe",
     senders=frozenset({"client"}),
-    types=lambda: (m.SubscribeRequestParams, m.EmptyResult),
+    load_params=lambda: m.SubscribeRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     requires=c.REQUIREMENTS["resources/subscribe"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -394,7 +404,8 @@ LIST_RESOURCE_TEMPLATES: Final[
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListResourceTemplatesResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListResourceTemplatesResult,),
     params_required=False,
     requires=c.REQUIREMENTS["resources/templates/list"],
     items="resourceTemplates",
@@ -411,7 +422,8 @@ UNSUBSCRIBE: Final[RequestSpec[m.UnsubscribeRequestParams, m.EmptyResult, m.Empt
     RequestSpec(
         "resources/unsubscribe",
         senders=frozenset({"client"}),
-        types=lambda: (m.UnsubscribeRequestParams, m.EmptyResult),
+        load_params=lambda: m.UnsubscribeRequestParams,
+        load_results=lambda: (m.EmptyResult,),
         requires=c.REQUIREMENTS["resources/unsubscribe"],
         phase="ready",
         traits=frozenset({"cancellable"}),
@@ -427,7 +439,8 @@ Needs the capability `resources.subscribe`.
 LIST_ROOTS: Final[RequestSpec[m.RequestParams, m.ListRootsResult, m.ListRootsResult]] = RequestSpec(
     "roots/list",
     senders=frozenset({"server"}),
-    types=lambda: (m.RequestParams, m.ListRootsResult),
+    load_params=lambda: m.RequestParams,
+    load_results=lambda: (m.ListRootsResult,),
     params_required=False,
     requires=c.REQUIREMENTS["roots/list"],
     items="roots",
@@ -449,7 +462,8 @@ CREATE_MESSAGE: Final[
 ] = RequestSpec(
     "sampling/createMessage",
     senders=frozenset({"server"}),
-    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult, m.CreateTaskResult),
+    load_params=lambda: m.CreateMessageRequestParams,
+    load_results=lambda: (m.CreateMessageResult, m.CreateTaskResult),
     requires=c.REQUIREMENTS["sampling/createMessage"],
     phase="ready",
     traits=frozenset({"cancellable", "task_augmentable"}),
@@ -468,7 +482,8 @@ CANCEL_TASK: Final[
 ] = RequestSpec(
     "tasks/cancel",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.CancelTaskRequestParams, m.CancelTaskResult),
+    load_params=lambda: m.CancelTaskRequestParams,
+    load_results=lambda: (m.CancelTaskResult,),
     requires=c.REQUIREMENTS["tasks/cancel"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -484,7 +499,8 @@ GET_TASK: Final[RequestSpec[m.GetTaskRequestParams, m.GetTaskResult, m.GetTaskRe
     RequestSpec(
         "tasks/get",
         senders=frozenset({"client", "server"}),
-        types=lambda: (m.GetTaskRequestParams, m.GetTaskResult),
+        load_params=lambda: m.GetTaskRequestParams,
+        load_results=lambda: (m.GetTaskResult,),
         requires=c.REQUIREMENTS["tasks/get"],
         phase="ready",
         traits=frozenset({"cancellable"}),
@@ -501,7 +517,8 @@ LIST_TASKS: Final[RequestSpec[m.PaginatedRequestParams, m.ListTasksResult, m.Lis
     RequestSpec(
         "tasks/list",
         senders=frozenset({"client", "server"}),
-        types=lambda: (m.PaginatedRequestParams, m.ListTasksResult),
+        load_params=lambda: m.PaginatedRequestParams,
+        load_results=lambda: (m.ListTasksResult,),
         params_required=False,
         requires=c.REQUIREMENTS["tasks/list"],
         items="tasks",
@@ -521,7 +538,8 @@ GET_TASK_PAYLOAD: Final[
 ] = RequestSpec(
     "tasks/result",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.GetTaskPayloadRequestParams, m.GetTaskPayloadResult),
+    load_params=lambda: m.GetTaskPayloadRequestParams,
+    load_results=lambda: (m.GetTaskPayloadResult,),
     requires=c.REQUIREMENTS["tasks/result"],
     phase="ready",
     traits=frozenset({"cancellable"}),
@@ -538,7 +556,8 @@ CALL_TOOL: Final[
 ] = RequestSpec(
     "tools/call",
     senders=frozenset({"client"}),
-    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
+    load_params=lambda: m.CallToolRequestParams,
+    load_results=lambda: (m.CallToolResult, m.CreateTaskResult),
     requires=c.REQUIREMENTS["tools/call"],
     items="content",
     phase="ready",
@@ -555,7 +574,8 @@ LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.Lis
     RequestSpec(
         "tools/list",
         senders=frozenset({"client"}),
-        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        load_params=lambda: m.PaginatedRequestParams,
+        load_results=lambda: (m.ListToolsResult,),
         params_required=False,
         requires=c.REQUIREMENTS["tools/list"],
         items="tools",

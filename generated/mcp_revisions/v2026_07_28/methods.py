@@ -91,7 +91,8 @@ COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.Complet
     RequestSpec(
         "completion/complete",
         senders=frozenset({"client"}),
-        types=lambda: (m.CompleteRequestParams, m.CompleteResult),
+        load_params=lambda: m.CompleteRequestParams,
+        load_results=lambda: (m.CompleteResult,),
         requires=c.REQUIREMENTS["completion/complete"],
         phase="any",
         traits=frozenset({"cancellable"}),
@@ -106,7 +107,8 @@ Needs the capability `completions`.
 ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult, m.ElicitResult]] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
-    types=lambda: (m.ElicitRequestParams, m.ElicitResult),
+    load_params=lambda: m.ElicitRequestParams,
+    load_results=lambda: (m.ElicitResult,),
     requires=c.REQUIREMENTS["elicitation/create"],
     phase="any",
     since="2025-06-18",
@@ -121,7 +123,7 @@ Needs the capability `elicitation.url` if `mode` is `url`.
 CANCELLED: Final[NotificationSpec[m.CancelledNotificationParams]] = NotificationSpec(
     "notifications/cancelled",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.CancelledNotificationParams,),
+    load_params=lambda: m.CancelledNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -130,7 +132,7 @@ CANCELLED: Final[NotificationSpec[m.CancelledNotificationParams]] = Notification
 LOGGING_MESSAGE: Final[NotificationSpec[m.LoggingMessageNotificationParams]] = NotificationSpec(
     "notifications/message",
     senders=frozenset({"server"}),
-    types=lambda: (m.LoggingMessageNotificationParams,),
+    load_params=lambda: m.LoggingMessageNotificationParams,
     requires=c.REQUIREMENTS["notifications/message"],
     phase="any",
     since="2024-11-05",
@@ -144,7 +146,7 @@ Needs the capability `logging` of its sender.
 PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSpec(
     "notifications/progress",
     senders=frozenset({"server"}),
-    types=lambda: (m.ProgressNotificationParams,),
+    load_params=lambda: m.ProgressNotificationParams,
     phase="any",
     since="2024-11-05",
 )
@@ -153,7 +155,7 @@ PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSp
 PROMPT_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/prompts/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/prompts/list_changed"],
     phase="any",
@@ -167,7 +169,7 @@ Needs the capability `prompts.listChanged` of its sender.
 RESOURCE_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/resources/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/resources/list_changed"],
     phase="any",
@@ -181,7 +183,7 @@ Needs the capability `resources.listChanged` of its sender.
 RESOURCE_UPDATED: Final[NotificationSpec[m.ResourceUpdatedNotificationParams]] = NotificationSpec(
     "notifications/resources/updated",
     senders=frozenset({"server"}),
-    types=lambda: (m.ResourceUpdatedNotificationParams,),
+    load_params=lambda: m.ResourceUpdatedNotificationParams,
     requires=c.REQUIREMENTS["notifications/resources/updated"],
     phase="any",
     since="2024-11-05",
@@ -196,7 +198,7 @@ SUBSCRIPTIONS_ACKNOWLEDGED: Final[
 ] = NotificationSpec(
     "notifications/subscriptions/acknowledged",
     senders=frozenset({"server"}),
-    types=lambda: (m.SubscriptionsAcknowledgedNotificationParams,),
+    load_params=lambda: m.SubscriptionsAcknowledgedNotificationParams,
     phase="any",
     since="2026-07-28",
 )
@@ -205,7 +207,7 @@ SUBSCRIPTIONS_ACKNOWLEDGED: Final[
 TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/tools/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     params_required=False,
     requires=c.REQUIREMENTS["notifications/tools/list_changed"],
     phase="any",
@@ -223,7 +225,8 @@ GET_PROMPT: Final[
 ] = RequestSpec(
     "prompts/get",
     senders=frozenset({"client"}),
-    types=lambda: (m.GetPromptRequestParams, m.GetPromptResult, m.InputRequiredResult),
+    load_params=lambda: m.GetPromptRequestParams,
+    load_results=lambda: (m.GetPromptResult, m.InputRequiredResult),
     requires=c.REQUIREMENTS["prompts/get"],
     items="messages",
     phase="any",
@@ -241,7 +244,8 @@ LIST_PROMPTS: Final[
 ] = RequestSpec(
     "prompts/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListPromptsResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListPromptsResult,),
     requires=c.REQUIREMENTS["prompts/list"],
     items="prompts",
     phase="any",
@@ -258,7 +262,8 @@ LIST_RESOURCES: Final[
 ] = RequestSpec(
     "resources/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListResourcesResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListResourcesResult,),
     requires=c.REQUIREMENTS["resources/list"],
     items="resources",
     phase="any",
@@ -279,7 +284,8 @@ READ_RESOURCE: Final[
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
-    types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult, m.InputRequiredResult),
+    load_params=lambda: m.ReadResourceRequestParams,
+    load_results=lambda: (m.ReadResourceResult, m.InputRequiredResult),
     requires=c.REQUIREMENTS["resources/read"],
     items="contents",
     phase="any",
@@ -299,7 +305,8 @@ LIST_RESOURCE_TEMPLATES: Final[
 ] = RequestSpec(
     "resources/templates/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListResourceTemplatesResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListResourceTemplatesResult,),
     requires=c.REQUIREMENTS["resources/templates/list"],
     items="resourceTemplates",
     phase="any",
@@ -315,7 +322,8 @@ LIST_ROOTS: Final[RequestSpec[m.ListRootsRequestParams, m.ListRootsResult, m.Lis
     RequestSpec(
         "roots/list",
         senders=frozenset({"server"}),
-        types=lambda: (m.ListRootsRequestParams, m.ListRootsResult),
+        load_params=lambda: m.ListRootsRequestParams,
+        load_results=lambda: (m.ListRootsResult,),
         params_required=False,
         requires=c.REQUIREMENTS["roots/list"],
         items="roots",
@@ -334,7 +342,8 @@ CREATE_MESSAGE: Final[
 ] = RequestSpec(
     "sampling/createMessage",
     senders=frozenset({"server"}),
-    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    load_params=lambda: m.CreateMessageRequestParams,
+    load_results=lambda: (m.CreateMessageResult,),
     requires=c.REQUIREMENTS["sampling/createMessage"],
     phase="any",
     since="2024-11-05",
@@ -350,7 +359,8 @@ Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is giv
 DISCOVER: Final[RequestSpec[m.RequestParams, m.DiscoverResult, m.DiscoverResult]] = RequestSpec(
     "server/discover",
     senders=frozenset({"client"}),
-    types=lambda: (m.RequestParams, m.DiscoverResult),
+    load_params=lambda: m.RequestParams,
+    load_results=lambda: (m.DiscoverResult,),
     items="supportedVersions",
     phase="any",
     traits=frozenset({"cacheable", "cancellable"}),
@@ -365,7 +375,8 @@ SUBSCRIPTIONS_LISTEN: Final[
 ] = RequestSpec(
     "subscriptions/listen",
     senders=frozenset({"client"}),
-    types=lambda: (m.SubscriptionsListenRequestParams, m.SubscriptionsListenResult),
+    load_params=lambda: m.SubscriptionsListenRequestParams,
+    load_results=lambda: (m.SubscriptionsListenResult,),
     phase="any",
     traits=frozenset({"cancellable", "long_lived"}),
     since="2026-07-28",
@@ -377,7 +388,8 @@ CALL_TOOL: Final[
 ] = RequestSpec(
     "tools/call",
     senders=frozenset({"client"}),
-    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.InputRequiredResult),
+    load_params=lambda: m.CallToolRequestParams,
+    load_results=lambda: (m.CallToolResult, m.InputRequiredResult),
     requires=c.REQUIREMENTS["tools/call"],
     items="content",
     phase="any",
@@ -394,7 +406,8 @@ LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.Lis
     RequestSpec(
         "tools/list",
         senders=frozenset({"client"}),
-        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        load_params=lambda: m.PaginatedRequestParams,
+        load_results=lambda: (m.ListToolsResult,),
         requires=c.REQUIREMENTS["tools/list"],
         items="tools",
         phase="any",

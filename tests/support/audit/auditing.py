@@ -7,7 +7,6 @@ from typing import Any
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
 from mcp_protogen.instep.audit.sdk import Sdk, find
 from mcp_protogen.pipeline.reports.change import ReportedChange
-
 from support.peers.places import python_with as python_with
 
 REVISION = "2025-11-25"
@@ -33,7 +32,6 @@ def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: An
 
 
 def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:
-    """The findings by code and item."""
     return {(change.code, change.item): change for change in found.comparison.changes}
 
 

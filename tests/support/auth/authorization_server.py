@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from joserfc.jwk import ECKey
 from support.auth.behaviour import GOOD, Behaviour, Endpoint, Place
 from support.auth.clients import Client, Clients
-from support.auth.jwts import SignatureKey, jwks_of, key_of
+from support.auth.jwts import jwks_of, key_of
 from support.auth.messages import (
     NOT_FOUND,
     Fault,
     Request,
     Response,
     json_response,
+    origin_of,
     redirect_to,
     replace_members,
 )
@@ -40,7 +42,7 @@ class Setup:
     documents: Mapping[str, Mapping[str, Any]] | None = None
     trusted: tuple[TrustedIssuer, ...] = ()
     scopes: tuple[str, ...] = ("read", "write", "offline_access")
-    key: SignatureKey | None = None
+    key: ECKey | None = None
     clock: Callable[[], float] = time.time
 
 
@@ -53,7 +55,7 @@ class AuthorizationServer:
         self.requests: list[Request] = []
         self.clients = Clients(self.setup.clients, self.setup.documents or {})
         self.proofs = ProofChecks()
-        self.keys: list[SignatureKey] = [self.setup.key or key_of(f"key of {self.issuer}")]
+        self.keys: list[ECKey] = [self.setup.key or key_of(f"key of {self.issuer}")]
         self.tokens = TokenEndpoint(self)
 
     @property
@@ -67,15 +69,12 @@ class AuthorizationServer:
     def now(self) -> float:
         return self.setup.clock()
 
-    def rotate_keys(self, *, keep: bool = False) -> SignatureKey:
-        """Sign with another key from now on; `keep` still lists the old ones."""
-        key = key_of(f"key {len(self.keys) + 1} of {self.issuer}")
-        self.keys = [key, *(self.keys if keep else ())]
-        return key
+    def rotate_keys(self) -> None:
+        """Sign with another key from now on."""
+        self.keys = [key_of(f"another key of {self.issuer}")]
 
     def url(self, endpoint: Endpoint) -> str:
-        """Return the URL of an endpoint."""
-        root = self.issuer.rstrip("/") if self.behaviour.places else _origin(self.issuer)
+        root = self.issuer.rstrip("/") if self.behaviour.places else origin_of(self.issuer)
         return f"{root}{self.behaviour.base}/{endpoint}"
 
     @property
@@ -83,7 +82,6 @@ class AuthorizationServer:
         return frozenset(metadata_url(self.issuer, place) for place in self.behaviour.places)
 
     def requests_to(self, endpoint: Endpoint) -> list[Request]:
-        """Return the requests to an endpoint so far."""
         return [request for request in self.requests if self.endpoint_of(request) == endpoint]
 
     def access_token(self, audience: str, *scopes: str, **claims: Any) -> str:
@@ -92,7 +90,6 @@ class AuthorizationServer:
         return self.tokens.access_token(grant, claims)
 
     def endpoint_of(self, request: Request) -> Endpoint | None:
-        """Return which endpoint a request is for."""
         url = request.url.partition("?")[0]
         if url in self.metadata_urls:
             return "metadata"
@@ -103,7 +100,6 @@ class AuthorizationServer:
         return self.endpoint_of(request) in self.behaviour.stalled
 
     def answer(self, request: Request) -> Response:
-        """Return the response to a request."""
         self.requests.append(request)
         endpoint = self.endpoint_of(request)
         if endpoint is None:
@@ -177,7 +173,6 @@ class AuthorizationServer:
         return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
     def _grant(self, client: Client, asked: Mapping[str, str]) -> Grant:
-        """Return the grant of a valid request."""
         wrong = {
             "response_type": asked.get("response_type") != "code",
             "code_challenge_method": asked.get("code_challenge_method") != "S256",
@@ -211,9 +206,4 @@ def metadata_url(issuer: str, place: Place) -> str:
         "openid-inserted": f"/.well-known/openid-configuration{path}",
         "openid-appended": f"{path}/.well-known/openid-configuration",
     }
-    return f"{_origin(issuer)}{paths[place]}"
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{origin_of(issuer)}{paths[place]}"

@@ -9,7 +9,6 @@ from typing import Any, Final
 from urllib.parse import unquote_plus, urlsplit
 
 from joserfc.jwk import KeySet
-
 from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import Fault, Request
 

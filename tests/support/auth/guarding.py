@@ -32,7 +32,6 @@ def authentication(**chosen: Any) -> pkg.Authentication:
 
 
 def read_challenges(response: Any) -> list[str]:
-    """Return the challenges of a response, one per header field."""
     found: list[str] = response.headers.get_list("www-authenticate")
     return found
 

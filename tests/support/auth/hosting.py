@@ -37,7 +37,7 @@ class Hosted:
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
-        await _send(send, self._answer(request))
+        await send_response(send, self._answer(request))
 
     def _answer(self, request: Request) -> Response:
         answer = Response(status=404)
@@ -83,7 +83,7 @@ async def authorization_server(
         yield server
 
 
-async def _send(send: Any, response: Response) -> None:
+async def send_response(send: Any, response: Response) -> None:
     headers = {**response.headers, "content-length": str(len(response.body))}
     fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": fields})

@@ -8,7 +8,7 @@ from typing import Final
 
 from support.conformance.kit import kit
 from support.folders import ROOT
-from support.peers.places import Command, make_once, run_command
+from support.peers.places import Command, install_node, make_once
 
 EXAMPLE: Final = ROOT / "examples" / "authorization"
 
@@ -21,10 +21,8 @@ def _install() -> Path:
     pins, program = EXAMPLE / "package.json", EXAMPLE / _PROGRAM
 
     def make(folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(pins, folder)
+        install_node(pins, folder)
         shutil.copy(program, folder)
-        run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
     return make_once("identity-provider", pins.read_text() + program.read_text(), make)
 

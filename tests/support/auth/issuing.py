@@ -13,7 +13,6 @@ from urllib.parse import parse_qs
 
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import Fetch, Fetched
-
 from support.auth.playing import NOT_FOUND, document
 
 ISSUER: Final = "https://auth.example"

@@ -78,10 +78,14 @@ def json_response(
 
 
 def redirect_to(url: str, parameters: Mapping[str, str] | None = None) -> Response:
-    """Return a redirect with these parameters added to its URL."""
     more = urlencode(parameters or {})
     separator = "" if not more else "&" if urlsplit(url).query else "?"
     return Response(status=302, headers={"location": f"{url}{separator}{more}"})
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def replace_members(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:

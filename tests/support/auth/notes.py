@@ -9,7 +9,6 @@ from tempfile import mkdtemp
 from typing import Any, Final
 
 import httpx2
-
 from support.auth.browsing import COMMAND
 from support.auth.identity_provider import EXAMPLE, provider
 from support.generated.package_copy import copied_package
@@ -53,7 +52,6 @@ class Notes:
         return process.returncode or 0, written.decode()
 
     def connect(self, token: str) -> Any:
-        """Connect with a token."""
         return pkg.connect_http(self.url, headers={"authorization": f"Bearer {token}"})
 
 

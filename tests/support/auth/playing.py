@@ -63,7 +63,6 @@ def play(flow: Flow[T], answers: Answers, asked: list[Step] | None = None) -> T:
 
 
 def _resume_flow(flow: Flow[T], given: Given) -> Step:
-    """Return the next step of a flow."""
     if isinstance(given, AuthorizationError):
         return flow.throw(given)
     return flow.send(given)
@@ -99,12 +98,10 @@ def fetches(asked: Iterable[Step]) -> list[Fetch]:
 
 
 def pages(asked: Iterable[Step]) -> list[AuthorizationRequest]:
-    """Return the pages among steps."""
     return [step for step in asked if isinstance(step, AuthorizationRequest)]
 
 
 def json_sent(step: Step) -> Any:
-    """Return the JSON in the body of a request."""
     assert isinstance(step, Fetch)
     assert step.body is not None
     return loads(step.body)

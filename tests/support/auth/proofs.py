@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from joserfc.jwk import KeySet
-
 from support.auth.jwts import claims_of, digest, header_of, thumbprint, verify_token
 from support.auth.messages import Fault, Request
 

@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from joserfc.jwk import KeySet
-
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import (
@@ -15,6 +14,7 @@ from support.auth.messages import (
     Request,
     Response,
     json_response,
+    origin_of,
     replace_members,
 )
 from support.auth.proofs import ProofChecks
@@ -27,8 +27,6 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSetup:
-    """Settings and behaviour of a resource."""
-
     url: str = "https://mcp.example.com/mcp"
     where: frozenset[Where] = frozenset({"header", "path", "root"})
     """Empty for a resource of 2025-03-26, which has no metadata."""
@@ -79,11 +77,10 @@ class Resource:
     @property
     def metadata_urls(self) -> Mapping[Where, str]:
         """Return the places of the metadata; the one in the header is custom."""
-        parts = urlsplit(self.url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin = origin_of(self.url)
         return {
             "header": f"{origin}/custom/metadata.json",
-            "path": f"{origin}{_WELL_KNOWN}{parts.path.rstrip('/')}",
+            "path": f"{origin}{_WELL_KNOWN}{urlsplit(self.url).path.rstrip('/')}",
             "root": f"{origin}{_WELL_KNOWN}",
         }
 
@@ -104,7 +101,6 @@ class Resource:
         return False
 
     def answer(self, request: Request) -> Response:
-        """Return the response to a request."""
         self.requests.append(request)
         url = request.url.partition("?")[0]
         if any(url == self.metadata_urls[place] for place in self.setup.where):
@@ -141,7 +137,7 @@ class Resource:
         try:
             issuer = claims_of(token).get("iss")
             server = next(server for server in self.servers if server.issuer == issuer)
-            claims = verify_token(token, KeySet(server.keys))
+            claims = verify_token(token, KeySet([*server.keys]))
         except (Fault, ValueError, StopIteration) as error:
             raise Fault("invalid_token", "the issuer is not trusted") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked

@@ -6,7 +6,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from joserfc.jwk import KeySet
-
 from support.auth.clients import Client
 from support.auth.jwts import claims_of, digest, header_of, sign_token, verify_token
 from support.auth.messages import Fault, Request, Response, json_response, replace_members
@@ -212,7 +211,7 @@ class TokenEndpoint:
         client = self._client(request, request.form)
         token = request.form.get("token", "")
         try:
-            claims = verify_token(token, KeySet(self._server.keys))
+            claims = verify_token(token, KeySet([*self._server.keys]))
         except Fault:
             claims = {}
         valid = claims.get("exp", 0) > self._server.now() and token not in self.revoked
@@ -232,7 +231,6 @@ class TokenEndpoint:
         return frozenset({self._server.issuer, self._server.url("token")})
 
     def _key(self, request: Request) -> str | None:
-        """Return the thumbprint of the proven key of a request."""
         if "dpop" in request.headers:
             return self._server.proofs.key(request, self._server.now())
         if self._server.behaviour.dpop_required:

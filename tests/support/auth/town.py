@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.browsing import User
@@ -31,7 +30,6 @@ class Town:
 
     @property
     def reached(self) -> list[Request]:
-        """Return the requests to the inner service."""
         return self.inner.requests
 
     async def post(self, **chosen: Any) -> httpx2.Response:

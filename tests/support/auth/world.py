@@ -8,7 +8,6 @@ A user agrees to everything at once. Unknown hosts are unreachable.
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from mcp_protogen.runtime.features.auth.client.values import Refusal
 from mcp_protogen.runtime.features.auth.errors import Unreachable
@@ -21,9 +20,8 @@ from mcp_protogen.runtime.features.auth.steps import (
     Fetched,
     Step,
 )
-
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.messages import Request, Response
+from support.auth.messages import Request, Response, origin_of
 from support.auth.playing import Given
 from support.auth.resource import Resource
 
@@ -51,7 +49,6 @@ class World:
         return self.respond(Request(method="POST", url=resource.url, headers=given))
 
     def refusal(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Refusal:
-        """Post to a resource that refuses; return the refusal."""
         response = self.call(resource, headers)
         assert response.status in {401, 403}, response
         return Refusal(
@@ -64,7 +61,7 @@ class World:
         Several servers may share an origin, such as a 2025-03-26 server that issues its own tokens.
         """
         self.requests.append(request)
-        found = [part for part in self.parts if _origin(_url(part)) == _origin(request.url)]
+        found = [part for part in self.parts if origin_of(_url(part)) == origin_of(request.url)]
         answer: Response | None = None
         for part in found:
             if part.stalls(request):
@@ -73,7 +70,7 @@ class World:
             if answer.status != 404:
                 return answer
         if answer is None:
-            raise Unreachable(f"no server at {_origin(request.url)}")
+            raise Unreachable(f"no server at {origin_of(request.url)}")
         return answer
 
     def _fetch(self, fetch: Fetch) -> Given:
@@ -97,8 +94,3 @@ class World:
 
 def _url(part: AuthorizationServer | Resource) -> str:
     return part.issuer if isinstance(part, AuthorizationServer) else part.url
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

@@ -13,8 +13,6 @@ _COSTS: Final = re.compile(r"^### Costs\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOT
 
 
 class Bound(NamedTuple):
-    """A maximum, and the reason for it."""
-
     most: int
     unit: str
     reason: str

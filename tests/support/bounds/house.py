@@ -16,23 +16,19 @@ MODULES: Final = sorted((ROOT / "codegen").rglob("*.py"))
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    """Return the tree of each module."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
 @cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of a module."""
     return tuple(ast.walk(trees()[path]))
 
 
 def module_label(path: Path) -> str:
-    """Return the path of a module as messages show it."""
     return path.relative_to(ROOT / "codegen").as_posix()
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a module."""
     parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -42,7 +38,6 @@ OURS: Final = {module_name(path): path for path in MODULES}
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Return the modules of our code that a module imports anywhere."""
     return frozenset(_find_imports(module))
 
 
@@ -76,7 +71,6 @@ def map_of_the_house() -> dict[str, list[str]]:
 
 
 def modules_in(folder: Path) -> set[str]:
-    """Return the modules and packages in a folder."""
     # Git leaves an empty folder behind when a package is gone.
     packages = {path.parent.name for path in folder.glob("*/*.py")}
     return packages | {path.stem for path in folder.glob("*.py")}

@@ -18,7 +18,6 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
-
 from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
 from support.bounds.prose import FINDERS
 from support.folders import ROOT, environment
@@ -29,8 +28,6 @@ TERMS: Final = ("LICENSE", "NOTICE")
 
 
 class Measured(NamedTuple):
-    """A measured value, and its place."""
-
     amount: int
     place: str = ""
 
@@ -61,12 +58,10 @@ def _greeter_figures() -> dict[str, int]:
 
 
 def greeter_figure(name: str) -> Measured:
-    """Return one figure of a greeter."""
     return Measured(_greeter_figures()[name])
 
 
 def count_entries(folder: Path) -> Measured:
-    """Count the modules and packages in a folder."""
     return Measured(len(modules_in(folder)))
 
 
@@ -87,7 +82,6 @@ def count_floors() -> Measured:
 
 
 def longest_module() -> Measured:
-    """Return the lines of the longest module."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
     longest = max(lines, key=lambda path: lines[path])
     return Measured(lines[longest], module_label(longest))

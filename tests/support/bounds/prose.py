@@ -31,8 +31,6 @@ _NODES = _FUNCTIONS | _LOOPS | ast.Module | ast.ClassDef | ast.Raise
 
 
 class Place(NamedTuple):
-    """A line of a file."""
-
     path: Path
     line: int
 
@@ -102,7 +100,6 @@ def _texts() -> list[tuple[Place, str]]:
 
 
 def find_phrases(name: str) -> Iterator[Place]:
-    """Yield the places of a kind of phrase."""
     pattern = re.compile(PHRASES[name])
     for place, text in _texts():
         yield from (place for _ in pattern.finditer(text))
@@ -128,7 +125,6 @@ def has_pronoun_name(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def find_functions(
     matches: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool],
 ) -> Iterator[Place]:
-    """Yield the functions whose name matches."""
     for path, nodes in _modules().items():
         for node in nodes:
             if isinstance(node, _FUNCTIONS) and matches(node):

@@ -18,14 +18,13 @@ from mcp_protogen.pipeline.ir import (
     ObjectIR,
     RequirementIR,
     RevisionIR,
-    Role,
     RulesIR,
     Scalar,
 )
+from support.unit.schemas import STRING, record, ref
 
 Json = dict[str, Any]
 
-STRING: Json = {"type": "string"}
 EMBEDDED = frozenset({"AskResult.plan"})
 
 ASK = MethodIR(
@@ -77,16 +76,6 @@ _IR = RevisionIR(
 )
 
 
-def ref(name: str) -> Json:
-    """A schema that names a definition."""
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
-    """An object with members."""
-    return {"type": "object", "properties": members, "required": [*required]}
-
-
 def side(
     definitions: Json | None = None, *, headers: tuple[Header, ...] = (), **facts: Any
 ) -> ComparedRevision:
@@ -123,11 +112,11 @@ def asking(**differences: Any) -> ComparedRevision:
     return side(methods=(replace(ASK, **differences),))
 
 
-def gate(role: Role = "server", **differences: Any) -> RequirementIR:
+def gate(**differences: Any) -> RequirementIR:
     """A capability that the client needs before it asks."""
     usual = RequirementIR(
-        capability=Constant(f"{role}_things".upper()),
-        role=role,
+        capability=Constant("SERVER_THINGS"),
+        role="server",
         path=("things",),
         level="MUST",
         sender="client",
@@ -152,13 +141,11 @@ def capability(**differences: Any) -> CapabilityIR:
 
 
 def error(**differences: Any) -> ErrorIR:
-    """An error that servers answer with."""
     usual = ErrorIR(code=-1, name=Constant("NO_THING"), data=None, emit="server", source="", doc="")
     return replace(usual, **differences)
 
 
 def meta_key(**differences: Any) -> MetaKeyIR:
-    """A key of `_meta` on requests."""
     usual = MetaKeyIR(
         key="a/b",
         constant=Constant("META_B"),
@@ -171,7 +158,6 @@ def meta_key(**differences: Any) -> MetaKeyIR:
 
 
 def header(level: str, when: str = "", *, direction: str = "request") -> Header:
-    """An HTTP header."""
     return Header("x-thing", direction, level, when, "")
 
 
@@ -211,7 +197,6 @@ class Case:
 
     @property
     def code(self) -> str:
-        """The subject of the case."""
         return self.codes[0]
 
 

@@ -259,7 +259,6 @@ def _rewordings(place: Json) -> Iterator[tuple[str, Any]]:
 
 
 def fact_mutations(facts: Any, pointer: str = "") -> Iterator[Mutation]:
-    """Yield a mutation of each value in facts."""
     if is_object(facts):
         for key, value in facts.items():
             yield from fact_mutations(value, pointer + jsonpointer.join(key))
@@ -288,7 +287,6 @@ class Mutable:
         return self._source.facts.document
 
     def changes_of_facts(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
-        """Return the same for a mutation of the facts."""
         facts = replace(self._source.facts, document=mutation.within(self.facts))
         return self._report_changes(
             lambda: self._side(self.schema, replace(self._source, facts=facts))

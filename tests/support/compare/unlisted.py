@@ -8,7 +8,6 @@ from pathlib import Path
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import compared_pin
 from mcp_protogen.pipeline.reports.change import ReportedChange
-
 from support.folders import TESTS
 from support.revisions import NEIGHBOURS
 
@@ -71,7 +70,6 @@ def _line(change: ReportedChange) -> str:
 
 
 def file_of(before: str, after: str) -> Path:
-    """Return the file with the record."""
     return FOLDER / f"{before}-{after}.txt"
 
 

@@ -15,7 +15,6 @@ from mcp_revisions import REVISIONS, UnverifiedSkill, connect_http, read_skill
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from mcp_revisions.v2026_07_28.ext.skills import SkillsClient
-
 from support.conformance.everything_login import authorization
 
 ERAS: Final = {revision.id: revision.era for revision in REVISIONS}
@@ -81,7 +80,6 @@ async def use_everything(client: Everything, context: Mapping[str, Any]) -> None
 
 
 async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
-    """Make the calls that the suite lists."""
     await client.list_tools()
     for tool_call in context["toolCalls"]:
         await call(client, tool_call["name"], tool_call["arguments"])

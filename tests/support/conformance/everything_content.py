@@ -17,7 +17,6 @@ AUDIO: Final = m.AudioContent(data=WAV, mime_type="audio/wav")
 
 
 def text(words: str) -> m.TextContent:
-    """A block of text."""
     return m.TextContent(text=words)
 
 

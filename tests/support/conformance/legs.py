@@ -53,7 +53,6 @@ class Leg:
 
     @property
     def name(self) -> str:
-        """Return the name of the leg."""
         limits = "" if self.only is None else f"-of-{self.only}"
         topic = "" if self.topic is None else f"-{self.topic.replace(' ', '-')}"
         return f"{self.side}{limits}{topic}-held-to-{self.held_to}"
@@ -61,8 +60,6 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a leg."""
-
     leg: Leg
     found: Found
     faults: tuple[str, ...]
@@ -172,7 +169,6 @@ class Runner:
 
 @asynccontextmanager
 async def serving(*arguments: str, behind: str = "") -> AsyncGenerator[str, None]:
-    """Serve all fixtures; yield the URL."""
     program = ("-m", "support.conformance.everything_server")
     async with running(
         sys.executable, *program, "--port", "PORT", *arguments, behind=behind

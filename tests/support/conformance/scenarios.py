@@ -8,14 +8,10 @@ noticed.
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-HANDSHAKE_SERVER: Final = (
+_SERVER: Final = (
     "completion-complete",
     "dns-rebinding-protection",
-    "elicitation-sep1034-defaults",
-    "elicitation-sep1330-enums",
     "json-schema-2020-12",
-    "logging-set-level",
-    "ping",
     "prompts-get-embedded-resource",
     "prompts-get-simple",
     "prompts-get-with-args",
@@ -24,30 +20,38 @@ HANDSHAKE_SERVER: Final = (
     "resources-list",
     "resources-read-binary",
     "resources-read-text",
-    "resources-subscribe",
     "resources-templates-read",
-    "resources-unsubscribe",
-    "server-initialize",
-    "server-session-lifecycle",
     "server-sse-multiple-streams",
-    "server-sse-polling",
     "tools-call-audio",
-    "tools-call-elicitation",
     "tools-call-embedded-resource",
     "tools-call-error",
     "tools-call-image",
     "tools-call-mixed-content",
-    "tools-call-sampling",
     "tools-call-simple-text",
-    "tools-call-with-logging",
     "tools-call-with-progress",
     "tools-list",
 )
+"""In both eras."""
+
+HANDSHAKE_SERVER: Final = (
+    *_SERVER,
+    "elicitation-sep1034-defaults",
+    "elicitation-sep1330-enums",
+    "logging-set-level",
+    "ping",
+    "resources-subscribe",
+    "resources-unsubscribe",
+    "server-initialize",
+    "server-session-lifecycle",
+    "server-sse-polling",
+    "tools-call-elicitation",
+    "tools-call-sampling",
+    "tools-call-with-logging",
+)
 
 STATELESS_SERVER: Final = (
+    *_SERVER,
     "caching",
-    "completion-complete",
-    "dns-rebinding-protection",
     "http-custom-header-server-validation",
     "http-header-validation",
     "input-required-result-basic-elicitation",
@@ -64,18 +68,7 @@ STATELESS_SERVER: Final = (
     "input-required-result-tampered-state",
     "input-required-result-unsupported-methods",
     "input-required-result-validate-input",
-    "json-schema-2020-12",
-    "prompts-get-embedded-resource",
-    "prompts-get-simple",
-    "prompts-get-with-args",
-    "prompts-get-with-image",
-    "prompts-list",
-    "resources-list",
-    "resources-read-binary",
-    "resources-read-text",
-    "resources-templates-read",
     "sep-2164-resource-not-found",
-    "server-sse-multiple-streams",
     "server-stateless",
     "tasks-capability-negotiation",
     "tasks-dispatch-and-envelope",
@@ -86,14 +79,6 @@ STATELESS_SERVER: Final = (
     "tasks-request-state-removal",
     "tasks-required-task-error",
     "tasks-wire-fields",
-    "tools-call-audio",
-    "tools-call-embedded-resource",
-    "tools-call-error",
-    "tools-call-image",
-    "tools-call-mixed-content",
-    "tools-call-simple-text",
-    "tools-call-with-progress",
-    "tools-list",
 )
 
 HANDSHAKE_CLIENT: Final = (
@@ -115,7 +100,14 @@ STATELESS_CLIENT: Final = (
     "tools_call",
 )
 
+AUTHORIZATION_2025_06_18: Final = (
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+)
+
 HANDSHAKE_AUTHORIZATION: Final = (
+    *AUTHORIZATION_2025_06_18,
     "auth/basic-cimd",
     "auth/metadata-default",
     "auth/metadata-var1",
@@ -127,9 +119,6 @@ HANDSHAKE_AUTHORIZATION: Final = (
     "auth/scope-omitted-when-undefined",
     "auth/scope-retry-limit",
     "auth/scope-step-up",
-    "auth/token-endpoint-auth-basic",
-    "auth/token-endpoint-auth-none",
-    "auth/token-endpoint-auth-post",
 )
 
 STATELESS_AUTHORIZATION: Final = (
@@ -145,12 +134,6 @@ STATELESS_AUTHORIZATION: Final = (
     "auth/offline-access-not-supported",
     "auth/offline-access-scope",
     "auth/resource-mismatch",
-)
-
-AUTHORIZATION_2025_06_18: Final = (
-    "auth/token-endpoint-auth-basic",
-    "auth/token-endpoint-auth-none",
-    "auth/token-endpoint-auth-post",
 )
 
 AUTHORIZATION_2025_03_26: Final = (

@@ -14,11 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from website import marks
-
 from support.conformance.kit import HERE, Kit, kit
 from support.conformance.legs import LEGS, Leg, Result, Runner, Serve, serving
 from support.report import records
+from website import marks
 
 
 async def run(
@@ -56,7 +55,6 @@ def passed_scenarios(result: Result) -> tuple[int, int]:
 
 
 def row(result: Result) -> str:
-    """Return the findings of one leg as a table row."""
     leg = result.leg
     passed = "{} of {}".format(*passed_scenarios(result))
     speaks = leg.only or ("its era" if leg.side == "client" else "all")

@@ -11,7 +11,6 @@ from mcp_protogen.cli.app import app
 from mcp_protogen.scaffold.choices import ProjectChoices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
-
 from support.folders import ROOT
 
 # Commands that the reader has, or that the page installs; their options are unknown here.
@@ -126,7 +125,6 @@ def _root() -> Any:
 
 @cache
 def _make_targets() -> set[str]:
-    """Return the targets of `make`, here and in new projects."""
     made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
     )

@@ -5,17 +5,15 @@ As a program, with PYTHONPATH=tests:docs:codegen, it rewrites them in place.
 
 from typing import Final
 
-from website.drawings.drawn import DRAWN, MARKED
-from website.drawings.graphs import mermaid
-
 from support.folders import ROOT
 from support.sessions.probe_answers import with_tables
+from website.drawings.drawn import DRAWN, MARKED
+from website.drawings.graphs import mermaid
 
 PAGE: Final = ROOT / "docs" / "negotiation.md"
 
 
 def with_drawings(page: str) -> str:
-    """Return the page with current drawings."""
     return MARKED.sub(
         lambda found: f"{found['mark']}```mermaid\n{mermaid(DRAWN[found['name']]())}```", page
     )

@@ -19,7 +19,6 @@ from mcp_protogen.pipeline.emit import template_contexts
 from mcp_protogen.pipeline.emit.render import FILTERS
 from mcp_protogen.pipeline.emit.template_contract import MACROS, NAMES, TEMPLATES
 from mcp_protogen.pipeline.inputs.own_templates import TEMPLATE_CONTRACT
-
 from support.docs.pages import DOCS, page
 
 PAGE = "templates.md"
@@ -99,7 +98,6 @@ def summary(what: Callable[..., object] | type) -> str:
 
 
 def parameters(name: str) -> str:
-    """Return the further parameters of a filter, with types."""
     first, *rest = inspect.signature(FILTERS[name]).parameters.values()
     return ", ".join(
         [_annotation_of(first, named=False), *(_annotation_of(parameter) for parameter in rest)]
@@ -186,7 +184,6 @@ def _list_promised(kind: type) -> list[str]:
 
 
 def fill_page(text: str) -> str:
-    """Return the page with current tables."""
     begin, end = MARKS
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{tables()}\n\n{end}{rest.split(end)[1]}"
@@ -203,7 +200,6 @@ def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
 
 
 def by_kind(lines: list[str]) -> dict[str, set[str]]:
-    """Parse lines of `promises`."""
     return {
         kind: set(names.split("; ")) for kind, _, names in (line.partition(": ") for line in lines)
     }

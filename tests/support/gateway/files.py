@@ -107,7 +107,6 @@ def _toml(value: Any) -> str:
 
 
 def read(folder: Path, content: Json) -> GatewaySettings:
-    """Return the settings in a file with this content."""
     return read_settings(write_file(folder, content))
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 from mcp_protogen.servers.gateway.endpoint import make_app
 from mcp_protogen.servers.gateway.fronts import make_fronts
 from mcp_protogen.servers.gateway.settings import GatewaySettings, ServerSettings
-
 from support.folders import TESTS
 from support.http.serving import Site, calling, run_app
 from support.json_types import JsonObject
@@ -36,7 +35,6 @@ def behind(name: str, server: Any = None, **options: Any) -> ServerSettings:
 
 
 def gateway_settings(*servers: ServerSettings, **options: Any) -> GatewaySettings:
-    """Return the settings of a gateway."""
     return GatewaySettings(file="gateway.toml", servers=servers, **options)
 
 

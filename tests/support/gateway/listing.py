@@ -17,7 +17,6 @@ MEMBERS = {
 
 
 def tool(name: str, **members: object) -> JsonObject:
-    """A tool as JSON."""
     return {"name": name, "inputSchema": {"type": "object"}, **members}
 
 
@@ -132,5 +131,4 @@ ANSWERS: JsonObject = {
 
 
 async def tools_of(one: Any) -> list[str]:
-    """Return the names of the tools that a client sees."""
     return [tool.name async for tool in one.iter_tools()]

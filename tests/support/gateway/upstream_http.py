@@ -29,7 +29,6 @@ class GetAnswer:
 async def served_over_http(
     app: Any, status: int | None
 ) -> AsyncGenerator[tuple[str, GetAnswer], None]:
-    """Serve an app over HTTP; yield its URL and the application."""
     served = app.http()
     answering = GetAnswer(served, status)
     async with run_app(answering) as port:

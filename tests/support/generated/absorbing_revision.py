@@ -21,10 +21,10 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.inputs.todo import TODO
-
 from support.generated.renamed_revisions import with_revisions
 from support.generating import write_files
 from support.revisions import NEWEST
+from support.unit.schemas import ref
 
 Json = dict[str, Any]
 
@@ -44,7 +44,6 @@ _DECIDED: Final = {"source": "server/tools#tasks", "state": "dropped"}
 
 
 def published_schema() -> Json:
-    """Return the schema of the revision as it would be published."""
     document: Json = json.loads(read_snapshot(NEWEST))
     add_extension(document["$defs"])
     return document
@@ -61,20 +60,16 @@ def add_extension(types: Json) -> None:
     types |= own
     for method in facts["methods"].values():
         sender = method["senders"][0].capitalize()
-        types[f"{sender}{method['kind'].capitalize()}"]["anyOf"].append(_ref(method["message"]))
-        types["ServerResult"]["anyOf"] += map(_ref, method.get("results", ()))
+        types[f"{sender}{method['kind'].capitalize()}"]["anyOf"].append(ref(method["message"]))
+        types["ServerResult"]["anyOf"] += map(ref, method.get("results", ()))
     results: list[Json] = types["CallToolResultResponse"]["properties"]["result"]["anyOf"]
     for claim in facts["claims"]:
-        results.append(_ref(claim["type"]))
-        types["ServerResult"]["anyOf"].append(_ref(claim["type"]))
+        results.append(ref(claim["type"]))
+        types["ServerResult"]["anyOf"].append(ref(claim["type"]))
     for member in facts["members"]:
         types[member["type"]]["properties"] |= types[member["from"]]["properties"]
     for role in ("Client", "Server"):
         types[f"{role}Capabilities"]["properties"][ABSORBED] = {"type": "object"}
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
 
 
 def draft_in(place: Path) -> Path:
@@ -114,7 +109,6 @@ def schemas_of(folder: Path) -> Generator[None, None, None]:
 
 
 def write_package(folder: Path, place: Path, revisions: Collection[str]) -> None:
-    """Write a package of revisions with tasks, by the schemas of a folder, into `place`."""
     with schemas_of(folder):
         options = GenerationOptions(
             tuple(revision for revision in revisions if revision != FETCHING),

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.models.base import validator_of
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-
 from support.generated import oracle
 from support.generated.golden_package import load
-from support.generated.json_values import is_array, is_object
 
 verdicts: Final[Counter[str]] = Counter()
 """How often this process asked for both opinions, by revision and that of the schema."""
@@ -83,7 +82,6 @@ def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError 
 
 
 def as_json(typed: Any) -> Any:
-    """Return the JSON of `typed`, decoded."""
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
     if is_array(typed):

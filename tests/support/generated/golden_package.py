@@ -3,18 +3,16 @@
 The package is imported as users import it, never copied; it lists its own revisions.
 """
 
-import json
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import mcp_revisions
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
-
 from support import missing
 from support.folders import GENERATED
+from support.json_types import read_json
 
 PACKAGE = GENERATED / "mcp_revisions"
 
@@ -36,11 +34,6 @@ def load(revision: str) -> Any:
     core, _, extension = revision.partition("+")
     package = mcp_revisions.load(core)
     return import_module(f"{package.__name__}.ext.{extension}") if extension else package
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
-    return json.loads(path.read_bytes())
 
 
 @cache

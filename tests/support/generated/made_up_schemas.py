@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from support.generated.json_values import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from support.unit import schemas as schemas
 from support.unit.schemas import STRING, Json, record, ref
 

@@ -14,10 +14,10 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.inputs.facts import load
-
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout
 from support.revisions import NEWEST, REVISIONS
+from support.unit.schemas import full_record, ref
 
 Json = dict[str, Any]
 
@@ -35,10 +35,10 @@ def with_outputs(schema: Json) -> Json:
     blocks = result["properties"].pop("content")
     value = result["properties"].pop("structuredContent")
     declared = tool["properties"].pop("outputSchema")
-    types["ContentOutput"] = _object(kind=_constant("content"), content=blocks)
-    types["StructuredOutput"] = _object(kind=_constant("structured"), value={**value})
-    types["ToolOutput"] = {"anyOf": [_ref("ContentOutput"), _ref("StructuredOutput")]}
-    result["properties"]["outputs"] = {"type": "array", "items": _ref("ToolOutput")}
+    types["ContentOutput"] = full_record(kind=_constant("content"), content=blocks)
+    types["StructuredOutput"] = full_record(kind=_constant("structured"), value={**value})
+    types["ToolOutput"] = {"anyOf": [ref("ContentOutput"), ref("StructuredOutput")]}
+    result["properties"]["outputs"] = {"type": "array", "items": ref("ToolOutput")}
     result["required"] = ["outputs", *(name for name in result["required"] if name != "content")]
     kind = {"type": "string", "enum": ["content", "structured"]}
     types["OutputVariant"] = {
@@ -48,12 +48,12 @@ def with_outputs(schema: Json) -> Json:
     }
     tool["properties"]["outputVariants"] = {
         "type": "object",
-        "additionalProperties": _ref("OutputVariant"),
+        "additionalProperties": ref("OutputVariant"),
     }
     tool["required"].append("outputVariants")
-    types["OutputChoice"] = _object(kind=kind)
+    types["OutputChoice"] = full_record(kind=kind)
     called = types["CallToolRequestParams"]["properties"]
-    called["requestedOutputs"] = {"type": "array", "items": _ref("OutputChoice")}
+    called["requestedOutputs"] = {"type": "array", "items": ref("OutputChoice")}
     page = types["ListToolsResult"]
     page["properties"]["items"] = page["properties"].pop("tools")
     page["required"] = ["items", *(name for name in page["required"] if name != "tools")]
@@ -117,7 +117,6 @@ _RULES: Json = {
 
 
 def facts_of_outputs(inherits: str) -> Json:
-    """Return the facts of such a revision."""
     stated = load(schema_folder(), inherits)
     methods, keys = stated.methods, stated.document["meta_keys"].items()
     renamed = {old: new for old, new in NAMES.items() if old in methods}
@@ -168,16 +167,8 @@ def with_tool_result(schema: Json) -> Json:
     return schema
 
 
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
 def _constant(value: str) -> Json:
     return {"type": "string", "const": value}
-
-
-def _object(**members: Json) -> Json:
-    return {"type": "object", "properties": members, "required": sorted(members)}
 
 
 SERVER: Final = """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from support.generated.json_values import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 # A wrong type for every place: null for absent, 1.0 and true for an integer, 1 for a string.
 REPLACEMENTS: tuple[Any, ...] = (

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from support.folders import ROOT
+from support.json_types import read_json
 from support.missing import SHARED
 from support.programs import run_program
 from support.revisions import NEWEST
+from support.unit.schemas import full_record, ref
 
 Json = dict[str, Any]
 
@@ -29,23 +31,18 @@ _FILES: Final = ("README.md", "pyproject.toml")
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A copy of this checkout."""
-
     folder: Path
 
     @property
     def schema(self) -> Path:
-        """Return the folder of its schemas."""
         return self.folder / "schema"
 
     @property
     def generated(self) -> Path:
-        """Return the folder of its committed package."""
         return self.folder / "generated"
 
     @property
     def path(self) -> str:
-        """Return its import path."""
         return os.pathsep.join(
             str(self.folder / folder) for folder in ("codegen", "generated", "docs")
         )
@@ -77,67 +74,56 @@ def add_next(checkout: Checkout) -> None:
     """Do a maintainer's work for a new revision, except generating it."""
     schema = checkout.schema
     published = checkout.folder / "published.json"
-    published.write_text(json.dumps(_make_published(_read(schema / NEWEST / "schema.json"))))
+    published.write_text(json.dumps(_make_published(read_json(schema / NEWEST / "schema.json"))))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     published.unlink()
     # It inherits the faults of the earlier file.
     shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
-    _write(schema / NEXT / "facts.json", _facts(_read(schema / NEWEST / "facts.json")["unions"]))
+    _write(
+        schema / NEXT / "facts.json", _facts(read_json(schema / NEWEST / "facts.json")["unions"])
+    )
     _write(schema / NEXT / "translation.json", _TRANSLATION)
-    described = _read(schema / "descriptions.json")
+    described = read_json(schema / "descriptions.json")
     for kind, texts in _DESCRIPTIONS.items():
         described[kind] |= texts
     _write(schema / "descriptions.json", described)
-
-
-def _read(file: Path) -> Json:
-    content: Json = json.loads(file.read_bytes())
-    return content
 
 
 def _write(file: Path, content: Json) -> None:
     file.write_text(json.dumps(content, indent=2) + "\n")
 
 
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
 def _make_published(schema: Json) -> Json:
     types: Json = schema["$defs"]
     string: Json = {"type": "string"}
-    envelope = {"id": _ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}
-    types["MeasureResourceRequestParams"] = _object(
-        _meta=_ref("RequestMetaObject"), uri={**string, "format": "uri"}
+    envelope = {"id": ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}
+    types["MeasureResourceRequestParams"] = full_record(
+        _meta=ref("RequestMetaObject"), uri={**string, "format": "uri"}
     )
-    types["MeasureResourceRequest"] = _object(
-        **envelope, method={"const": METHOD, **string}, params=_ref("MeasureResourceRequestParams")
+    types["MeasureResourceRequest"] = full_record(
+        **envelope, method={"const": METHOD, **string}, params=ref("MeasureResourceRequestParams")
     )
-    types["MeasureResourceResult"] = _object(
+    types["MeasureResourceResult"] = full_record(
         bytes={"type": "integer", "minimum": 0}, resultType=string
     )
-    types["MeasureResourceResult"]["properties"]["_meta"] = _ref("ResultMetaObject")
-    types["MeasureResourceResultResponse"] = _object(
-        **envelope, result=_ref("MeasureResourceResult")
+    types["MeasureResourceResult"]["properties"]["_meta"] = ref("ResultMetaObject")
+    types["MeasureResourceResultResponse"] = full_record(
+        **envelope, result=ref("MeasureResourceResult")
     )
-    types["ClientRequest"]["anyOf"].append(_ref("MeasureResourceRequest"))
-    types["ServerResult"]["anyOf"].append(_ref("MeasureResourceResult"))
-    types["ServerCapabilities"]["properties"]["measuring"] = _ref("JSONObject")
+    types["ClientRequest"]["anyOf"].append(ref("MeasureResourceRequest"))
+    types["ServerResult"]["anyOf"].append(ref("MeasureResourceResult"))
+    types["ServerCapabilities"]["properties"]["measuring"] = ref("JSONObject")
     types["Prompt"]["properties"]["language"] = string
     del types["PromptReference"]["properties"]["title"]
     types["ModelSuggestion"] = {**types.pop("ModelHint"), "required": ["name"]}
     preferences = types["ModelPreferences"]["properties"]
-    preferences["suggestions"] = {"items": _ref("ModelSuggestion"), "type": "array"}
+    preferences["suggestions"] = {"items": ref("ModelSuggestion"), "type": "array"}
     del preferences["hints"]
     types["History"] = {"type": "object", "properties": {"modified": string}}
     annotations = types["Annotations"]["properties"]
-    annotations["history"] = _ref("History")
+    annotations["history"] = ref("History")
     del annotations["lastModified"]
     return schema
-
-
-def _object(**members: Json) -> Json:
-    return {"type": "object", "properties": members, "required": sorted(members)}
 
 
 def _facts(unions: Json) -> Json:

@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import Any
 
 from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs import patches
-
 from support.folders import ROOT
-from support.generated.golden_package import EXTENDED, REVISIONS, load, read_json
+from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import smallest
-from support.generated.json_values import is_array, is_object
+from support.json_types import read_json
 
 validators: Any = import_module("jsonschema.validators")  # has types in part
 
@@ -103,7 +103,6 @@ def _without_sources(facts: Json) -> Json:
 
 @cache
 def _extension(name: str) -> Json:
-    """The snapshot of an extension with its patches."""
     folder = ROOT / "schema" / "extensions" / name
     facts, written = read_json(folder / "facts.json"), folder / "schema.json"
     # Some have no published schema: their facts have the types.
@@ -119,7 +118,6 @@ def _extension(name: str) -> Json:
 
 @cache
 def patch_snapshot(revision: str) -> Json:
-    """The snapshot of a revision with its patches, perhaps with those of an extension."""
     revision, _, extension = revision.partition("+")
     if extension:
         core = patch_snapshot(revision)
@@ -198,7 +196,6 @@ def changed_subjects(revision: str) -> Iterator[Subject]:
 
 
 def _describe(revision: str, subject: Subject) -> tuple[Json, object]:
-    """Return the schema of a subject, and the members of its type."""
     model = getattr(load(revision).models, subject.name)
     return schema_of(revision, subject), repr(getattr(model, "model_fields", model))
 

@@ -10,7 +10,6 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
-
 from support.generated.absorbing_revision import schemas_of
 from support.revisions import NEWEST
 

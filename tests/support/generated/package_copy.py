@@ -12,7 +12,6 @@ from typing import Final
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.output.lock import lock_file, lock_of
 from mcp_protogen.pipeline.parts import PARTS
-
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 from support.generating import write_files
 from support.made_once import generated_once
@@ -40,5 +39,4 @@ def copy_folder() -> Path:
 
 
 def copied_package() -> Path:
-    """Return the copy."""
     return copy_folder() / PACKAGE.name

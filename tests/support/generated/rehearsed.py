@@ -11,7 +11,6 @@ from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
-
 from support.generated.absorbing_revision import decide, schemas_of
 from support.generated.next_revision import NEXT
 from support.rehearsals.proposals import rehearsals

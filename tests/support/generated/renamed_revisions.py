@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-
 from support.generating import write_files
 from support.made_once import generated_once
 from support.revisions import NEWEST, OLD
@@ -79,7 +78,6 @@ def with_revisions(
 
 
 def write_package(place: Path, names: Mapping[str, Mapping[str, str]] = NAMES) -> None:
-    """Write a package of revisions with these names, with tasks."""
     options = GenerationOptions(
         (OLD, NEWEST),
         parts=("bridge", "stdio", "tasks", "testing", "toolkit"),

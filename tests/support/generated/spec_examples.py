@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
-
 from support import missing
-from support.generated.golden_package import REVISIONS, read_json, shared_json
+from support.generated.golden_package import REVISIONS, shared_json
+from support.json_types import read_json
 
 Json = dict[str, Any]
 
@@ -29,7 +29,6 @@ class Example:
     entry: Json
 
     def message(self) -> Json:
-        """The message as printed."""
         message: Json = shared_json(f"examples/{self.revision}/{self.entry['file']}", SHOWN)
         return message
 
@@ -50,12 +49,10 @@ class Example:
 
     @property
     def name(self) -> str:
-        """Return the file of the message."""
         return f"{self.revision}/{self.entry['file']}"
 
     @property
     def sound(self) -> bool:
-        """Return whether the completed message is valid."""
         if "errors_after_inserting_meta" in self.entry:
             return not self.entry["errors_after_inserting_meta"]
         valid: bool = self.entry["validates"]
@@ -76,7 +73,6 @@ def examples(*kinds: str, sound: bool = True) -> list[Example]:
 
 @cache
 def all_examples() -> tuple[Example, ...]:
-    """All messages of all revisions."""
     return tuple(_read_examples())
 
 

@@ -1,6 +1,6 @@
 """Translations against the schemas: the result of a value, and its missing parts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -8,13 +8,12 @@ from itertools import permutations
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.revision import load_generated
 from mcp_protogen.runtime.translation.translator import Translator
 from mcp_protogen.runtime.translation.translator import translator as between
-
 from support.generated import oracle
 from support.generated.golden_package import PACKAGE, REVISIONS
-from support.generated.json_values import is_array, is_object
 
 Json = dict[str, Any]
 
@@ -39,12 +38,13 @@ def names(source: str, destination: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def accepts(revision: str, name: str) -> Any:
+def accepts(revision: str, name: str) -> Callable[[Any], bool]:
     """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
     document = oracle.patch_snapshot(revision)
     pointer = oracle.subjects(revision)[name].pointer
     validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
-    return validator.is_valid
+    is_valid: Callable[[Any], bool] = validator.is_valid
+    return is_valid
 
 
 def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:
@@ -78,7 +78,6 @@ def _is_covered(place: str, named: set[str]) -> bool:
 
 
 def without(value: Any, pointers: list[str]) -> Any:
-    """Return `value` without the places of the pointers."""
     left = deepcopy(value)
     for pointer in sorted(pointers, reverse=True):
         *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]

@@ -86,7 +86,9 @@ def _run_mypy(
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
     bases = ("--explicit-package-bases", *(f"--exclude=/{name}/" for name in unchecked))
     path = os.pathsep.join([str(folder), *(str(folder / name / "src") for name in apart)])
-    output = _run(folder, "mypy", *options, *bases, "--cache-dir=.mypy_cache", *checked, path=path)
+    # What all programs import, as Pydantic, is read once in a run.
+    cache = f"--cache-dir={os.environ['MADE_ONCE']}/mypy"
+    output = _run(folder, "mypy", *options, *bases, cache, *checked, path=path)
     found: Findings = defaultdict(list)
     for line in output.splitlines():
         objection = re.match(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)", line)

@@ -5,80 +5,15 @@ Wrong lines end in `# wrong`; a checker must object to exactly these.
 
 from support.docs.pages import programs
 
-HANDSHAKE = """
-from typing import assert_type
-
-from mcp_revisions import REVISIONS, load
-from mcp_revisions import v2025_11_25 as mcp
-from mcp_revisions.v2025_11_25 import capabilities, methods
-from mcp_revisions.v2025_11_25 import models as m
-
-
-class Weather(mcp.Server):
-    async def on_list_tools(
-        self, session: mcp.Session, params: m.PaginatedRequestParams
-    ) -> m.ListToolsResult:
-        tool = m.Tool(name="forecast", input_schema={"type": "object"}, icons=[m.Icon(src="")])
-        return m.ListToolsResult(tools=[tool], next_cursor=params.cursor)
-
-    async def on_call_tool(
-        self, session: mcp.Session, params: m.CallToolRequestParams
-    ) -> m.CallToolResult:
-        roots = await session.list_roots()
-        names = [root.name or root.uri for root in roots.roots]
-        question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        params_ = m.CreateMessageRequestParams(messages=[question], max_tokens=100)
-        answer = await session.request_once(mcp.methods.CREATE_MESSAGE, params_)
-        if isinstance(answer, m.CreateTaskResult):
-            assert_type(answer.task.ttl, int | None)
-            names.append(answer.task.task_id)
-        else:
-            names.append(answer.model)
-        await session.notify_logging_message("info", names)
-        return m.CallToolResult(content=[m.TextContent(text=name) for name in names])
-
-
-class Desktop(mcp.Client):
-    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
-        if isinstance(params, m.ElicitRequestURLParams):
-            return m.ElicitResult(action="decline", content=None)
-        return m.ElicitResult(action="accept", content={"age": 3, "tags": ["a"], "ok": True})
-
-
-async def use(client: Desktop) -> str:
-    listed = await client.list_tools()
-    assert_type(listed.next_cursor, str | None)
-    result = await client.call_tool(listed.tools[0].name)
-    if isinstance(result, m.CreateTaskResult):
-        return result.task.status
-    for block in result.content:
-        if isinstance(block, m.TextContent):
-            return block.text
-        elif isinstance(block, m.EmbeddedResource):
-            return block.resource.uri
-        elif isinstance(block, m.ImageContent | m.AudioContent):
-            return block.mime_type
-    return str(result.is_error)
-
-
-def read(data: bytes) -> str:
-    request = methods.parse_request(data, sender="client")
-    written = methods.serialise_request(
-        methods.CALL_TOOL, request.id, m.CallToolRequestParams(name="forecast")
-    )
-    answer = methods.parse_answer(written, spec=methods.LIST_TOOLS)
-    declared = capabilities.server_capabilities(["tools/call"])
-    return str((answer, declared.tools, m.Tool.from_json(data).name, load(REVISIONS[0].id)))
-"""
-
 STATELESS = """
 from collections.abc import Sequence
 from typing import assert_type
 
-from mcp_revisions import Options, Progress, connect, connect_in_memory, page, run_stdio
-from mcp_revisions import serve, stdio_client
+from mcp_revisions import REVISIONS, Loss, Options, Progress, connect, handles, load, page
+from mcp_revisions import serve, stdio_client, translate
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.translate.v2025_03_26 import UP
 from mcp_revisions.v2026_07_28 import models as m
 
 
@@ -94,47 +29,30 @@ class Weather(mcp.Server):
         answer = session.inputs.response("where", m.ListRootsResult)
         assert_type(answer, m.ListRootsResult | None)
         assert_type(session.client_info, m.Implementation | None)
+        assert_type(await session.once("charge", lambda: 3), int)
+        assert_type(await session.once("roots", lambda: session.list_roots()), m.ListRootsResult)
         return m.CallToolResult(content=[], structured_content=None)
 
     async def on_list_tools(
         self, session: mcp.Session, params: m.PaginatedRequestParams
     ) -> m.ListToolsResult:
-        tools = [m.Tool(name="forecast", input_schema={"type": "object"})]
-        one = page(tools, params.cursor, size=10)
+        one = page([m.Tool(name="x", input_schema={"type": "object"})], params.cursor, size=10)
         assert_type(one.items, list[m.Tool])
         return m.ListToolsResult(tools=one.items, next_cursor=one.next_cursor)
+
+    @handles("tools/call", "2024-11-05", "2025-03-26")
+    async def for_the_oldest(
+        self, session: mcp.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult:
+        return m.CallToolResult(content=[m.TextContent(text=session.revision)])
 
 
 def told(progress: Progress) -> None:
     assert_type(progress.total, float | None)
 
 
-async def use(client: mcp.Client) -> int:
-    listed = await client.list_tools()
-    assert_type(listed.ttl_ms, int)
-    found = await client.call_tool("forecast", timeout=5, on_progress=told)
-    assert_type(found, m.CallToolResult)
-    async for tool in client.iter_tools():
-        assert_type(tool, m.Tool)
-    assert_type(client.server_capabilities, m.ServerCapabilities)
-    return len(found.content)
-
-
-async def both(weather: Weather) -> None:
-    how = stdio_client(["python", "server.py"], env={"A": "b"}, grace=1)
-    async with connect(how, mcp.Client()) as client:
-        assert_type(client, mcp.Client)
-        await use(client)
-    async with connect(how, old.Client(), mcp.Client(), options=Options(timeout=3)) as either:
-        assert_type(either, old.Client | mcp.Client)
-        if isinstance(either, mcp.Client):
-            await either.discover()
-        else:
-            await either.ping()
-    async with connect_in_memory(mcp.Client(), weather) as client:
-        assert_type(client, mcp.Client)
-    await weather.tools_list_changed()
-    await weather.resource_updated("file:///a")
+def lost(loss: Loss) -> None:
+    print(loss.method, loss.pointer, loss.why)
 
 
 class Wire:
@@ -148,129 +66,67 @@ class Wire:
         pass
 
 
-async def by_hand() -> None:
+async def use(client: mcp.Client, weather: Weather) -> None:
+    listed = await client.list_tools()
+    assert_type(listed.ttl_ms, int)
+    found = await client.call_tool("forecast", timeout=5, on_progress=told)
+    assert_type(found, m.CallToolResult)
+    async for tool in client.iter_tools():
+        assert_type(tool, m.Tool)
+    assert_type(client.server_capabilities, m.ServerCapabilities)
+    await client.discover()
+    await weather.tools_list_changed()
+    await weather.resource_updated("file:///a")
     await serve({Weather, old.Server}, Wire())
-    await serve(Weather(), Wire(), options=Options(drain=1))
-    run_stdio([Weather()])
-"""
-
-BETWEEN = """
-from typing import assert_type
-
-from mcp_revisions import REVISIONS, Bridge, Loss, Options, connect, handles, open_stdio
-from mcp_revisions import run_stdio, stdio_client, translate, v2025_11_25, v2026_07_28
-from mcp_revisions.translate.v2025_03_26 import UP
-from mcp_revisions.v2026_07_28 import models as m
+    await serve(weather, Wire(), options=Options(drain=1))
+    await serve({Weather, old.Server}, weather)  # wrong
 
 
-class Asking(v2026_07_28.Server):
-    async def on_call_tool(
-        self, session: v2026_07_28.Session, params: m.CallToolRequestParams
-    ) -> m.CallToolResult | m.InputRequiredResult:
-        receipt = await session.once("charge", lambda: 3)
-        assert_type(receipt, int)
-        roots = await session.once("roots", lambda: session.list_roots())
-        assert_type(roots, m.ListRootsResult)
-        roots = await session.list_roots()
-        assert_type(roots, m.ListRootsResult)
-        return m.CallToolResult(content=[m.TextContent(text=one.uri) for one in roots.roots])
-
-    @handles("tools/call", "2024-11-05", "2025-03-26")
-    async def for_the_oldest(
-        self, session: v2026_07_28.Session, params: m.CallToolRequestParams
-    ) -> m.CallToolResult:
-        return m.CallToolResult(content=[m.TextContent(text=session.revision)])
-
-
-def told(lost: Loss) -> None:
-    print(lost.method, lost.pointer, lost.why)
-
-
-async def main() -> None:
-    options = Options(on_loss=told)
-    async with connect(stdio_client(["server"]), as_=v2025_11_25) as client:
-        assert_type(client, v2025_11_25.Client)
-        print([tool.name async for tool in client.iter_tools()], client.revision)
+async def between() -> None:
+    how = stdio_client(["python", "server.py"], env={"A": "b"}, grace=1)
+    async with connect(how, as_=old) as client:
+        assert_type(client, old.Client)
     some = [one for one in REVISIONS if one.era == "handshake"]
-    ours = v2026_07_28.Client()
-    async with connect(stdio_client(["server"]), ours, revisions=some, options=options) as same:
-        assert_type(same, v2026_07_28.Client)
-    await Bridge(await open_stdio(), stdio_client(["server"]), server_revisions=some).run()
-    outcome = translate(m.TextContent(text=""), v2026_07_28, "2025-11-25")
-    print(outcome.losses, UP.source)
-
-
-if __name__ == "__main__":
-    run_stdio(Asking(), revisions=REVISIONS)
+    ours = mcp.Client()
+    async with connect(how, ours, revisions=some, options=Options(on_loss=lost)) as same:
+        assert_type(same, mcp.Client)
+    outcome = translate(m.TextContent(text=""), mcp, "2025-11-25")
+    print(outcome.losses, UP.source, load(REVISIONS[0].id))
 """
 
 HTTP = """
 from typing import assert_type
 
 import httpx2
-from mcp_revisions import (
-    REVISIONS,
-    Authentication,
-    Bridge,
-    HttpApp,
-    HttpOptions,
-    MemoryEngine,
-    MetadataApp,
-    Principal,
-    ProtectedResource,
-    Reconnection,
-    Shared,
-    connect_http,
-    http_app,
-    metadata_app,
-    static_tokens,
-    open_http,
-    open_stdio,
-    run_http,
-)
+from mcp_revisions import Authentication, HttpApp, HttpOptions, MemoryEngine, MetadataApp
+from mcp_revisions import Principal, ProtectedResource, Reconnection, Shared, connect_http
+from mcp_revisions import http_app, metadata_app, static_tokens
 from mcp_revisions import v2025_11_25 as mcp
-from mcp_revisions.v2025_11_25 import models as m
-
-
-class Slow(mcp.Server):
-    async def on_call_tool(
-        self, session: mcp.Session, params: m.CallToolRequestParams
-    ) -> m.CallToolResult:
-        await session.close_stream()
-        who = "nobody" if session.principal is None else session.principal.id
-        return m.CallToolResult(content=[m.TextContent(text=who)])
-
 
 RESOURCE = ProtectedResource(
     url="https://mcp.example.com/mcp", authorization_servers=["https://login.example.com"]
 )
 OPTIONS = HttpOptions(
-    allowed_hosts=["mcp.example.com"],
     shared=Shared(engine=MemoryEngine(max_events=10)),
     authentication=Authentication(
         verify=static_tokens({"t" * 16: Principal("ada", frozenset({"read"}), {"org": 1}, 1.0)}),
-        scopes={"read"},
         method_scopes={"tools/call": {"call"}},
         expand_scopes=lambda scopes: {"call"} if "read" in scopes else (),
         resource=RESOURCE,
     ),
 )
-app = http_app(Slow, revisions=REVISIONS, http=OPTIONS)
 assert_type(metadata_app(RESOURCE), MetadataApp)
-assert_type(app, HttpApp)
+assert_type(http_app(mcp.Server, http=OPTIONS), HttpApp)
 
 
-async def main(url: str) -> None:
+async def main(url: str, session: mcp.Session) -> None:
+    await session.close_stream()
+    assert_type(session.principal, Principal | None)
     async with httpx2.AsyncClient() as http, connect_http(url, mcp.Client(), http=http) as client:
         assert_type(client, mcp.Client)
     again = Reconnection(max_attempts=3)
     async with connect_http(url, as_=mcp, headers={"x-key": "1"}, reconnection=again) as plain:
         assert_type(plain, mcp.Client)
-    await Bridge(await open_stdio(), open_http(url)).run()
-
-
-if __name__ == "__main__":
-    run_http(Slow(), port=8001, http=OPTIONS)
 """
 
 CALLS = """
@@ -278,12 +134,46 @@ from typing import Any, assert_type
 
 from mcp_revisions import ToolFailed, v2024_11_05, v2025_06_18, v2026_07_28
 from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25 import capabilities, methods
 from mcp_revisions.v2025_11_25 import models as m
 from pydantic import BaseModel, TypeAdapter
 
 
 class Point(BaseModel):
     x: int
+
+
+class Desktop(mcp.Client):
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        if isinstance(params, m.ElicitRequestURLParams):
+            return m.ElicitResult(action="decline", content=None)
+        return m.ElicitResult(action="accept", content={"age": 3, "tags": ["a"], "ok": True})
+
+
+class Weather(mcp.Server):
+    async def on_ping(self, session: mcp.Session, params: m.Tool) -> m.EmptyResult:  # wrong
+        return m.CallToolResult(content=[])  # wrong
+
+    async def on_complete(self, params: m.CompleteRequestParams) -> m.CompleteResult:  # wrong
+        raise NotImplementedError
+
+
+def read(data: bytes, either: m.CallToolResult | m.CreateTaskResult) -> str:
+    if isinstance(either, m.CreateTaskResult):
+        assert_type(either.task.ttl, int | None)
+        return either.task.status
+    for block in either.content:
+        if isinstance(block, m.EmbeddedResource):
+            return block.resource.uri
+        elif isinstance(block, m.ImageContent | m.AudioContent):
+            return block.mime_type
+    request = methods.parse_request(data, sender="client")
+    written = methods.serialise_request(
+        methods.CALL_TOOL, request.id, m.CallToolRequestParams(name="forecast")
+    )
+    answer = methods.parse_answer(written, spec=methods.LIST_TOOLS)
+    declared = capabilities.server_capabilities(["tools/call"])
+    return str((answer, declared.tools, m.Tool.from_json(data).name))
 
 
 async def use(client: mcp.Client, session: mcp.Session) -> None:
@@ -356,6 +246,21 @@ async def misuse(client: mcp.Client, session: mcp.Session) -> None:
     await client.notify_progress("token", 0.5, timeout=1)  # wrong
     await session.elicit("How old?")  # wrong
     await session.create_message([])  # wrong
+    print((await client.call_tool("forecast")).contents)  # wrong
+    await session.list_tools()  # wrong
+    listed = await client.list_tools()
+    assert_type(listed.next_cursor, str | None)
+    print(listed.next_curser)  # wrong
+    print(listed.next_cursor.upper())  # wrong
+    await client.list_tools(timeout="soon")  # wrong
+    await client.list_tools(patience=5)  # wrong
+    await session.log("loud", 1)  # wrong
+    m.CallToolRequestParams()  # wrong
+    m.TextContent(text=1)  # wrong
+    m.TextContent(text="", type="image")  # wrong
+    m.LoggingMessageNotificationParams(level="loud", data=1)  # wrong
+    methods.parse_request(b"", sender="proxy")  # wrong
+    methods.serialise_request(methods.CALL_TOOL, 1, m.PaginatedRequestParams())  # wrong
 """
 
 CONNECTING = """
@@ -435,39 +340,6 @@ async def several(config: dict[str, object]) -> AsyncIterator[str]:
     async with connect_config(config, client=Mine, separator="/", inputs=inputs) as ours:
         assert_type(ours["weather"], Mine)
     connect_config(config, skip_failed=True, inputs={"key": 3})  # wrong
-"""
-
-WRONG = """
-from mcp_revisions import v2025_11_25 as mcp
-from mcp_revisions.v2025_11_25 import methods
-from mcp_revisions.v2025_11_25 import models as m
-
-
-class Weather(mcp.Server):
-    async def on_ping(self, session: mcp.Session, params: m.Tool) -> m.EmptyResult:  # wrong
-        return m.CallToolResult(content=[])  # wrong
-
-    async def on_complete(self, params: m.CompleteRequestParams) -> m.CompleteResult:  # wrong
-        raise NotImplementedError
-
-
-async def use(client: mcp.Client, session: mcp.Session) -> None:
-    await client.call_tool(m.GetPromptRequestParams(name="forecast"))  # wrong
-    result = await client.call_tool("forecast")
-    print(result.contents)  # wrong
-    await session.list_tools()  # wrong
-    listed = await client.list_tools()
-    print(listed.next_curser)  # wrong
-    print(listed.next_cursor.upper())  # wrong
-    await client.list_tools(timeout="soon")  # wrong
-    await client.list_tools(patience=5)  # wrong
-    await session.log("loud", 1)  # wrong
-    m.CallToolRequestParams()  # wrong
-    m.TextContent(text=1)  # wrong
-    m.TextContent(text="", type="image")  # wrong
-    m.LoggingMessageNotificationParams(level="loud", data=1)  # wrong
-    methods.parse_request(b"", sender="proxy")  # wrong
-    methods.serialise_request(methods.CALL_TOOL, 1, m.PaginatedRequestParams())  # wrong
 """
 
 TOOLKIT = """
@@ -1033,7 +905,6 @@ def page_program(page: str, number: int = 0) -> str:
 
 
 def of_pages(*pages: str) -> dict[str, str]:
-    """Return all programs of some pages, by file name."""
     return {
         f"{page.removesuffix('.md').replace('-', '_')}_{number}.py": program
         for page in pages

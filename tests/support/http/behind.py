@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
-
 from support.http.forwarding import POLICIES, Forwarder, forwarding
 
 if TYPE_CHECKING:
@@ -34,16 +33,9 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_floods.py::test_sessions_in_use_are_not_ended_to_make_room",
         "test_fire_sessions.py::test_trying_the_sessions_of_others_does_not_keep_them_alive",
         "test_http_endings.py::TestLifetime::test_the_one_whose_stream_ended_last_does_not_make",
-        "test_http_guard.py::TestLimits::test_in_the_stateless_era_too",
-        "test_http_guard.py::TestLimits::test_more_requests_than_may_be_get_503",
-        "test_http_guard.py::TestLimits::test_streams_of_sessions_are_limited",
-        "test_http_listen.py::test_listening_streams_are_limited",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
-        "test_http_sessions.py::TestEnding::test_the_session_idle_for_longest_makes_room",
-        "test_http_sessions.py::TestEnding::test_where_all_are_in_use_there_is_no_room",
     ),
     "each worker asks by itself which arguments are repeated in header fields": (
-        "test_http_params.py::test_calls_that_come_at_once_ask_for_it_together",
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",
         "test_http_params.py::test_tool_list_is_fetched_again_after_change",
         "test_http_params.py::test_the_list_is_not_asked_for_with_each_call",
@@ -55,15 +47,10 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     ),
     "a session that workers share outlives each of them, and may live for twice its lifetime": (
         "test_http_endings.py::TestLifetime::test_session_expires_after_stream",
-        "test_http_sessions.py::TestEnding::test_an_idle_session_ends_and_one_with_an_open_stream",
         "test_http_streams.py::test_a_server_that_closes_ends_all_streams_and_fails_what_waits",
     ),
     "a change goes to all by way of the engine, and may come after what was done later": (
         "test_http_streams.py::test_HS09_nothing_is_told_before_the_client_is_ready",
-    ),
-    "of a class, each worker makes a server of its own": (
-        "test_http_sessions.py::TestAClassForEachSession::test_each_session_has_a_server_of_its",
-        "test_http_sessions.py::TestAClassForEachSession::test_requests_of_the_stateless_era_share",
     ),
     "which requests are under way, each worker knows of its own": (
         "test_fire_races.py::test_an_id_that_is_in_use_is_refused_and_the_first_request_served",
@@ -81,7 +68,6 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_floods.py::test_many_streams_that_are_dropped_leave_nothing_behind",
         "test_fire_hosts.py::test_guard_memory_is_bounded",
         "test_fire_sessions.py::test_engines_are_not_asked_for_what_cannot_be_an_id",
-        "test_http_guard.py::TestLimits::test_a_client_that_does_not_read_its_stream_counts_as",
         "test_http_resuming.py::test_events_go_with_their_session",
     ),
 }
@@ -111,7 +97,6 @@ def configure(config: pytest.Config) -> None:
 
 
 def describe_run() -> Iterator[str]:
-    """Yield a description of the applications of the run."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 
@@ -132,7 +117,6 @@ def _memory(held: ExitStack) -> Callable[[], Any]:
 
 def _redis(held: ExitStack) -> Callable[[], Any]:
     from mcp_revisions import RedisEngine
-
     from support.engines import redis_running
 
     server = held.enter_context(redis_running())
@@ -142,7 +126,6 @@ def _redis(held: ExitStack) -> Callable[[], Any]:
 
 def _postgres(held: ExitStack) -> Callable[[], Any]:
     from mcp_revisions import PostgresEngine
-
     from support.engines import postgres_running
 
     server = held.enter_context(postgres_running())

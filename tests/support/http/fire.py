@@ -18,34 +18,28 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import fields
 from functools import partial, wraps
 from inspect import signature
 from itertools import chain
 from logging.handlers import BufferingHandler
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import uvicorn
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     PaginatedRequestParams,
 )
-
 from support.coroutines import run as run
 from support.coroutines import until as until
-from support.http import behind
+from support.http import behind, serving
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
+from support.sessions.talking import INITIALIZED, META, hello, models, pkg, request, stub
 from support.tables import case
-
-if TYPE_CHECKING:
-    import uvicorn
 
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
-"""Seconds after which what should happen is given up, however busy the machine is."""
-_LIMITS = frozenset(field.name for field in fields(pkg.Options))
 _USUAL = {
     "host": "localhost",
     "accept": "application/json, text/event-stream",
@@ -108,14 +102,11 @@ class AttackedServer:
 
 
 class Answer(NamedTuple):
-    """One HTTP response."""
-
     status: int
     head: bytes
     body: bytes
 
     def field(self, name: str) -> str | None:
-        """The value of a header field."""
         for line in self.head.decode("latin-1").split("\r\n")[1:]:
             key, _, value = line.partition(":")
             if key.lower() == name:
@@ -187,12 +178,10 @@ class Wire:
             return
 
     async def head(self) -> Answer:
-        """The head of a response."""
         head = await self.reader.readuntil(b"\r\n\r\n")
         return Answer(int(head.split(b" ", 2)[1]), head[:-4], b"")
 
     async def answer(self) -> Answer:
-        """A whole response."""
         answer = await self.head()
         length, coding = answer.field("content-length"), answer.field("transfer-encoding")
         if coding == "chunked":
@@ -232,7 +221,6 @@ class Wire:
 
 @asynccontextmanager
 async def wire(port: int) -> AsyncGenerator[Wire, None]:
-    """A connection to a port of this machine."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     try:
         yield Wire(reader, writer)
@@ -247,11 +235,7 @@ async def ask(port: int, data: bytes) -> Answer:
         return await one.answer()
 
 
-def app_of(servers: Servers, **chosen: Any) -> Any:
-    """An application in all revisions; `chosen` are fields of `Options` and of `HttpOptions`."""
-    limits = {name: chosen.pop(name) for name in _LIMITS & chosen.keys()}
-    options, http = pkg.Options(**limits), pkg.HttpOptions(**chosen)
-    return pkg.http_app(servers, revisions=pkg.REVISIONS, options=options, http=http)
+app_of: Callable[..., Any] = partial(serving.app_of, revisions=pkg.REVISIONS)
 
 
 def leftovers(app: Any) -> dict[str, int]:
@@ -321,7 +305,7 @@ class Site:
     """A server on a socket, with the tools to attack it."""
 
     def __init__(
-        self, attacked: AttackedServer, app: Any, port: int, servers: Sequence["uvicorn.Server"]
+        self, attacked: AttackedServer, app: Any, port: int, servers: Sequence[uvicorn.Server]
     ) -> None:
         self.attacked = attacked
         self.app = app
@@ -365,24 +349,13 @@ async def serve_under_attack(
     stack: str = "h11", but: str = "", **chosen: Any
 ) -> AsyncGenerator[Site, None]:
     """Serve on a socket in the test's loop; require that it stays unharmed, quiet and idle."""
-    import uvicorn
-
     attacked, servers = AttackedServer(), list[uvicorn.Server]()
 
     @asynccontextmanager
     async def boot(app: Any) -> AsyncGenerator[int, None]:
-        config = uvicorn.Config(
-            app, port=0, http=stack, log_config=None, timeout_graceful_shutdown=1
-        )
-        config.load()
-        server = uvicorn.Server(config)
-        server.lifespan = config.lifespan_class(config)
-        await server.startup()
-        servers.append(server)
-        try:
-            yield server.servers[0].sockets[0].getsockname()[1]
-        finally:
-            await server.shutdown()
+        async with serving.run_server(app, http=stack) as server:
+            servers.append(server)
+            yield serving.port_of(server)
 
     with quiet(but):
         async with behind.serve_behind(partial(app_of, attacked.server), boot, chosen) as (

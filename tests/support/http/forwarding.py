@@ -43,8 +43,6 @@ class Policy(Protocol):
 
 
 class _RoundRobin:
-    """Each server in turn."""
-
     def __init__(self, servers: int, seed: int) -> None:
         self._servers = servers
         self._counter = count(seed)
@@ -103,8 +101,6 @@ POLICIES: Final[Mapping[str, Callable[[int, int], Policy]]] = {
 
 
 class Passed(NamedTuple):
-    """A request that was forwarded."""
-
     verb: str
     session: str | None
     server: int
@@ -122,11 +118,9 @@ class Forwarder:
 
     @property
     def url(self) -> str:
-        """Return the URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def protocol(self) -> asyncio.Protocol:
-        """Return the protocol for a client's connection."""
         return _Watched(self._take)
 
     def _take(self, client: "_Side") -> None:
@@ -200,7 +194,6 @@ class Forwarder:
         return answer.fields.get(b"connection", b"").lower() != b"close"
 
     async def close(self) -> None:
-        """Close all open connections."""
         for task in (serving := list(self._serving)):
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
@@ -261,7 +254,6 @@ class _Side:
         return _Head(raw, True, {name.lower(): value for name, value in _FIELD.findall(raw)})
 
     async def pass_head(self, sink: "_Side") -> _Head:
-        """Pass on the head of a response."""
         answer = await self.head(_RESPONSE)
         await sink.write(answer.raw)
         return answer

@@ -11,8 +11,6 @@ REVISION = "2024-11-05"
 
 
 class Client:
-    """A client of the old transport."""
-
     def __init__(self, site: Site, events: Events, where: str, fields: Mapping[str, str]) -> None:
         self.site = site
         self.events = events
@@ -20,7 +18,6 @@ class Client:
         self.fields = fields
 
     async def post(self, message: object, **fields: str) -> Any:
-        """Post a message to the address from the server."""
         headers = {"content-type": JSON, **self.fields, **fields}
         return await self.site.http.post(self.where, headers=headers, json=message)
 

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import pytest
 import uvicorn
-
 from support import folders
 from support.http import behind
 from support.json_types import Json, JsonObject
@@ -70,10 +69,10 @@ def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
 
 
 @asynccontextmanager
-async def run_app(
+async def run_server(
     app: Callable[..., Awaitable[None]], *, port: int = 0, **config: Any
-) -> AsyncGenerator[int, None]:
-    """Run an ASGI application on a port until the end of the block."""
+) -> AsyncGenerator[uvicorn.Server, None]:
+    """Run an ASGI application until the end of the block."""
     # Without a limit, an open response would keep a failed test from ending.
     chosen = uvicorn.Config(
         app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
@@ -83,9 +82,19 @@ async def run_app(
     server.lifespan = chosen.lifespan_class(chosen)
     await server.startup()
     try:
-        yield int(server.servers[0].sockets[0].getsockname()[1])
+        yield server
     finally:
         await server.shutdown()
+
+
+@asynccontextmanager
+async def run_app(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGenerator[int, None]:
+    async with run_server(app, **config) as server:
+        yield port_of(server)
+
+
+def port_of(server: uvicorn.Server) -> int:
+    return int(server.servers[0].sockets[0].getsockname()[1])
 
 
 @asynccontextmanager
@@ -126,7 +135,6 @@ class Event(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """Return the message in it."""
         return json.loads(self.data)
 
 
@@ -166,7 +174,6 @@ class Events:
         return events
 
     async def comment(self) -> None:
-        """Wait for a comment."""
         async for line in self._lines:
             if line.startswith(":"):
                 self.comments += 1
@@ -192,7 +199,6 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Return the URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}{self.path}"
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
@@ -211,7 +217,6 @@ class Site:
     async def get(
         self, headers: Headers | None = None, path: str | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Open a stream by GET."""
         given = merge_headers({"accept": EVENTS}, headers)
         async with self.open_stream("GET", path or self.path, headers=given) as events:
             yield events
@@ -220,7 +225,6 @@ class Site:
     async def open_stream(
         self, method: str, path: str, **what: Any
     ) -> AsyncGenerator[Events, None]:
-        """Open a stream."""
         async with (
             self.http.stream(method, path, **what) as response,
             aclosing(cast(AsyncGenerator[str, None], response.aiter_lines())) as lines,
@@ -284,11 +288,9 @@ class Session:
         self.headers: Headers = {"mcp-session-id": id, "mcp-protocol-version": revision, **more}
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
-        """Post a message in this session."""
         return await self.site.post(message, {**self.headers, **(headers or {})})
 
     async def call(self, name: str, id: object = 1, **params: object) -> httpx2.Response:
-        """Call a tool."""
         return await self.post(request("tools/call", id, name=name, **params))
 
     @asynccontextmanager
@@ -304,7 +306,6 @@ class Session:
     async def get(
         self, last: str | None = None, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Open the stream of the session, or resume it after an event."""
         after = {} if last is None else {"last-event-id": last}
         async with self.site.get({**self.headers, **after, **(headers or {})}) as events:
             yield events
@@ -316,7 +317,6 @@ class Session:
 
 
 def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
-    """Return fields with some replaced."""
     fields = {**usual, **(headers or {})}
     return {
         name.encode(): value if isinstance(value, bytes) else value.encode()
@@ -326,7 +326,6 @@ def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[byt
 
 
 def post_request(message: object, headers: Headers | None) -> JsonObject:
-    """Return the arguments of a POST for a message."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     return {"headers": merge_headers(POSTED, headers), "content": body}
 
@@ -357,7 +356,6 @@ def outcome(response: httpx2.Response) -> tuple[int, int | None]:
 
 
 def text_in(response: httpx2.Response) -> str:
-    """Return the text of a tool result."""
     assert response.status_code == 200, response.text
     return str(response.json()["result"]["content"][0]["text"])
 
@@ -389,18 +387,12 @@ async def listens(process: asyncio.subprocess.Process, port: int) -> bool:
     return False
 
 
+@dataclass
 class Started:
     """A process that serves on a port of this machine."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
-        self.process = process
-        self.port = port
-
-    async def ready(self) -> None:
-        """Wait until it listens."""
-        if not await listens(self.process, self.port):
-            _, errors = await self.process.communicate()
-            raise AssertionError(f"it ended before it listened: {errors.decode()}")
+    process: asyncio.subprocess.Process
+    port: int
 
     async def stop(self) -> tuple[int, str]:
         """Terminate it; return its exit code and standard error."""
@@ -429,7 +421,8 @@ async def start_module(
     )
     one = Started(process, port)
     try:
-        await one.ready()
+        if not await listens(process, port):
+            raise AssertionError(f"it ended before it listened: {await one.stop()}")
         yield one
     finally:
         await one.stop()

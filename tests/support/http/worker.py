@@ -15,7 +15,6 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     ReadResourceRequestParams,
 )
-
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import models, pkg, server
@@ -57,7 +56,6 @@ async def on_read_resource(
 
 
 def build_app() -> pkg.HttpApp:
-    """The application."""
     url = os.environ.get("WORKER_REDIS")
     shared = None if url is None else pkg.Shared(engine=pkg.RedisEngine(url))
     ours = server(

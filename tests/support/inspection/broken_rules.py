@@ -13,7 +13,6 @@ from mcp_protogen.servers.inspect.transcript import (
     Exchange,
     Transcript,
 )
-
 from support.inspection.transcripts import (
     ID,
     error,
@@ -66,7 +65,6 @@ def noted_text(text: bytes) -> Pair:
 
 
 def status_pair(probe: str, wrong: int, right: int, **about: Any) -> Pair:
-    """Return a status over HTTP."""
     sent = request("ping")
     return pair(
         exchange(probe, sent, status=wrong),
@@ -89,7 +87,6 @@ def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
 
 
 def call_transcript(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Transcript:
-    """A call of a tool with an output schema."""
     call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
     return transcript(tools(tool(outputSchema=schema or {"type": "object"})), call)
 
@@ -197,7 +194,6 @@ def _with_early(early: dict[str, Any]) -> Exchange:
 
 
 def of_errors() -> dict[str, Pair]:
-    """Yield the rules about errors."""
     missing = "unknown resource", "resources/read"
     return {
         "unknown-method-code": error_pair("unknown method", "none", -32600, -32601),
@@ -254,7 +250,6 @@ def of_errors() -> dict[str, Pair]:
 
 
 def of_features() -> dict[str, Pair]:
-    """Yield the rules about capabilities and features."""
     hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
     return {
@@ -349,7 +344,6 @@ def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
 def _subscription_note(
     method: str, params: dict[str, Any] | None = None, id: Any = ID
 ) -> dict[str, Any]:
-    """A notification on a subscription."""
     return note(method, {**(params or {}), "_meta": {_SUBSCRIPTION: id}})
 
 
@@ -364,7 +358,6 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 
 
 def of_subscriptions() -> dict[str, Pair]:
-    """The rules about subscriptions."""
     about: dict[str, Any] = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
     kept = listening(acknowledgment(toolsListChanged=True), _subscription_note(_CHANGED))
     end = exchange(
@@ -402,7 +395,6 @@ def of_subscriptions() -> dict[str, Pair]:
 
 
 def of_extensions() -> dict[str, Pair]:
-    """The rules about tasks and extensions."""
     get, cancel = "unknown task: tasks/get", "unknown task: tasks/cancel"
     made: dict[str, Any] = {"taskId": "t", "status": "working", "resultType": "task"}
     made |= {"createdAt": "2026-07-28T00:00:00Z", "lastUpdatedAt": "2026-07-28T00:00:00Z"}
@@ -477,7 +469,6 @@ def of_streams() -> dict[str, Pair]:
 
 
 def of_http() -> dict[str, Pair]:
-    """The rules of HTTP."""
     ping, told = request("ping"), note("notifications/initialized")
     stateless: dict[str, Any] = {**_STATELESS, "transport": HTTP}
     mismatch = request_exchange("no Mcp-Method", "server/discover", error(-32020), status=400)

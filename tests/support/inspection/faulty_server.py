@@ -16,12 +16,10 @@ def write(value: Any) -> None:
 
 
 def answer(message: dict[str, Any], result: Any) -> None:
-    """Answer with a result."""
     write({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
 
 
 def fail(message: dict[str, Any], code: int) -> None:
-    """Answer with an error."""
     error = {"code": code, "message": "it failed"}
     write({"jsonrpc": "2.0", "id": message.get("id"), "error": error})
 

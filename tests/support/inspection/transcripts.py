@@ -8,7 +8,6 @@ from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect.revision_facts import STDIO
 from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
-
 from support.revisions import STATELESS
 
 ID: Final = 5
@@ -42,14 +41,12 @@ def error(code: int, data: Any = None, id: Any = ID) -> Json:
 
 
 def exchange(probe: str, sent: Any, *received: Any, **http: Any) -> Exchange:
-    """Return one exchange: a sent message, and the answers."""
     asked = () if sent is None else (message("client", sent),)
     answers = tuple(message("server", value) for value in received)
     return Exchange(probe=probe, messages=(*asked, *answers), **http)
 
 
 def request_exchange(probe: str, method: str, answer: Json, **http: Any) -> Exchange:
-    """A request with its answer."""
     return exchange(probe, request(method), answer, **http)
 
 
@@ -78,5 +75,4 @@ def transcript(
 
 
 def codes(*transcripts: Transcript) -> set[str]:
-    """Return the codes of the rules that transcripts break."""
     return {violation.rule.code for violation in judge(transcripts)}

@@ -82,7 +82,6 @@ class Verdicts:
         self._known: dict[str, list[str]] = json.loads(file.read_text()) if file.exists() else {}
 
     def killer(self, mutation: Mutation) -> str | None:
-        """Return the test that noticed a change."""
         killer, *digests = self._known.get(self._key(mutation), [""])
         return killer if digests == self._digests(mutation, killer) else None
 
@@ -142,7 +141,6 @@ def score_of(
     uncounted: Mapping[tuple[str, str], str],
     verdicts: Verdicts,
 ) -> dict[str, Any]:
-    """Return the score of a sample, in all and by area."""
     by_area: dict[str, dict[str, Any]] = {}
     for area, mutations in areas.items():
         survived, left_out, made, killed = list[dict[str, str]](), list[dict[str, str]](), 0, 0

@@ -63,7 +63,6 @@ class Mutation:
         return f"{self.kind}: {self.before} -> {self.after}{again}"
 
     def apply(self, source: str) -> str:
-        """Return the source of the module with this change."""
         lines = source.encode().splitlines(keepends=True)
         first, begin, last, end = self.span
         middle = lines[first - 1][:begin] + self.replacement.encode() + lines[last - 1][end:]

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 import pytest
-
 from support.mutants.mutations import Mutation
 from support.quick.record import plain_id, test_file
 from support.quick.selection import matches_name
@@ -97,7 +96,6 @@ class Workshop:
 
     @contextmanager
     def change(self, path: str, source: str) -> Generator[None, None, None]:
-        """Replace the source of a file."""
         file = self.tree / path
         before, when = file.read_bytes(), file.stat().st_mtime
         try:

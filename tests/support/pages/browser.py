@@ -114,7 +114,6 @@ class Page:
     session: str
 
     def __call__(self, method: str, **params: Any) -> Json:
-        """Run one command of the protocol."""
         return self.pipe.send(method, params, self.session)
 
     def open(self, url: str) -> None:
@@ -132,12 +131,12 @@ class Page:
             raise BrowserError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def size(self, width: int, height: int = 900) -> None:
+    def size(self, width: int) -> None:
         """Give the window a size in CSS pixels."""
         self(
             "Emulation.setDeviceMetricsOverride",
             width=width,
-            height=height,
+            height=900,
             deviceScaleFactor=1,
             mobile=False,
         )
@@ -187,7 +186,6 @@ class Page:
 
     @property
     def requests(self) -> list[str]:
-        """Return the requested addresses."""
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property

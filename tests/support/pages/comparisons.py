@@ -24,7 +24,6 @@ BREAKING, WARNING, INFO, NONE = Severity
 def severities_of(
     client: Severity, server: Severity, sdk: Severity, gateway: Severity
 ) -> dict[Reader, Severity]:
-    """A severity for each reader."""
     return dict(zip(PROTOCOL, (client, server, sdk, gateway), strict=True))
 
 

@@ -319,7 +319,7 @@ async def visits(
 _PINNED: Final = {
     "mcp 1": ("mcp", "requirements-mcp-1.txt"),
     "mcp 2": ("mcp", "requirements-mcp-2.txt"),
-    "fastmcp": ("fastmcp", "requirements-fastmcp.txt"),
+    "fastmcp": ("fastmcp", "requirements-mcp-2.txt"),
     "TypeScript 1": ("@modelcontextprotocol/sdk", "package.json"),
     "TypeScript 2": ("@modelcontextprotocol/client", "package.json"),
 }

@@ -16,7 +16,7 @@ from mcp_revisions.v2025_11_25.models import (
     RequestParams,
     ResourceUpdatedNotificationParams,
 )
-
+from support.coroutines import until
 from support.json_types import JsonObject
 
 URI: Final = "file:///a"
@@ -188,7 +188,7 @@ class Use:
             await self.text("change")
         else:
             await self._listen_to_changes()
-        await eventually(lambda: len(self.client.changes) >= 2)
+        await until(lambda: len(self.client.changes) >= 2)
         return sorted(self.client.changes)
 
     async def _listen_to_changes(self) -> None:
@@ -197,9 +197,9 @@ class Use:
         )
         followed = self.client.followed
         stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
-        await eventually(lambda: self.client.followed > followed)
+        await until(lambda: self.client.followed > followed)
         await self.text("change")
-        await eventually(lambda: len(self.client.changes) >= 2)
+        await until(lambda: len(self.client.changes) >= 2)
         stream.cancel()
         await asyncio.gather(stream, return_exceptions=True)
 
@@ -214,14 +214,6 @@ class Use:
         if hasattr(self.client, "ping"):
             await self.client.ping()
         return "alive"
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true, at most half a minute."""
-    for _ in range(3000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
 
 
 FEATURES: Final = (

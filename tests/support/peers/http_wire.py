@@ -4,16 +4,14 @@ It knows just enough of HTTP/1.1 to find the heads of requests and responses: bo
 which no line begins like a head.
 """
 
-import asyncio
 import json
 import re
-from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from support.json_types import Json
+from support.relaying import Relay, Watch
 
 _REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
@@ -21,12 +19,8 @@ _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*
 # In these messages, only the method is written so.
 _METHOD: Final = re.compile(rb'"method":\s*"([^"]+)"')
 
-_CHUNK: Final = 65536
-
 
 class Exchange(NamedTuple):
-    """One request and its answer."""
-
     verb: str
     path: str
     asked: dict[str, str]
@@ -38,7 +32,6 @@ class Exchange(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """Return the posted message."""
         return json.loads(self.body)
 
     @property
@@ -50,8 +43,6 @@ class Exchange(NamedTuple):
 
 @dataclass
 class _Talk:
-    """The traffic of one connection."""
-
     asked: bytearray = field(default_factory=bytearray)
     answered: bytearray = field(default_factory=bytearray)
 
@@ -84,28 +75,37 @@ def _fields(lines: bytes) -> dict[str, str]:
     return {name.decode().lower(): value.strip().decode() for name, _, value in pairs}
 
 
-class Wire:
+class Wire(Relay):
     """The proxy; `cut_after` is the text at which it first breaks a connection."""
 
     def __init__(self, server_port: int, cut_after: bytes | None) -> None:
-        self.port = 0
+        super().__init__(server_port)
         self.cuts = 0
-        self._server_port = server_port
         self._cut_after = cut_after
         self._talks: list[_Talk] = []
-        self._serving: set[asyncio.Task[None]] = set()
+
+    def watch(self) -> Watch:
+        talk = _Talk()
+        self._talks.append(talk)
+
+        async def note(from_server: bool, data: bytes) -> bool:
+            seen, end = (talk.answered if from_server else talk.asked), self._cut_after or b""
+            start = max(0, len(seen) - len(end))
+            seen.extend(data)
+            cut = bool(from_server and end and not self.cuts and end in seen[start:])
+            self.cuts += cut
+            return not cut
+
+        return note
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Return the whole traffic, by connection."""
         return [exchange for talk in self._talks for exchange in talk.exchanges()]
 
     def posts_of(self, method: str) -> list[Exchange]:
-        """Return the posts of a method."""
         return [exchange for exchange in self.exchanges if exchange.method == method]
 
     def verbs(self, verb: str) -> list[Exchange]:
-        """Return the requests with an HTTP verb."""
         return [exchange for exchange in self.exchanges if exchange.verb == verb]
 
     def versions(self) -> set[str | None]:
@@ -117,65 +117,7 @@ class Wire:
             if exchange not in openings
         }
 
-    def take(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Serve one connection of the client."""
-        task = asyncio.create_task(self._forward(reader, writer))
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
 
-    async def _forward(self, reader: StreamReader, writer: StreamWriter) -> None:
-        talk = _Talk()
-        self._talks.append(talk)
-        try:
-            inner, outer = await asyncio.open_connection("127.0.0.1", self._server_port)
-        except OSError:
-            # The server is gone, and the client sees just that.
-            writer.close()
-            return
-        up = asyncio.create_task(self._pump(reader, outer, talk.asked, None))
-        down = asyncio.create_task(self._pump(inner, writer, talk.answered, self._cut_after))
-        try:
-            # In HTTP, neither side uses a connection that the other has closed.
-            await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            up.cancel()
-            down.cancel()
-            await asyncio.gather(up, down, return_exceptions=True)
-            outer.close()
-            writer.close()
-
-    async def _pump(
-        self, source: StreamReader, sink: StreamWriter, seen: bytearray, cut_after: bytes | None
-    ) -> None:
-        try:
-            while data := await source.read(_CHUNK):
-                start = max(0, len(seen) - len(cut_after or b""))
-                seen += data
-                sink.write(data)
-                await sink.drain()
-                if cut_after is not None and not self.cuts and cut_after in seen[start:]:
-                    self.cuts += 1
-                    return
-        except ConnectionError:
-            # The end of either is the end for the other.
-            return
-
-    async def close(self) -> None:
-        """Close all open connections."""
-        serving: Sequence[asyncio.Task[None]] = list(self._serving)
-        for task in serving:
-            task.cancel()
-        await asyncio.gather(*serving, return_exceptions=True)
-
-
-@asynccontextmanager
-async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
+def wire_to(port: int, *, cut_after: bytes | None = None) -> AbstractAsyncContextManager[Wire]:
     """Run a proxy to a local port."""
-    wire = Wire(port, cut_after)
-    server = await asyncio.start_server(wire.take, "127.0.0.1", 0)
-    wire.port = server.sockets[0].getsockname()[1]
-    try:
-        yield wire
-    finally:
-        server.close()
-        await wire.close()
+    return Wire(port, cut_after).running()

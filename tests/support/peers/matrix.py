@@ -13,7 +13,6 @@ from textwrap import wrap
 from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
-
 from support.folders import ROOT
 from support.generated.package_copy import copy_folder
 from support.json_types import JsonObject
@@ -135,7 +134,6 @@ Cells: TypeAlias = Mapping[tuple[str, str, str], str]
 
 
 def cells(found: Mapping[Kind, list[Run]]) -> Cells:
-    """Return the verdicts in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
         (server, in_words(feature), client): _cell(
@@ -213,14 +211,12 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
 
 
 def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
-    """Return the losses as rows of a table."""
     lines = {line for runs in found.values() for run in runs for line in run.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 
 
 def page_with(text: str) -> str:
-    """Return the page with these tables."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"

@@ -11,7 +11,7 @@ import sys
 import venv
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from time import time
@@ -55,14 +55,16 @@ def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK")
     if shutil.which("node") is None or shutil.which("npm") is None:
         skip_untested("node and npm", what)
     file = PEERS / wanted
-
-    def make(folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, folder / "package.json")
-        run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
-
     name = file.stem.replace("package", "node")
-    return make_once(name, file.read_text(), make) / "node_modules"
+    return make_once(name, file.read_text(), partial(install_node, file)) / "node_modules"
+
+
+def install_node(packages: Path, folder: Path, *options: str) -> None:
+    """Install the Node packages that a file pins into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(packages, folder / "package.json")
+    quietly = ("--no-audit", "--no-fund", "--silent")
+    run_command(["npm", "install", *quietly, *options, "--prefix", folder])
 
 
 def make_once(name: str, state: str, make: Callable[[Path], None]) -> Path:

@@ -1,6 +1,7 @@
 """Foreign clients as processes, which visit one server after another, and the servers.
 
-Both start once for the tests of a module: importing an SDK takes longer than a visit.
+Importing an SDK takes longer than a visit: clients start once for all tests of a process, and
+servers for those of a module.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ def _node(program: str, *arguments: str) -> Callable[[], Command]:
 CLIENTS: Final[Mapping[str, Callable[[], Command]]] = {
     "mcp 1": _python("mcp-1", "mcp1_client.py"),
     "mcp 2": _python("mcp-2", "mcp2_client.py"),
-    "fastmcp": _python("fastmcp", "fastmcp_client.py"),
+    "fastmcp": _python("mcp-2", "fastmcp_client.py"),
     "fastmcp-tasks": _python("fastmcp-tasks", "fastmcp_client.py"),
     "TypeScript 1": _node("sdk_client.mjs", "1"),
     "TypeScript 2": _node("sdk_client.mjs", "2"),
@@ -117,18 +118,13 @@ async def _running(command: Command) -> AsyncGenerator[Visitor, None]:
         await process.communicate()
 
 
-class Peers:
-    """Clients and servers for the tests of a module, on one event loop."""
+class Visitors:
+    """Clients for the tests of a process, and their event loop."""
 
     def __init__(self) -> None:
-        self._runner = asyncio.Runner()
+        self.runner = asyncio.Runner()
         self._open = AsyncExitStack()
         self._visitors: dict[str, Visitor] = {}
-        self._servers: dict[tuple[object, ...], Served] = {}
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop, and return its result."""
-        return self._runner.run(work)
 
     async def visitor(self, name: str) -> Visitor:
         """Return one of `CLIENTS`."""
@@ -136,6 +132,25 @@ class Peers:
             running = _running(CLIENTS[name]())
             self._visitors[name] = await self._open.enter_async_context(running)
         return self._visitors[name]
+
+    def close(self) -> None:
+        """End all."""
+        with self.runner:
+            self.runner.run(self._open.aclose())
+
+
+class Peers:
+    """Clients and servers for the tests of a module, on one event loop."""
+
+    def __init__(self, visitors: Visitors) -> None:
+        self.visitor = visitors.visitor
+        self._runner = visitors.runner
+        self._open = AsyncExitStack()
+        self._servers: dict[tuple[object, ...], Served] = {}
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop, and return its result."""
+        return self._runner.run(work)
 
     async def server(
         self, *command: str | Path, behind: str = "", port: int | None = None
@@ -152,9 +167,8 @@ class Peers:
         return await self._open.enter_async_context(opened)
 
     def close(self) -> None:
-        """End all, and check the remaining output of our servers."""
-        with self._runner:
-            self._runner.run(self._open.aclose())
+        """End the servers, and check the remaining output of ours."""
+        self.run(self._open.aclose())
         for command, server in self._servers.items():
             if sys.executable in command:
                 for trouble in ("Exception in ASGI application", "never retrieved"):
@@ -228,7 +242,6 @@ objects, the members that are named."""
 
 
 def fits(expected: Expected, found: Any) -> bool:
-    """Return whether a value is as expected."""
     match expected, found:
         case EllipsisType(), _:
             return True

@@ -89,7 +89,6 @@ def read_files(names: Sequence[str]) -> list[str]:
 
 
 def git(*arguments: str) -> list[str]:
-    """Return the lines that git prints."""
     done = subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -118,7 +117,6 @@ def files_naming(path: str) -> list[str]:
 
 
 def checks_of(changed: Sequence[str]) -> list[list[str]]:
-    """Return the commands that check the Python files of a change."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pyright"]
     included = tuple(f"{folder}/" for folder in settings["include"])
     excluded = tuple(settings["exclude"])
@@ -157,7 +155,6 @@ def select_tests(changed: Sequence[str], seconds: float) -> Selection:
 
 
 def run_tests(changed: Sequence[str], seconds: float) -> int:
-    """Run tests for a change, and return the exit code of pytest."""
     until = time.time() + seconds - _END
     selection = select_tests(changed, seconds)
     files = [path for path in selection.files if (ROOT / path).exists()]

@@ -18,7 +18,6 @@ def plain_id(test: str) -> str:
 
 
 def test_file(test: str) -> str:
-    """Return the path of the file that a test is in."""
     return test.partition("::")[0]
 
 
@@ -56,7 +55,6 @@ def load_record(file: Path) -> Record | None:
 
 
 def save_record(record: Record, file: Path) -> None:
-    """Write a record, in one step."""
     paths = sorted({path for files in record.files.values() for path in files})
     numbers = {path: number for number, path in enumerate(paths)}
     tests = {

@@ -17,7 +17,6 @@ from typing import Final
 
 import pytest
 from coverage import Coverage, process_startup
-
 from support.folders import ROOT
 from support.quick.record import Record, load_record, plain_id, save_record, test_file
 

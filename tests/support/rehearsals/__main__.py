@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mcp_protogen.base.problems import ProblemError
-
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import NEXT, Checkout, copy_checkout
 from support.rehearsals.adopting import changed_files, contents, decide, pin

@@ -15,8 +15,8 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.drafts.drafting import draft
-
 from support.generated.next_revision import NEXT, Checkout
+from support.json_types import read_json
 from support.rehearsals.proposals import Rehearsal, publish_extension
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ class Decisions:
 def pin(checkout: Checkout, rehearsal: Rehearsal) -> None:
     """Pin a proposal as the next revision, with its facts and rules."""
     schema = checkout.schema
-    base = _read(schema / rehearsal.base / "schema.json")
+    base = read_json(schema / rehearsal.base / "schema.json")
     _add(checkout, rehearsal.publish(base), NEXT)
     for name, change in rehearsal.extensions().items():
         _pin_extension(checkout, name, change)
@@ -96,12 +96,12 @@ def _entry(problem: Problem) -> tuple[str, ...]:
 def _choices(problem: Problem, folder: Path) -> list[Any]:
     if "translation" not in problem.place:
         return []
-    value: Any = jsonpointer.get(_read(folder / problem.place), problem.pointer)
+    value: Any = jsonpointer.get(read_json(folder / problem.place), problem.pointer)
     return value["choices"] if is_object(value) else []
 
 
 def _fill_in(file: Path, pointer: str, page: str) -> None:
-    document = _read(file)
+    document = read_json(file)
     *way, last = jsonpointer.split(pointer)
     around: Any = jsonpointer.get(document, jsonpointer.join(*way))
     key = int(last) if last.isdigit() else last
@@ -122,11 +122,5 @@ def changed_files(checkout: Checkout, before: dict[str, bytes]) -> Iterator[str]
 
 
 def contents(checkout: Checkout) -> dict[str, bytes]:
-    """Return the files of the schema folder."""
     files = (path for path in checkout.schema.rglob("*") if path.is_file())
     return {str(path.relative_to(checkout.schema)): path.read_bytes() for path in files}
-
-
-def _read(file: Path) -> Json:
-    content: Json = json.loads(file.read_bytes())
-    return content

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
-
 from support.folders import ROOT
 from support.generated.absorbing_revision import ABSORBED, add_extension
+from support.json_types import read_json
 
 Json = dict[str, Any]
 
@@ -35,7 +35,6 @@ class Rehearsal:
 
     @property
     def base(self) -> str:
-        """The revision that the proposals change."""
         (base,) = {part["base"] for part in self.parts if "base" in part}
         return str(base)
 
@@ -90,7 +89,7 @@ def publish_extension(folder: Path, change: Json) -> tuple[Json, Json]:
     schema: Json = {"$schema": DIALECT, "$defs": {}}
     facts: Json = {}
     if folder.is_dir():
-        schema, facts = _read(folder / "schema.json"), _read(folder / "facts.json")
+        schema, facts = read_json(folder / "schema.json"), read_json(folder / "facts.json")
     messages = {
         fact["message"]: _make_message(method, fact)
         for method, fact in change["facts"].get("methods", {}).items()
@@ -128,7 +127,7 @@ def _change_members(type_: Json, change: Json) -> None:
 
 def rehearsals() -> Iterator[Rehearsal]:
     """Yield each proposal alone, then their combinations."""
-    parts = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.json"))}
+    parts = {path.stem: read_json(path) for path in sorted(FOLDER.glob("*.json"))}
     combinations = parts.pop(COMBINATIONS.stem)["combinations"]
     for name, part in parts.items():
         yield Rehearsal(name, (part,))
@@ -136,8 +135,3 @@ def rehearsals() -> Iterator[Rehearsal]:
         # A member that is an object changes the others, where they exclude each other.
         chosen = (parts[member] if isinstance(member, str) else member for member in members)
         yield Rehearsal(f"together: {name}", tuple(chosen))
-
-
-def _read(path: Path) -> Json:
-    content: Json = json.loads(path.read_bytes())
-    return content

@@ -16,7 +16,6 @@ from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.runtime.core.models.base import SUPPLIED
 from mcp_revisions import McpError, client_of, connect, load
-
 from support.generated.instances import smallest
 
 Json = dict[str, Any]

@@ -14,8 +14,8 @@ from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
-
-from support.report.schema_files import SCHEMA, facts_in, read
+from support.json_types import read_json
+from support.report.schema_files import SCHEMA, facts_in
 
 Json = dict[str, Any]
 
@@ -44,11 +44,10 @@ def cost(revision: str, older: str) -> Cost:
         folder = Path(temporary) / "schema"
         as_before(revision, folder)
         made = draft(revision, folder)
-    return compare_draft(older, made, revision, read(SCHEMA / revision / "facts.json"))
+    return compare_draft(older, made, revision, read_json(SCHEMA / revision / "facts.json"))
 
 
 def compare_draft(older: str, made: Draft, revision: str, decided: Json) -> Cost:
-    """Compare a draft with the decided facts."""
     drafted = dict(facts_in(made.after[f"{revision}/facts.json"]))
     known = dict(facts_in(decided))
     kept = sum(at in known and known[at] == value for at, value in drafted.items())
@@ -78,7 +77,7 @@ def decisions(made: Draft) -> Mapping[str, int]:
 def as_before(revision: str, folder: Path) -> None:
     """Make a schema folder in which a revision has only its schema."""
     shutil.copytree(SCHEMA, folder)
-    pins = read(folder / "pins.json")
+    pins = read_json(folder / "pins.json")
     for name in [name for name in pins["revisions"] if name > revision]:
         del pins["revisions"][name]
         shutil.rmtree(folder / name)
@@ -88,7 +87,7 @@ def as_before(revision: str, folder: Path) -> None:
         (folder / revision / name).unlink(missing_ok=True)
     older = [name for name in pins["revisions"] if name < revision]
     for name in older:
-        facts = read(folder / name / "facts.json")
+        facts = read_json(folder / name / "facts.json")
         for method in filter(None, facts.get("methods", {}).values()):
             if method.get("removed", "") >= revision:
                 del method["removed"]
@@ -103,7 +102,7 @@ def _forget_texts(folder: Path, kept: list[str]) -> None:
         for name in kept
         for key in _describe_ir(derive_revision(sources.load_pinned(name, folder)).ir)
     }
-    texts = read(folder / "descriptions.json")
+    texts = read_json(folder / "descriptions.json")
     for kind in texts.keys() - {"overrides"}:
         texts[kind] = {key: text for key, text in texts[kind].items() if (kind, key) in used}
     texts["overrides"] = {

@@ -24,8 +24,8 @@ from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.plans.tables import find_unsettled, pair_tables
-
-from support.report.schema_files import SCHEMA, facts_in, read, sources_in
+from support.json_types import read_json
+from support.report.schema_files import SCHEMA, facts_in, sources_in
 
 Json = dict[str, Any]
 
@@ -62,7 +62,6 @@ class Knowledge:
 
 @cache
 def derive_pinned(revision: str) -> DerivedRevision:
-    """Derive a pinned revision."""
     return derive_revision(sources.load_pinned(revision, SCHEMA))
 
 
@@ -83,7 +82,7 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
 
 def own_values(revision: str) -> int:
     """Count the values that a revision states itself instead of inheriting."""
-    return sum(1 for _ in facts_in(read(SCHEMA / revision / "facts.json")))
+    return sum(1 for _ in facts_in(read_json(SCHEMA / revision / "facts.json")))
 
 
 def pages(revision: str) -> Counter[str]:
@@ -92,7 +91,7 @@ def pages(revision: str) -> Counter[str]:
     for name in ("facts", "patches", "translation"):
         file = SCHEMA / revision / f"{name}.json"
         if file.is_file():
-            found.update(page.partition("#")[0] for page in sources_in(read(file)))
+            found.update(page.partition("#")[0] for page in sources_in(read_json(file)))
     return found
 
 
@@ -117,13 +116,12 @@ class Step:
 
 
 def steps() -> Iterator[tuple[str, Step]]:
-    """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
         known = translations.load(SCHEMA, newer)
         assert known is not None
         first, second = derive_pinned(older).ir, derive_pinned(newer).ir
         tables = pair_tables(first, second, known)
-        file = read(SCHEMA / newer / "translation.json")
+        file = read_json(SCHEMA / newer / "translation.json")
         yield newer, Step(
             older=older,
             plans=len({*tables.up.plans, *tables.down.plans}),
@@ -133,7 +131,6 @@ def steps() -> Iterator[tuple[str, Step]]:
 
 
 def vectors(revision: str) -> tuple[int, int]:
-    """Count the valid and the invalid vectors of a revision."""
     made = make(revision).vectors
     valid = sum(vector.valid for vector in made)
     return valid, len(made) - valid
@@ -141,7 +138,7 @@ def vectors(revision: str) -> tuple[int, int]:
 
 def patches(revision: str) -> int:
     """Count the corrections of a published file."""
-    return len(read(SCHEMA / revision / "patches.json")["patches"])
+    return len(read_json(SCHEMA / revision / "patches.json")["patches"])
 
 
 def stubs(ir: RevisionIR) -> int:

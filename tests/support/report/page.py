@@ -11,7 +11,6 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import ObjectIR, RevisionIR
-
 from support.folders import ROOT
 from support.report import layers, records, unclear
 from support.report.adoption import FILES, cost
@@ -71,9 +70,9 @@ def page(folder: Path = records.FOLDER) -> str:
     return template.render(values)
 
 
-def table(head: Row, rows: Iterable[Row], others: str = "---:") -> str:
-    """Return a Markdown table whose first column has words; `others` aligns the others."""
-    lines = (head, ("---", *(others for _ in head[1:])), *rows)
+def table(head: Row, rows: Iterable[Row]) -> str:
+    """Return a Markdown table whose first column has words, and the others numbers."""
+    lines = (head, ("---", *("---:" for _ in head[1:])), *rows)
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
 

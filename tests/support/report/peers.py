@@ -24,7 +24,7 @@ class Peer:
 
 
 PEERS: Final = (
-    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "package-apps.json", r"apps_sdk"),
+    Peer("MCP Apps SDK", "@modelcontextprotocol/ext-apps", "package.json", r"apps_sdk"),
     Peer(
         "tasks package", "@modelcontextprotocol/ext-tasks", "package.json", r"ext-tasks|_works_as"
     ),
@@ -53,7 +53,7 @@ PEERS: Final = (
         "requirements-fastmcp-tasks.txt",
         r"fastmcp-tasks|tasks_of_fastmcp",
     ),
-    Peer("fastmcp", "fastmcp", "requirements-fastmcp.txt", r"fastmcp"),
+    Peer("fastmcp", "fastmcp", "requirements-mcp-2.txt", r"fastmcp"),
     Peer(
         "Python SDK, generation 2",
         "mcp",
@@ -85,13 +85,11 @@ def peer_of(test: str) -> Peer | None:
 
 
 def side_of(test: str) -> str:
-    """Return the peer's side in a test."""
     is_client = "foreign_clients" in test or re.search("host_of|client_of_the_sdk|of_ours", test)
     return "client" if is_client else "server"
 
 
 def version(peer: Peer) -> str:
-    """Return the version of a peer that the tests install."""
     text = (_FOLDER / peer.pins).read_text(encoding="utf-8")
     if peer.pins.endswith(".json"):
         pinned: str = json.loads(text)["dependencies"][peer.package]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final, cast
 
 import pytest
-
 from support.folders import TESTS
 from support.report import records
 from support.report.peers import by_peer

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import compact
-
 from support.folders import ROOT
 
 Json = dict[str, Any]
@@ -41,7 +40,6 @@ def read(name: str, folder: Path = FOLDER) -> Json:
 
 
 def write(name: str, record: Json, folder: Path = FOLDER) -> None:
-    """Write a record of today's run."""
     folder.mkdir(exist_ok=True)
     today = datetime.now(UTC).date().isoformat()
     (folder / f"{name}.json").write_bytes(compact({"date": today, **record}))

@@ -1,16 +1,12 @@
 """The JSON files with the decisions of people about revisions."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.pipeline.inputs.todo import TODO
-
 from support.folders import ROOT
-from support.generated.json_values import is_array
 
 Json = dict[str, Any]
 
@@ -18,12 +14,6 @@ SCHEMA: Final = ROOT / "schema"
 
 # Our statements about revisions as a whole, their sources, and the order of arguments.
 _OURS: Final = {"inherits", "projects", "since", "removed", "order", "source"}
-
-
-def read(file: Path) -> Json:
-    """Return a JSON file."""
-    content: Json = json.loads(file.read_bytes())
-    return content
 
 
 def facts_in(document: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -42,7 +32,6 @@ def facts_in(document: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def sources_in(document: Any) -> Iterator[str]:
-    """Yield the page of each entry."""
     if is_object(document):
         if isinstance(document.get("source"), str):
             yield document["source"]

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from support.json_types import read_json
 from support.report.layers import REVISIONS
-from support.report.schema_files import SCHEMA, read
+from support.report.schema_files import SCHEMA
 
 Json = dict[str, Any]
 
@@ -67,7 +68,7 @@ def patched_pointers() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the pointers of all patches, by reason and by revision or extension."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, folder in _FOLDERS.items():
-        for entry in read(folder / "patches.json")["patches"]:
+        for entry in read_json(folder / "patches.json")["patches"]:
             pointers = found.setdefault(entry["reason"], {}).setdefault(name, [])
             pointers.append(entry["pointer"])
     return found

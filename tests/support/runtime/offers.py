@@ -9,7 +9,6 @@ CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 def offer(*ids: str) -> Offer:
-    """An offer of these revisions."""
     return Offer({id: "handshake" if id in OLD else "stateless" for id in ids})
 
 

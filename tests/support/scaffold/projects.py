@@ -31,7 +31,6 @@ from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.requirements import ENGINES
 from mcp_protogen.scaffold.revisions import default_revisions
-
 from support.folders import TESTS
 from support.generated.package_copy import copied_package
 from support.peers.places import make_once, run_command
@@ -50,14 +49,11 @@ _GAVE_UP: Final = re.compile(r"Retry\(total=0,.* connection broken .*\n\s*error:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A runnable project."""
-
     folder: Path
     choices: ProjectChoices
 
     @property
     def python(self) -> Path:
-        """Return its interpreter."""
         return self.folder / ".venv" / "bin" / "python"
 
     @property

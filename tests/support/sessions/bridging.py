@@ -10,7 +10,6 @@ from mcp_protogen.runtime.testing import in_memory
 from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
-
 from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import (
@@ -24,6 +23,7 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import FORM, ClientT
 
+USUAL = pkg.Options()
 ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
@@ -46,15 +46,18 @@ async def serve_bridged(
 
 @asynccontextmanager
 async def through(
-    ours: ClientT, theirs: Accepting | Server, **options: Any
+    ours: ClientT, theirs: Accepting | Server, own: pkg.Options = USUAL, **options: Any
 ) -> AsyncGenerator[ClientT, None]:
-    """Connect a client to a server through a bridge; both speak only their own revision."""
+    """Connect a client to a server through a bridge; both speak only their own revision.
+
+    `own` are the options of the client, `options` those of the bridge.
+    """
     async with serve_bridged(theirs, **options) as hand:
 
         async def open() -> pkg.Transport:
             return hand.transport
 
-        async with pkg.connect(open, ours) as one:
+        async with pkg.connect(open, ours, options=own) as one:
             yield one
 
 
@@ -70,7 +73,6 @@ def call_x(id: int, name: str = "x", **members: Json) -> JsonObject:
 
 
 def answer_questions(asked: JsonObject, x: str = "y") -> JsonObject:
-    """Return the client's answers to all questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}
 

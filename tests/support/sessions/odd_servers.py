@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 import pytest
 from mcp_protogen.runtime.http.sse import write_event
 from mcp_revisions.v2025_11_25 import Client
-
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
@@ -31,8 +30,6 @@ EVENTS = "text/event-stream"
 
 @dataclass
 class Request:
-    """A request of a client."""
-
     verb: str
     path: str
     headers: dict[str, str]
@@ -40,7 +37,6 @@ class Request:
 
     @property
     def value(self) -> Json:
-        """Return the posted message."""
         return json.loads(self.body)
 
     @property
@@ -50,7 +46,6 @@ class Request:
 
     @property
     def id(self) -> Json:
-        """Return the id of the message."""
         return self.value.get("id")
 
 
@@ -75,7 +70,6 @@ class Reply:
         await self._writer.drain()
 
     async def result(self, request: Request, result: JsonObject, **headers: str | None) -> None:
-        """Send a result as JSON."""
         await self.send(200, answer(request, result), JSON, **headers)
 
     async def stream(self, **headers: str | None) -> None:
@@ -90,12 +84,10 @@ class Reply:
         await self.raw(write_event(data, **given))
 
     async def raw(self, data: bytes) -> None:
-        """Send bytes unchanged."""
         self._writer.write(data)
         await self._writer.drain()
 
     def hang_up(self) -> None:
-        """Close the connection."""
         self._writer.close()
 
     async def wait_until_gone(self) -> None:
@@ -146,7 +138,6 @@ class OddServer:
             writer.close()
 
     def requests_of(self, verb: str, method: str = "") -> list[Request]:
-        """Return the requests of a kind."""
         return [
             request
             for request in self.requests
@@ -166,11 +157,11 @@ async def _request(reader: StreamReader) -> Request:
 
 
 @asynccontextmanager
-async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer, None]:
+async def odd_server(play: Play) -> AsyncGenerator[OddServer, None]:
     """Run a server on a free port."""
     server = OddServer(play)
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
-        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{path}"
+        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
         yield server
         for task in list(server.tasks):
             task.cancel()
@@ -178,7 +169,6 @@ async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer
 
 
 def answer(request: Request, result: JsonObject) -> JsonObject:
-    """Return a result as a message."""
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
@@ -233,7 +223,6 @@ class Modern:
 
 
 async def answer_call(request: Request, reply: Reply) -> None:
-    """Answer any tool call."""
     await reply.result(request, complete(request, TEXT))
 
 
@@ -254,8 +243,6 @@ def connecting(
 
 
 def http_error(status: int) -> pytest.RaisesExc[pkg.HttpError]:
-    """Return the error for a status."""
-
     def has_status(error: pkg.HttpError) -> bool:
         return bool(error.status == status)
 
@@ -309,7 +296,6 @@ def either(call: Play, revision: str) -> Play:
 
 
 def over(url: str, ours: Client) -> AbstractAsyncContextManager[Client]:
-    """Connect this client."""
     return pkg.connect_http(url, ours, reconnection=AT_ONCE)
 
 

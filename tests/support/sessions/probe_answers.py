@@ -46,7 +46,6 @@ def result(**members: Any) -> dict[str, Any]:
 
 
 def failure(code: int, **data: Any) -> dict[str, Any]:
-    """An error response."""
     error = {"code": code, "message": "what?", **({"data": data} if data else {})}
     return {"jsonrpc": "2.0", "id": 0, "error": error}
 
@@ -198,11 +197,9 @@ TABLES: Final = {"http": OVER_HTTP, "stdio": OVER_STDIO}
 
 
 def table(name: str) -> str:
-    """The table of the page for a transport."""
     rows = "".join(f"| {row.answer} | {row.does} |\n" for row in TABLES[name])
     return f"| the server answers | the client |\n|---|---|\n{rows}"
 
 
 def with_tables(page: str) -> str:
-    """Return the page with current tables."""
     return MARKED.sub(lambda found: found["mark"] + table(found["name"]), page)

@@ -14,7 +14,6 @@ from mcp_protogen.runtime.transports.memory import memory_pair
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-
 from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
@@ -40,7 +39,6 @@ def whose(session: Any) -> str | None:
 
 
 def models(revision: str) -> ModuleType:
-    """The models of a revision."""
     return cast(ModuleType, pkg.load(revision).models)
 
 
@@ -50,12 +48,10 @@ def stub(base: type[T], **members: object) -> T:
 
 
 def server(revision: str, **members: object) -> Server:
-    """A server of a revision with these handlers and attributes."""
     return stub(cast(type[Server], pkg.load(revision).Server), **members)
 
 
 def client(revision: str, **members: object) -> Client:
-    """A client of a revision with these handlers and attributes."""
     return stub(cast(type[Client], pkg.load(revision).Client), **members)
 
 
@@ -76,7 +72,6 @@ def tools(revision: str, call: Tool, **members: object) -> Server:
 
 
 def call_params(revision: str, name: str, **members: object) -> CallToolRequestParams:
-    """Return the params of a tool call."""
     params: CallToolRequestParams = models(revision).CallToolRequestParams(name=name, **members)
     return params
 
@@ -87,7 +82,6 @@ def entry(peer: Any, method: str) -> Any:
 
 
 def content_of(result: object) -> Json:
-    """Return the content of a result of any revision."""
     return cast(Any, result).content
 
 
@@ -132,13 +126,11 @@ class Hand:
 
 
 def request(method: str, id: object = 1, **params: object) -> JsonObject:
-    """A request as JSON."""
     message: JsonObject = {"jsonrpc": "2.0", "id": id, "method": method}
     return {**message, "params": params} if params else message
 
 
 def notification(method: str, **params: object) -> JsonObject:
-    """A notification as JSON."""
     message = {"jsonrpc": "2.0", "method": method}
     return {**message, "params": params} if params else message
 
@@ -215,7 +207,6 @@ def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObjec
 
 
 def discover_result(id: object, *versions: str, **capabilities: object) -> JsonObject:
-    """The result of `server/discover` as JSON."""
     result = {
         "resultType": "complete",
         "supportedVersions": versions or [STATELESS],
@@ -227,7 +218,6 @@ def discover_result(id: object, *versions: str, **capabilities: object) -> JsonO
 
 
 def error(id: object, code: int, message: str = "no", data: object = None) -> JsonObject:
-    """An error as JSON."""
     described = {"code": code, "message": message}
     return {
         "jsonrpc": "2.0",

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from mcp_protogen.runtime.testing import in_memory
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Client, Server
-
 from support.coroutines import until as until
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
@@ -42,7 +41,6 @@ class Wire(list[Json]):
         self.append(json.loads(data))
 
     def calls(self, method: str) -> list[Json]:
-        """Return the params of all messages of a method."""
         return [message.get("params") for message in self if message.get("method") == method]
 
 
@@ -121,7 +119,6 @@ async def take_cancellation(hand: Hand) -> int:
 
 
 def questions(*asked: object, **members: object) -> JsonObject:
-    """Return a result with questions."""
     inputs = {f"{number}": question for number, question in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 

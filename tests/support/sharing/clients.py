@@ -61,7 +61,6 @@ async def events_of(reply: Reply) -> AsyncGenerator[Event, None]:
 
 
 async def whole(reply: Reply) -> JsonObject:
-    """Return the body of a response."""
     async with aclosing(reply.pieces()) as pieces:
         body = b"".join([piece async for piece in pieces])
     return json.loads(body) if body else {}
@@ -100,8 +99,6 @@ class World:
 
 
 class Client:
-    """A client with one session."""
-
     def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.witness = world.witness
@@ -190,13 +187,11 @@ class Client:
             return {}
 
     def note_session_gone(self, status: int, what: str) -> None:
-        """Note that a session is unknown."""
         excused = self.over or self.witness.forgotten
         self.witness.check(excused, f"{self.name}: {what} is answered with {status}")
         self.over = True
 
     async def begin(self) -> None:
-        """Begin the session."""
         while not self.session:
             reply, _ = await self.ask("POST", hello(OLD, sampling={}))
             with suppress(ConnectionError):
@@ -301,7 +296,6 @@ class Client:
         self.subscribed.pop(uri, None)
 
     async def publish(self, uri: str) -> None:
-        """Make the server publish a change."""
         begun = self.witness.now
         outcome = await self.call([("publish", uri)])
         if outcome.answered:
@@ -364,7 +358,6 @@ class Client:
 
 
 def sampling_answer(question: JsonObject, text: str) -> JsonObject:
-    """Return the client's answer to a request for sampling."""
     message = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}
     return {"jsonrpc": "2.0", "id": question["id"], "result": message}
 

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp_protogen.runtime.storage.engine import GAP
-
 from support.http.serving import Session, Site, serving
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
@@ -33,13 +32,8 @@ class Engine:
         self.workers: list[Connection] = []
         """In the order in which they connected."""
 
-    def connect(
-        self, worker: str, lease: float, receive: Any
-    ) -> AbstractAsyncContextManager["Connection"]:
-        return self._connect(worker, lease, receive)
-
     @asynccontextmanager
-    async def _connect(
+    async def connect(
         self, worker: str, lease: float, receive: Any
     ) -> AsyncGenerator["Connection", None]:
         connection = Connection(self, worker, receive)
@@ -53,7 +47,6 @@ class Engine:
 
     @property
     def receivers(self) -> list[Callable[[Any], None]]:
-        """Return the receivers of all workers."""
         return [worker.receive for worker in self.workers]
 
     def lose(self) -> None:
@@ -90,8 +83,6 @@ def at(session: Session, site: Site) -> Session:
 
 
 class Connection:
-    """The connection of one worker to it."""
-
     inner: Any
 
     def __init__(self, engine: Engine, name: str, receive: Callable[[Any], None]) -> None:

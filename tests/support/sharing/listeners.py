@@ -87,7 +87,6 @@ class Listener:
         task.add_done_callback(self._reading.discard)
 
     def break_off(self) -> None:
-        """Break the latest response."""
         if self._newest is not None:
             self._newest.break_off()
 
@@ -146,7 +145,6 @@ class Listener:
         ]
 
     def missing(self) -> list[str]:
-        """Yield the messages that are missing."""
         client, witness = self.client, self.witness
         if client.over:
             return []
@@ -284,7 +282,6 @@ class ListenStream:
         self.heard.append((self.witness.now, uri))
 
     def missing(self) -> list[str]:
-        """Yield the changes that are missing."""
         return [
             publication.uri
             for publication in self.world.publications

@@ -171,7 +171,6 @@ def _make_app(
     place: int, url: str, lease: float, troubles: Any, notes: "Connection[str, str]"
 ) -> Any:
     from mcp_revisions import RedisEngine
-
     from support.sharing.schedules import NAMES
     from support.sharing.scripted import Hooks, app_of
 

@@ -23,7 +23,6 @@ _LONGEST: Final = 300.0
 
 
 def simulate(seed: int) -> Witness:
-    """Play the schedule of a seed in this process."""
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         return runner.run(_simulate(seed))
 
@@ -62,7 +61,6 @@ async def _play(seed: int, site: Site, witness: Witness) -> None:
 
 
 def main(seed: str, *how: str) -> None:
-    """Play one schedule."""
     if how:
         with nursery(WORKERS, LEASE) as site:
             witness = play(int(seed), site)

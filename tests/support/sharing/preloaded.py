@@ -3,7 +3,6 @@
 from importlib import import_module
 
 from mcp_revisions import MemoryEngine
-
 from support.sharing.schedules import NAMES
 from support.sharing.scripted import Hooks, app_of
 

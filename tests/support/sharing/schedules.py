@@ -85,7 +85,6 @@ class Schedule:
 
 
 def schedule_of(seed: int) -> Schedule:
-    """Return the schedule of a seed."""
     random = Random(seed)
     story = random.choice(_STORIES) if random.random() < 0.3 else None
     faults = [_fault(random) for _ in range(random.choice((0, 1, 1, 2)))]
@@ -222,8 +221,6 @@ def _step(random: Random) -> tuple[Any, ...]:
 
 
 class Run:
-    """One run of a schedule."""
-
     def __init__(self, schedule: Schedule, site: Site, witness: Witness) -> None:
         self.schedule = schedule
         self.site = site
@@ -285,7 +282,6 @@ class Run:
             await getattr(client, action.name)(*given)
 
     def _in_seconds(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return a step with its times in seconds."""
         *kept, last = step
         return (*kept, last * self.witness.lease) if isinstance(last, float) else step
 

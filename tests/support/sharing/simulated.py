@@ -8,12 +8,11 @@ import asyncio
 import selectors
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any, Final
 
 from mcp_protogen.runtime.storage.engine import GAP
-
 from support.sessions.talking import pkg
 from support.sharing.parts import Part
 from support.sharing.scripted import Hooks, app_of
@@ -64,12 +63,9 @@ class Engine:
         """How often the answer to a call is lost."""
         self.connections: dict[str, Connection] = {}
 
-    def connect(self, worker: str, lease: float, receive: Callable[[Any], None]) -> Any:
-        return self._connect(worker, receive)
-
     @asynccontextmanager
-    async def _connect(
-        self, worker: str, receive: Callable[[Any], None]
+    async def connect(
+        self, worker: str, lease: float, receive: Callable[[Any], None]
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
         self.memory.workers[worker] = connection.take, asyncio.get_running_loop()
@@ -217,8 +213,6 @@ class Connection:
 
 
 class Reply:
-    """A response of an application in this process."""
-
     def __init__(self, worker: "Worker") -> None:
         self.status = 0
         self.fields: dict[str, str] = {}
@@ -266,8 +260,6 @@ class Reply:
 
 
 class Worker:
-    """One application, and whether it runs."""
-
     def __init__(self, app: Any, hooks: Hooks) -> None:
         self.app = app
         self.hooks = hooks
@@ -420,9 +412,7 @@ class _Watched:
     async def connect(
         self, name: str, lease: float, receive: Any
     ) -> AsyncGenerator[Connection, None]:
-        async with AsyncExitStack() as stack:
-            entered = self._engine.connect(name, lease, receive)
-            connection = await stack.enter_async_context(entered)
+        async with self._engine.connect(name, lease, receive) as connection:
             self._worker.connection = connection
             yield connection
 

@@ -19,7 +19,6 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
-
 from support.http.serving import app_of
 from support.sharing.processes import WorkerProcess
 from support.sharing.task_workers import describe_principal

@@ -9,7 +9,6 @@ from mcp_protogen.runtime.features.tasks.task import Task
 from mcp_protogen.runtime.storage.engine import TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
-
 from support.sharing.workers import shared_engine, working
 
 KINDS: Final = ("memory", "files", "redis", "postgres")

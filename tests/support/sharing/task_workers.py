@@ -9,7 +9,6 @@ from typing import Any
 from mcp_revisions import REVISIONS, Accepted, TaskOptions, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
-
 from support.http import behind
 from support.http.forwarding import Forwarder
 from support.http.serving import app_of, run_app
@@ -44,18 +43,15 @@ class Work(TasksServer, Toolkit, mcp.Server):
 
 
 def describe_principal(session: mcp.Session) -> str:
-    """Describe a principal and its scopes."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
 
 
 @asynccontextmanager
-async def task_workers(
-    server: Any, engine: Any, options: TaskOptions | None = None, **chosen: Any
-) -> AsyncGenerator[Forwarder, None]:
+async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerator[Forwarder, None]:
     """Run workers of one server; each request goes to a different worker from the last."""
     given = {
-        "tasks": options or TaskOptions(poll_interval=0.01),
+        "tasks": TaskOptions(poll_interval=0.01),
         "authentication": WHO,
         "drain": 0,
         **chosen,

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
 from typing import Protocol
+
+from support.http.fire import Answer, Wire, http
 
 
 class Reply(Protocol):
@@ -24,8 +25,6 @@ class Reply(Protocol):
 
 
 class Wires(Protocol):
-    """The connections to each worker."""
-
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         """Send a request; raise `ConnectionRefusedError` if it reached no worker.
 
@@ -37,44 +36,26 @@ class Wires(Protocol):
 class SocketReply:
     """A response over its own connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.status = 0
-        self.fields: dict[str, str] = {}
-        self._reader = reader
-        self._writer = writer
-
-    async def read_head(self) -> None:
-        head = await self._until(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        self.status = int(first.split(" ")[1])
-        for line in lines:
-            name, _, value = line.partition(":")
-            self.fields[name.lower()] = value.strip()
-
-    async def _until(self, end: bytes) -> bytes:
-        try:
-            return await self._reader.readuntil(end)
-        except asyncio.IncompleteReadError:
-            raise ConnectionResetError("it broke") from None
+    def __init__(self, wire: Wire, head: Answer) -> None:
+        lines = (line.partition(":") for line in head.head.decode("latin-1").split("\r\n")[1:])
+        self.status = head.status
+        self.fields = {name.lower(): value.strip() for name, _, value in lines}
+        self._wire = wire
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         try:
             if self.fields.get("transfer-encoding") == "chunked":
-                while size := int(await self._until(b"\r\n"), 16):
-                    yield (await self._exactly(size + 2))[:-2]
+                async for piece in self._wire.pieces():
+                    yield piece
             elif length := int(self.fields.get("content-length", "0")):
-                yield await self._exactly(length)
+                yield await self._wire.reader.readexactly(length)
+        except asyncio.IncompleteReadError:
+            raise ConnectionResetError("it broke") from None
         finally:
             self.break_off()
 
-    async def _exactly(self, size: int) -> bytes:
-        try:
-            return await self._reader.readexactly(size)
-        except asyncio.IncompleteReadError:
-            raise ConnectionResetError("it broke") from None
-
     def break_off(self) -> None:
-        self._writer.transport.abort()
+        self._wire.vanish()
 
 
 class Sockets:
@@ -84,26 +65,18 @@ class Sockets:
         self._ports = ports
 
     async def ask(
-        self,
-        worker: int,
-        method: str,
-        fields: Mapping[str, str],
-        body: bytes,
-        path: str = "/mcp",
+        self, worker: int, method: str, fields: Mapping[str, str], body: bytes, path: str = "/mcp"
     ) -> SocketReply:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._ports[worker])
         except OSError as error:
             raise ConnectionRefusedError(str(error)) from None
-        reply = SocketReply(reader, writer)
+        wire = Wire(reader, writer)
         try:
-            lines = [f"{method} {path} HTTP/1.1", "host: localhost", "connection: close"]
-            lines += [f"{name}: {value}" for name, value in fields.items()]
-            lines += [f"content-length: {len(body)}", "", ""]
-            writer.write("\r\n".join(lines).encode() + body)
-            await reply.read_head()
-        except BaseException:
-            with suppress(Exception):
-                reply.break_off()
+            writer.write(http(body, method, path, connection="close", **fields))
+            return SocketReply(wire, await wire.head())
+        except BaseException as error:
+            wire.vanish()
+            if isinstance(error, asyncio.IncompleteReadError):
+                raise ConnectionResetError("it broke") from None
             raise
-        return reply

@@ -44,7 +44,6 @@ class Witness:
         self._said.append(f"{self.now - self._begun:7.3f} {text}")
 
     def wrong(self, text: str) -> None:
-        """Record a violation."""
         self.say(f"WRONG {text}")
         self.faults.append(text)
 

@@ -22,7 +22,6 @@ from mcp_protogen.runtime.storage.engine import (
     EngineUnavailable,
 )
 from mcp_protogen.runtime.storage.memory import MemoryEngine
-
 from support.coroutines import until as until
 from support.engines import EngineServer
 
@@ -55,7 +54,6 @@ class SharedEngine:
 
 
 def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """Return an engine of a kind, with its own namespace."""
     place = f"test{next(_numbers)}"
     make: dict[str, Callable[..., Engine]] = {
         "memory": MemoryEngine,
@@ -68,8 +66,6 @@ def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
 
 @dataclass
 class Worker:
-    """A worker by name, with its deliveries."""
-
     name: str
     connection: EngineConnection
     heard: list[Delivery] = field(default_factory=list[Delivery])
@@ -100,7 +96,6 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
 
 
 async def wait_for_engine(connection: EngineConnection) -> None:
-    """Wait until the engine answers."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

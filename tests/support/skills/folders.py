@@ -10,7 +10,6 @@ def skill(name: str, more: str = "", body: str = "Do this.\n") -> str:
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write files into the folder, by their paths."""
     for path, content in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

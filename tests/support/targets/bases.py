@@ -4,8 +4,6 @@ import msgspec
 
 
 class Named(msgspec.Struct):
-    """A type with a name."""
-
     def kind(self) -> str:
         """The name of its class."""
         return type(self).__name__

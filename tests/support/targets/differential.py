@@ -12,15 +12,12 @@ from importlib import import_module
 from random import Random
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from mcp_protogen.base import jsonpointer
-
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
-from support.generated.json_values import is_array, is_object
 from support.generated.mutants import DROP, Edit, edits
 from support.made_once import once
 
@@ -31,11 +28,7 @@ Accepts = Callable[[str, Any], bool]
 COMPARED: Final = REVISIONS if tables.count(0, 1) else (REVISIONS[0], REVISIONS[-1])
 """The revisions whose types are compared: the first and the last, or all with `--all`."""
 
-SETTINGS = settings(
-    max_examples=tables.count(3, 30),
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+EXAMPLES: Final = tables.count(3, 30)
 _NO_FRACTION = "x-no-fraction"
 _exceptions: Any = import_module("jsonschema.exceptions")  # has types in part
 
@@ -60,7 +53,6 @@ class Sample:
 
 
 def objects(document: Json) -> Iterator[Json]:
-    """Yield all object schemas in a document."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
@@ -110,19 +102,18 @@ def _samples(revision: str) -> tuple[Sample, ...]:
         Instances(oracle.patch_snapshot(revision), complete=complete) for complete in (False, True)
     )
 
-    def collect(subject: oracle.Subject, value: Any, seed: int, everything: bool) -> None:
+    def collect(subject: oracle.Subject, value: Any, everything: bool) -> None:
         changes = list(edits(value, depth=1 if everything else 4))
         few = tables.count(50, len(changes)) if everything else 8
-        changes = Random(seed).sample(changes, min(few, len(changes)))
+        changes = Random(subject.pointer).sample(changes, min(few, len(changes)))
         for sample in (value, *(change.of(value) for change in changes)):
             add(subject, sample)
 
     for subject in oracle.subjects(revision).values():
-        for strategies, everything in ((usual, False), (whole, True)):
-            values = strategies.at(subject.pointer)
-            limits = settings(SETTINGS, max_examples=1) if everything else SETTINGS
-            seeds = st.integers(0, 2**32)
-            limits(given(st.just(subject), values, seeds, st.just(everything))(collect))()
+        for value in usual.some(subject.pointer, EXAMPLES):
+            collect(subject, value, everything=False)
+        (value,) = whole.some(subject.pointer, 1)
+        collect(subject, value, everything=True)
     return tuple(found)
 
 

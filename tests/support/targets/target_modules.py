@@ -15,7 +15,6 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.target import TargetOptions
-
 from support.generated.golden_package import REVISIONS
 from support.generating import without_layout, write_files
 from support.made_once import generated_once, once

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 
 from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
-
 from support.conformance.kit import kit
 from support.peers.places import Command, node_modules
 from support.programs import run_program
@@ -64,7 +63,6 @@ def prepare(folder: Path) -> Path:
 
 
 def write_program(folder: Path, name: str, text: str) -> str:
-    """Write a program beside modules, and return its name."""
     (folder / name).write_text(text, encoding="utf-8")
     return name
 

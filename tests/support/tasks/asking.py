@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from mcp_revisions.v2026_07_28.ext.tasks import methods
-
 from support.json_types import Json, JsonObject
 from support.sessions.talking import CAPABILITIES, META, Hand
 
@@ -45,12 +44,10 @@ async def until(hand: Hand, id: str, status: str) -> dict[str, Any]:
 
 
 async def answer_task(hand: Hand, id: str, **answers: object) -> Json:
-    """Return the answer to `tasks/update`."""
     return await hand.ask(
         "tasks/update", "update", taskId=id, inputResponses=answers, _meta=DECLARED
     )
 
 
 async def cancel_task(hand: Hand, id: str) -> Json:
-    """Return the answer to `tasks/cancel`."""
     return await hand.ask("tasks/cancel", "cancel", taskId=id, _meta=DECLARED)

@@ -9,7 +9,6 @@ from mcp_protogen.runtime.features.tasks.client import calls, handle
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
-
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import Accepting, Hand, discover_result, error, pkg, request, welcome
@@ -77,7 +76,6 @@ def task_created(id: str, **members: Any) -> JsonObject:
 
 
 def text(said: str, **members: Any) -> JsonObject:
-    """The result of a tool."""
     return {"resultType": "complete", "content": [{"type": "text", "text": said}], **members}
 
 
@@ -117,7 +115,6 @@ class ScriptedServer:
         ]
 
     def params(self, method: str) -> list[Json]:
-        """Return the params of each message of a method."""
         return [message["params"] for message in self.came if message.get("method") == method]
 
     async def play(self, hand: Hand) -> None:
@@ -149,20 +146,17 @@ class ScriptedServer:
         await hand.send({"jsonrpc": "2.0", "id": id, **member})
 
     async def notify(self, method: str, **params: Any) -> None:
-        """Send a notification to the client."""
         assert self.hand is not None
         await self.hand.send({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 @asynccontextmanager
 async def calling(client: Any, played: ScriptedServer) -> AsyncGenerator[Any, None]:
-    """Connect a client to a scripted server."""
     async with pkg.connect(Accepting(played.play), client) as ours:
         yield ours
 
 
 def form_question(message: str) -> JsonObject:
-    """Return a question for input."""
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     params = {"message": message, "requestedSchema": schema}
     return {"method": "elicitation/create", "params": params}

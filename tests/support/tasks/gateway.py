@@ -13,9 +13,8 @@ from mcp_revisions import Accepted, McpError, TaskCalls, TaskOptions, ToolError,
 from mcp_revisions import v2025_11_25 as handshake
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
-
 from support.revisions import OLD, STATELESS
-from support.sessions.bridging import serve_bridged
+from support.sessions.bridging import through
 from support.sessions.talking import entry, pkg
 
 OPTIONS: Final[dict[str, Any]] = {
@@ -62,11 +61,8 @@ class Tools(Toolkit):
     async def say(self, session: SessionBase) -> str:
         """Ask the model."""
         asks: Any = session
-        params = asks.TABLE.requests.get("sampling/createMessage")
-        params = params or asks.TABLE.input_requests["sampling/createMessage"]
-        said = await asks.request(
-            entry(asks, "sampling/createMessage"), params.params.from_wire(SAMPLE)
-        )
+        spec = entry(asks, "sampling/createMessage")
+        said = await asks.request(spec, spec.params.from_wire(SAMPLE))
         return str(said.content.text)
 
     @tool(task=True)
@@ -75,6 +71,11 @@ class Tools(Toolkit):
         if how == "error":
             raise McpError(-7, "No luck", {"more": 1})
         raise ToolError("No disk")
+
+    @tool(task=True)
+    async def name_revision(self, session: SessionBase) -> str:
+        """Name the revision of the connection."""
+        return session.revision
 
     @tool(task="required")
     async def needed(self) -> str:
@@ -147,11 +148,6 @@ CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
 @asynccontextmanager
 async def connect_bridged(client: Any, server: Any, **options: Any) -> AsyncGenerator[Any, None]:
     """Connect a client to a server by a bridge; each speaks its own revision."""
-    async with serve_bridged(server, **{**OPTIONS, **options}) as hand:
-
-        async def open() -> pkg.Transport:
-            return hand.transport
-
-        chosen = pkg.Options(**OPTIONS)
-        async with pkg.connect(open, client, options=chosen) as one:
-            yield one
+    own = pkg.Options(**OPTIONS)
+    async with through(client, server, own, **{**OPTIONS, **options}) as one:
+        yield one

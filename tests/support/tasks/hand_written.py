@@ -7,7 +7,6 @@ from typing import Any, Final
 from mcp_protogen.runtime.features.tasks.on_wire import ServersTasks
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_protogen.runtime.server.base import ServerRuntime
-
 from support.json_types import Json, JsonObject
 from support.sessions.talking import models
 
@@ -48,7 +47,6 @@ async def create(session: Any, params: Any) -> Any:
 
 
 def with_tasks(revision: str) -> Json:
-    """Return the members of a server class with tasks."""
     m = models(revision)
 
     async def on_list_tools(self: object, session: Json, params: Json) -> Json:

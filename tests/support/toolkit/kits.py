@@ -19,7 +19,6 @@ from mcp_revisions import prompt as prompt
 from mcp_revisions import resource as resource
 from mcp_revisions import tool as tool
 from mcp_revisions import v2025_11_25, v2026_07_28
-
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import Hand, Servers, modern
@@ -43,7 +42,6 @@ def kit(revision: str = OLD, /, **members: object) -> type[Kit]:
 
 
 def text_of(result: Json) -> str:
-    """Return the text of a result's only block."""
     (block,) = result["content"]
     assert block["type"] == "text"
     return str(block["text"])
@@ -113,12 +111,10 @@ def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -
 
 
 def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object) -> Json:
-    """Return the answer of a server to a tool call."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 
 
 def listed_tools(server: Servers, revision: str = OLD) -> JsonObject:
-    """Return the listed tools of a server, by name."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}

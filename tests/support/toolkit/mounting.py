@@ -13,7 +13,6 @@ from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.servers.gateway.proxies import proxy_for
 from mcp_protogen.servers.gateway.settings import Asking, ServerSettings
 from mcp_revisions import v2025_11_25
-
 from support.folders import GENERATED
 from support.http.serving import run_app
 from support.revisions import HANDSHAKE, REVISIONS
@@ -40,7 +39,6 @@ from support.toolkit.mounting import mounting, weather
 
 
 def app(revision: str, name: str = "above", **options: Any) -> mcp.App:
-    """An app of a revision."""
     return cast(type[mcp.App], pkg.load(revision).App)(name, **options)
 
 
@@ -93,7 +91,6 @@ def weather(revision: str, **options: Any) -> Any:
 
 
 def mounting(revision: str, own: str) -> Any:
-    """Return an app in which the weather is mounted."""
     above = app(revision)
     above.mount("weather", weather(own))
     return above
@@ -158,7 +155,6 @@ class Hearing:
         self.heard.clear()
 
     async def logs(self, *expected: str) -> None:
-        """Wait for these log entries."""
         await until(lambda: self.logged == [*expected])
 
     @asynccontextmanager
@@ -209,13 +205,11 @@ Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
 
 
 async def wait_for_connections(server: Any, number: int) -> None:
-    """Wait until a server has this number of connections."""
     await until(lambda: len(server.sessions) == number)
 
 
 @asynccontextmanager
 async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
-    """Connect a client to an app over HTTP."""
     served = server.http()
     async with run_app(served) as port:
         try:
@@ -255,6 +249,5 @@ async def names_of(one: Any) -> dict[str, list[str]]:
 
 
 async def text_of(one: Any, name: str, **arguments: Any) -> str:
-    """Return the text of a tool's answer."""
     called = await one.call_tool(name, arguments)
     return "".join(block.text for block in called.content)

@@ -12,7 +12,6 @@ from mcp_protogen.servers.clients.contract import Contract, contract
 from mcp_protogen.servers.clients.lock import ClientLock
 from mcp_protogen.servers.clients.making import build_module
 from mcp_protogen.servers.clients.package import PackageTasks
-
 from support.generated.golden_package import PACKAGE
 
 Json = dict[str, Any]
@@ -49,7 +48,6 @@ def lock_for(
     methods: Mapping[str, str] | None = None,
     tasks: PackageTasks = PackageTasks.NONE,
 ) -> ClientLock:
-    """Return a lock of a contract, for the committed package."""
     return ClientLock(
         contract=found,
         package=PACKAGE.name,
@@ -71,7 +69,6 @@ def text_of(
 
 
 def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
-    """Return the problems of these tools."""
     found = build_module(
         lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py")
     )[1]

@@ -5,8 +5,7 @@ from random import Random
 from typing import Any, Final
 
 from hypothesis import strategies as st
-
-from support.generated.json_values import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 Json = dict[str, Any]
 

@@ -10,7 +10,6 @@ from typing import Literal
 from mcp_revisions import ToolError, http_app
 from mcp_revisions import v2026_07_28 as mcp
 from pydantic import BaseModel
-
 from support.http.serving import run_app
 
 

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
-
 from support.json_types import Json
 
 _OTHERS: Final[tuple[Json, ...]] = (None, True, 7, "x", [{}], {"x": 1})

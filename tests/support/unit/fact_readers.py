@@ -30,7 +30,6 @@ from mcp_protogen.pipeline.inputs import extensions, facts, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 from mcp_protogen.scaffold.revisions import default_revisions
 from mcp_protogen.servers.inspect import revision_facts
-
 from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
@@ -87,13 +86,11 @@ class Readers:
 
     @cached_property
     def schema(self) -> Json:
-        """The format as a JSON Schema."""
         file = schema_folder() / "formats" / f"{self.format}.schema.json"
         schema: Json = parse_json(file.read_bytes(), file.name)
         return schema
 
     def places(self) -> tuple[str, ...]:
-        """Return the place of each key of the format."""
         return tuple(dict.fromkeys(self._places(self.schema, "")))
 
     def _places(self, schema: Json, place: str) -> Iterator[str]:

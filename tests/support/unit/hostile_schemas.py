@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Final
 
 from mcp_protogen.base import jsonpointer
-
 from support.unit.schemas import STRING, Json, message, record, ref, schema, union
 
 Define = Callable[[Random], Json]

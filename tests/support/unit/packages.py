@@ -68,5 +68,4 @@ def beside(folder: Path) -> list[str]:
 
 
 def codes(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
-    """The codes of the problems that stopped a run."""
     return [problem.code for problem in caught.value.problems]

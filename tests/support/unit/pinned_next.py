@@ -10,7 +10,6 @@ from mcp_protogen.base.canonical import compact
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
-
 from support.revisions import NEWEST
 
 Json = dict[str, Any]
@@ -33,11 +32,9 @@ def pin_changed(folder: Path, change: Callable[[Json], object]) -> Path:
 
 
 def read_file(schema: Path, name: str) -> Json:
-    """Read a file of the next revision."""
     found: Json = json.loads((schema / NEXT / f"{name}.json").read_bytes())
     return found
 
 
 def write_file(schema: Path, name: str, document: Json) -> None:
-    """Write a file of the next revision."""
     (schema / NEXT / f"{name}.json").write_bytes(compact(document))

@@ -16,7 +16,6 @@ from mcp_protogen.pipeline.inputs import sources, translations
 from mcp_protogen.pipeline.inputs.translations import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Direction
-
 from support.revisions import REVISIONS
 
 Json = dict[str, Any]
@@ -70,8 +69,8 @@ def rules_file(*entries: Json, **sections: Any) -> GivenFile:
     return GivenFile("mine.json", json.dumps(document).encode())
 
 
-def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOptions:
-    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or rules_file()})
+def options(step: GivenFile) -> GenerationOptions:
+    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: rules_file()})
 
 
 def read_step(file: GivenFile) -> Translation:

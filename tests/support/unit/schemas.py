@@ -30,7 +30,6 @@ from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.parts import PartSelection
-
 from support.generating import write_files
 
 Json = dict[str, Any]
@@ -42,17 +41,19 @@ STRING: Json = {"type": "string"}
 
 
 def ref(name: str) -> Json:
-    """A reference to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
 def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
-    """An object with members."""
     return {"type": "object", "properties": members, "required": sorted(required)}
 
 
+def full_record(**members: Any) -> Json:
+    """Return an object that requires all its members."""
+    return record((*members,), **members)
+
+
 def union(*arms: str) -> Json:
-    """A union of definitions."""
     return {"anyOf": [ref(arm) for arm in arms]}
 
 
@@ -188,17 +189,14 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
 
 
 def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
-    """Return a published schema as user input."""
     return GivenFile(name, json.dumps(document).encode())
 
 
-def derive(
-    document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()
-) -> DerivedRevision:
+def derive(document: Json, stated: Json | None = None) -> DerivedRevision:
     """Derive the revision of the schema and its facts, without running the writers."""
     source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
-        patches=patches,
+        patches=(),
         facts=Facts(REVISION, stated or facts(), REVISION),
         descriptions=Descriptions({}),
         place="tiny.json",
@@ -213,9 +211,9 @@ def make(document: Any, revision: str = "draft") -> Package:
     return generate(GenerationOptions((revision,), {revision: schema_file(document)}))
 
 
-def make_models(document: Any, revision: str = "draft") -> Package:
+def make_models(document: Any) -> Package:
     """Return only the models of `make` and the runtime, in a fraction of the time."""
-    found = read(document, revision)
+    found = read(document)
     _, module = layout.models_modules(
         found.ir, [models_source(found.ir)], Renderer(templates_folder())
     )
@@ -232,7 +230,6 @@ def models_source(ir: RevisionIR) -> ModelsSource:
 
 
 def text_of(package: Package, path: str) -> str:
-    """The text of one file of a package."""
     return next(file.content for file in package.files if file.path == path).decode()
 
 
@@ -253,9 +250,9 @@ def problems_of(document: Any, revision: str = "draft") -> tuple[Problem, ...]:
     raise AssertionError("the schema was not refused")
 
 
-def errors_of(document: Any, revision: str = "draft") -> list[Problem]:
+def errors_of(document: Any) -> list[Problem]:
     """Return the errors for which a schema is refused; fail if it is accepted."""
-    found = problems_of(document, revision)
+    found = problems_of(document)
     return [problem for problem in found if problem.level is Level.ERROR]
 
 

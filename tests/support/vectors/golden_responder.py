@@ -35,7 +35,6 @@ class Responder:
             self._table = ExtendedTable(self._table, (own.EXTENSION,))
 
     def answer(self, asked: Json) -> Json:
-        """The answer to one line."""
         read = self._reader(asked)
         if read is None:
             return {"id": asked["id"], "verdict": "unknown"}
@@ -109,7 +108,6 @@ def _plain(typed: Any) -> Any:
 
 
 def lines() -> Iterator[Json]:
-    """Yield the requests."""
     for line in sys.stdin:
         yield json.loads(line)
 

@@ -14,13 +14,13 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def ends(pid: int, seconds: float = 30.0) -> bool:
+def ends(pid: int) -> bool:
     """Return whether a process ends in time."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([handle], [], [], seconds)[0])
+        return bool(select.select([handle], [], [], 30.0)[0])
     finally:
         os.close(handle)

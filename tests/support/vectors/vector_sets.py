@@ -15,7 +15,6 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.pipeline.ir import RevisionIR
-
 from support.folders import GENERATED
 from support.made_once import vectors_once
 from support.revisions import REVISIONS
@@ -48,7 +47,6 @@ def document(name: str) -> Document:
 
 
 def schemas_of(name: str) -> dict[Subject, Json]:
-    """The schema of each subject."""
     schema, ir = _deriving(name)
     return {topic.subject: topic.schema for topic in topics(schema.schema, ir)}
 
@@ -65,7 +63,6 @@ def _deriving(name: str) -> tuple[Document, RevisionIR]:
 
 
 def find_vector(revision: str, id: str) -> Vector:
-    """Return the vector of an id."""
     (found,) = [vector for vector in vectors(revision).vectors if vector.id == id]
     return found
 

@@ -13,11 +13,10 @@ from typing import Any, Final
 import pytest
 from mcp_protogen.instep.vectors.vector import Subject, VectorSet
 from mcp_protogen.pipeline.config import GenerationOptions
-from website.explorer import write
-from website.scripts import libraries
-
 from support.made_once import once, vectors_once
 from support.missing import skip_untested
+from website.explorer import write
+from website.scripts import libraries
 
 Json = dict[str, Any]
 _PROGRAM: Final = Path(__file__).with_name("judging.cjs")
@@ -34,7 +33,6 @@ def require_libraries(shown: str) -> Path:
 
 
 def explorer(shown: str = "the protocol explorer") -> Path:
-    """The folder of the explorer."""
     require_libraries(shown)
     folder: str = once("the explorer", _make_explorer)
     return Path(folder)

@@ -17,13 +17,12 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import pytest
-from website import navigation
-from website.building import build
-from website.staging import stage
-
 from support import tables
 from support.made_once import once
 from support.website.explorer import explorer
+from website import navigation
+from website.building import build
+from website.staging import stage
 
 _LOOKED_INTO: Final = (
     *("index", "negotiation", "protocol"),
@@ -113,7 +112,6 @@ class Built:
 
 @cache
 def page(file: Path) -> Built:
-    """A page of the site."""
     return _read(file.read_text(encoding="utf-8"))
 
 
@@ -127,7 +125,6 @@ def content(file: Path) -> Built:
 
 
 def content_of(html: str) -> Built:
-    """Return the content of some HTML."""
     return _read(html)
 
 

@@ -4,7 +4,7 @@ The item of a finding must stay the same from run to run, because baselines iden
 So it has only terms of the schema, never texts of a vector.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,11 +62,12 @@ class _SortedAnswers:
 
 
 def behaviour(
-    command: Sequence[str], known: KnownGaps, timeout: float
+    command: Sequence[str], subjects: Collection[str], known: KnownGaps, timeout: float
 ) -> tuple[ReportedChange, ...]:
-    """Return the findings of running all vectors against a responder."""
+    """Return the findings of running the vectors of subjects against a responder."""
     wanted = known.wanted
-    outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
+    vectors = make(wanted.ir.id, None, wanted.extension)
+    outcome = run_vectors(command, vectors, timeout=timeout, known=subjects)
     found = _SortedAnswers(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
     for result in outcome.results:
         _sort(result, known, found)
@@ -180,7 +181,6 @@ def _is_member(pointer: str) -> bool:
 
 
 def _null_loss(change: ReportedChange) -> ReportedChange:
-    """Return the finding for a null that is lost from a required member."""
     row = SEVERITIES["loses-member"]
     message = "left out if it is null, although it is required"
     severity = row.levels(BOTH)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from mcp_protogen.base.graph import reach
 from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.instep.audit.description import Description, SdkType
 from mcp_protogen.instep.audit.differences import TypeWalk
@@ -60,7 +61,7 @@ def _types_extra(
     """Yield classes in modules of the protocol that nothing matches or uses."""
     sdk = audited.sdk
     used = {match.key for match in audited.matching.matches.values()} | containers
-    used |= _reachable_types(sdk, used)
+    used |= {*reach(used, lambda key: _named_types(sdk.types[key]))}
     bases = {base for key in used for base in sdk.types[key].bases}
     for module, types in sorted(_by_module(sdk, audited.matching.modules).items()):
         if sum(type_.key in used for type_ in types) < _SPEAKING * len(types):
@@ -76,17 +77,9 @@ def _types_extra(
             yield AuditFinding("type-extra", item, f"is defined in {module}", "", "", after)
 
 
-def _reachable_types(sdk: Description, keys: set[str]) -> set[str]:
-    """Return the types that the members of some types name, directly or indirectly."""
-    found: set[str] = set()
-    waiting = list(keys)
-    while waiting:
-        type_ = sdk.types[waiting.pop()]
-        shapes = [member.type for member in type_.members] + ([type_.type] if type_.type else [])
-        below = {key for shape in shapes for key in names_in(shape)} - found
-        found |= below
-        waiting += below
-    return found
+def _named_types(type_: SdkType) -> set[str]:
+    shapes = [member.type for member in type_.members] + ([type_.type] if type_.type else [])
+    return {key for shape in shapes for key in names_in(shape)}
 
 
 def _by_module(sdk: Description, modules: frozenset[str]) -> dict[str, list[SdkType]]:

@@ -246,7 +246,6 @@ class _ComparedPlace:
     steps: tuple[str, ...]
 
     def member(self, wire: str) -> "_ComparedPlace":
-        """Return the place of a member of the object here."""
         pointer = f"{self.pointer}{join('properties', wire)}"
         return _ComparedPlace(f"{self.item}.{wire}", pointer, self.senders, (*self.steps, wire))
 

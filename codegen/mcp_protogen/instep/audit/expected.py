@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mcp_protogen.base.graph import reach
 from mcp_protogen.base.names import type_name
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.audit.member_types import leaves
@@ -155,10 +156,7 @@ class ExpectedTypes:
 
     def types_within(self, names: Iterable[str]) -> frozenset[str]:
         """Return these types and the types of everything inside their values."""
-        found: dict[str, Senders] = {}
-        for name in names:
-            self._spread(name, BOTH, found)
-        return frozenset(found)
+        return frozenset(reach(names, lambda name: uses(self.types[name])))
 
     def resolve(self, name: str) -> TypeExpr | None:
         """Return the type that a union or an alias stands for; None for an object."""

@@ -98,7 +98,8 @@ def audit(sdk: Sdk, revision: str | None, options: AuditOptions | None = None) -
         known = find_gaps(found, choices, wanted)
         command = responder(sdk, description, reading)
         with _about(sdk):
-            changes += behaviour(command, known, options.timeout)
+            subjects = {*reading.types, *reading.messages}
+            changes += behaviour(command, subjects, known, options.timeout)
     changes = [_note_patch(change, wanted) for change in changes]
     listed = _list_matches(audited, walk.by_place)
     notes = (*_notes(sdk, description), *_further(sdk, known_extensions))

@@ -193,14 +193,12 @@ def _import_error(name: str, python: str, skipped: Sequence[SkippedModule]) -> P
 
 
 def _no_types_error(name: str, modules: Sequence[str]) -> ProblemError:
-    """Return the error if the modules define no types."""
     message = f"no models, dataclasses or typed dictionaries in {pluralize(len(modules), 'module')}"
     hint = "name the module with the protocol's types, such as mcp.types"
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 
 
 def _timeout_error(name: str, timeout: float) -> ProblemError:
-    """Return the error if importing takes too long."""
     message = f"it was not imported within {timeout:g} seconds"
     return ProblemError(
         Problem("target-hangs", message, name, hint="does it wait for something? see --timeout")

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.audit.run_audit import responder_command
@@ -51,8 +52,7 @@ def trial_page(
     options = named.options(usual=True)
     (revision, extension), *more = select_sources(options)
     if more:
-        message = "name one revision or extension: each run tries an implementation with one"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict("name one revision or extension: each run tries an implementation with one")
     chosen = choice.of(make(revision, options, extension))
     outcome = run_vectors(program.words(revision, extension), chosen, timeout=program.timeout)
     page = FindingOptions("finding").sort(comparison(outcome)).page(view)

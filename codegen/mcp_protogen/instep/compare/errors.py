@@ -74,7 +74,6 @@ def _find_renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]
 
 
 def _resource_code_change(types: Types) -> Iterator[Difference]:
-    """Yield the change of the code for a resource that does not exist."""
     was, now = (side.ir.rules.resource_not_found for side in (types.before, types.after))
     if was != now:
         texts = str(was), str(now)

@@ -41,7 +41,6 @@ def _of_method(method: MethodIR) -> str:
 
 
 def _content(method: MethodIR) -> list[Any]:
-    """Return the meaning of a method, without its sources."""
     gates = [
         [
             requirement.role,

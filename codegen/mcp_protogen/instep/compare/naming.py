@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Level, Problem, ProblemError, did_you_mean
 from mcp_protogen.instep.compare.extensions import compared_extension
 from mcp_protogen.instep.compare.revisions import (
@@ -87,7 +88,7 @@ def _of_one_extension(found: list[_SideChoice]) -> list[_SideChoice]:
     if len(names) > 1:
         message = f"{' and '.join(names)} are two extensions"
         hint = "compare one with a version of itself, such as NAME=FILE, or with a revision"
-        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        raise conflict(message, hint)
     return [
         replace(side, name=name, kind=EXTENSION) if side.is_no_revision else side
         for side in found

@@ -61,7 +61,6 @@ class _Look:
 
     @staticmethod
     def of(schema: Json) -> "_Look":
-        """Return the look of an object type."""
         return _Look(frozenset(_constants(schema)), frozenset(schema["properties"]))
 
     def likeness(self, other: "_Look") -> float:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.graph import reach
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
-from mcp_protogen.pipeline.normalise.references import definition_name
+from mcp_protogen.pipeline.normalise.references import references_in
 
 Json = dict[str, Any]
 
@@ -85,17 +85,15 @@ def envelopes(definitions: Json) -> Iterator[str]:
 
     The content of envelopes is left out: otherwise, both sides would send every type.
     """
-    waiting = ["JSONRPCMessage"]
-    met = set(waiting)
-    while waiting:
-        schema: Json = definitions.get(here := waiting.pop(), {})
-        members = schema.get("properties")
-        if members:
-            yield here
-        inner = schema if members is None else [members[name] for name in members if name in _OWN]
-        names = {*references_in(inner)} - met
-        met |= names
-        waiting += sorted(names)
+
+    def below(here: str) -> Iterator[str]:
+        schema: Json = definitions.get(here, {})
+        members: Json | None = schema.get("properties")
+        own = schema if members is None else [members[name] for name in members if name in _OWN]
+        return references_in(own)
+
+    found = reach(["JSONRPCMessage"], below)
+    return (name for name in found if definitions.get(name, {}).get("properties"))
 
 
 # The members of envelopes themselves (https://www.jsonrpc.org/specification), without contents.
@@ -105,24 +103,5 @@ _OWN = frozenset({"error", "id", "jsonrpc", "method"})
 def find_reachable(definitions: Json, names: Iterable[str]) -> frozenset[str]:
     """Return the definitions that may occur in some types, at any depth, and these themselves."""
     # Objects without a name in the schema have one in the IR only, which leads nowhere.
-    waiting = [name for name in names if name in definitions]
-    found: set[str] = set()
-    while waiting:
-        here = waiting.pop()
-        if here not in found:
-            found.add(here)
-            waiting += references_in(definitions[here])
-    return frozenset(found)
-
-
-def references_in(value: Any) -> Iterator[str]:
-    """Yield the definitions that a schema names, anywhere inside it."""
-    if is_object(value):
-        ref = value.get("$ref")
-        if isinstance(ref, str):
-            yield definition_name(ref)
-        for inner in value.values():
-            yield from references_in(inner)
-    elif is_array(value):
-        for inner in value:
-            yield from references_in(inner)
+    starts = (name for name in names if name in definitions)
+    return frozenset(reach(starts, lambda here: references_in(definitions[here])))

@@ -245,13 +245,11 @@ def _patches_file(own: Json | None, schema: Json, before: Sequence[Json], place:
     tried = apply_fitting(patches.apply(schema, entries, place), rest, place)
     done = {**document, "patches": [*entries, *tried.entries]}
     left_out = [
-        _describe_left_out(patch, schema) for patch in tried.fits if patch.fit is not Fit.FITS
+        {"pointer": patch.pointer, "state": _state(patch, schema), "reason": patch.reason}
+        for patch in tried.fits
+        if patch.fit is not Fit.FITS
     ]
     return done if own or not left_out else {**done, "left_out": left_out}
-
-
-def _describe_left_out(patch: PatchFit, schema: Json) -> Json:
-    return {"pointer": patch.pointer, "state": _state(patch, schema), "reason": patch.reason}
 
 
 def _state(patch: PatchFit, schema: Json) -> str:

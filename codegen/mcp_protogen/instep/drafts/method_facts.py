@@ -207,7 +207,6 @@ def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]
 
 
 def _errors(stated: Json, errors: Json) -> Json:
-    """Return the codes that are still sent."""
     return {
         code: fact
         for code, fact in stated.items()

@@ -167,7 +167,6 @@ def _find_settled(
 
 
 def _values(verb: Verb, at: str, there: DerivedRevision) -> list[Any]:
-    """Return the possible values of a verb at a place."""
     if verb == "apply":
         # Any other function is for certain types; this one refuses each value, so it fits arms.
         return [not_expressible.__name__ if at.endswith("]") else TODO]

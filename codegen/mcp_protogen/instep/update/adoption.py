@@ -135,11 +135,14 @@ def verification(
         message = "a published schema stands for exactly one revision or extension"
         hint = "name that revision, or --extension NAME"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
-    revisions = _verified_revisions(revision, extension, against, folder)
-    extensions = _verified_extensions(extension, revision, against, folder)
+    everything = revision is None and extension is None
+    names = [*load_pins(folder)] if everything else [] if revision is None else [revision]
+    revisions = [verify(name, against, folder) for name in names]
+    names = extension_names(folder) if everything else [] if extension is None else [extension]
+    extensions = [_verify_extension(name, against, folder) for name in names]
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)
-    if revision is None and extension is None:
+    if everything:
         problems += tuple(check_folder(folder or schema_folder()))
     return RunReport(
         "schema verify",
@@ -152,35 +155,12 @@ def verification(
     )
 
 
-def _verified_revisions(
-    name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
-) -> tuple[Verification, ...]:
-    """Return the verification of one revision, or of all if nothing is named."""
-    if name is not None:
-        return (verify(name, against, folder),)
-    return (
-        ()
-        if other is not None
-        else tuple(verify(revision, None, folder) for revision in load_pins(folder))
-    )
-
-
-def _verified_extensions(
-    name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
-) -> tuple[Verification, ...]:
-    """Return the verification of one extension, or of all if nothing is named."""
-    if name is None and other is not None:
-        return ()
-    known, place = extension_names(folder), extensions_folder(folder)
-    written = {*known} - load_extension_pins(folder).keys()
-    return tuple(
-        (
-            _of_written(extension, against)
-            if extension in written
-            else verify(extension, against, place, EXTENSION)
-        )
-        for extension in (known if name is None else [name])
-    )
+def _verify_extension(
+    name: str, against: tuple[str, bytes] | None, folder: Path | None
+) -> Verification:
+    if name in {*extension_names(folder)} - load_extension_pins(folder).keys():
+        return _of_written(name, against)
+    return verify(name, against, extensions_folder(folder), EXTENSION)
 
 
 def _of_written(extension: str, against: tuple[str, bytes] | None) -> Verification:

@@ -1,6 +1,6 @@
 """The page of `mcp-gen update`: options in, moved schemas out."""
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.instep.update.pages import UpdateFormat, render
 from mcp_protogen.instep.update.updating import UpdateOptions, update
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
@@ -25,5 +25,4 @@ def _refuse_conflicts(options: UpdateOptions) -> None:
     wanted = options.wanted
     both = sorted({*wanted.revisions} & {*wanted.ignored})
     if both:
-        message = f"{both[0]} is both named and ignored"
-        raise ProblemError(Problem("conflicting-options", message))
+        raise conflict(f"{both[0]} is both named and ignored")

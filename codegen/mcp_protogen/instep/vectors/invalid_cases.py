@@ -205,7 +205,6 @@ def _no_arm(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _unknown_tags(place: Place, samples: Samples, keyword: str) -> Iterator[Case]:
-    """Yield an arm with a constant that no arm has."""
     tags = {name for arm in place.shape.arms for name in _constants(arm, samples)}
     tags -= set(_constants(place.shape.common, samples))
     base = samples.minimal(place.shape.arms[0], place.member)

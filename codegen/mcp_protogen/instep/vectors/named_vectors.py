@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.vectors.folder import compare, write
 from mcp_protogen.instep.vectors.making import make, select_sources
@@ -39,7 +40,7 @@ class NamedVectors:
 
     def _without_extensions(self, options: GenerationOptions) -> ProblemError:
         if NONE in self.extensions:
-            return _conflict("--extension none leaves nothing to make vectors of: leave it out")
+            return conflict("--extension none leaves nothing to make vectors of: leave it out")
         message = f"no extension extends these revisions: {', '.join(options.revisions)}"
         hint = "mcp-gen extensions says what each extends"
         return ProblemError(Problem("unbound-extension", message, hint=hint))
@@ -71,11 +72,7 @@ def vectors_text(named: NamedVectors, choice: VectorFilter, *, whole: bool) -> s
     every = select_sources(options)
     if whole and len(every) > 1:
         several = "vectors of several revisions or extensions cannot be one document"
-        raise _conflict(f"{several}: add --out, or --format jsonl")
+        raise conflict(f"{several}: add --out, or --format jsonl")
     chosen = [choice.of(make(revision, options, extension)) for revision, extension in every]
     rows = map(document, chosen) if whole else chain(*map(lines, chosen))
     return b"".join(rows).decode()
-
-
-def _conflict(message: str) -> ProblemError:
-    return ProblemError(Problem("conflicting-options", message))

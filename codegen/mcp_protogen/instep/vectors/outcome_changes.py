@@ -135,7 +135,6 @@ class _Refusals:
     _causes: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
 
     def fault(self, result: VectorResult) -> _Fault:
-        """Return the fault of refusing a valid value."""
         vector, reason = result.vector, _reason(result)
         after = f"refused{f': {result.error}' if result.error else ''}"
         if vector.subject in self.mute:

@@ -6,7 +6,7 @@ finding, and the program is started again for the next value.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,18 +22,25 @@ _PATIENCE = 10
 
 
 def run_vectors(
-    command: Sequence[str], vectors: VectorSet, *, timeout: float = 10.0, cwd: Path | None = None
+    command: Sequence[str],
+    vectors: VectorSet,
+    *,
+    timeout: float = 10.0,
+    cwd: Path | None = None,
+    known: Collection[str] | None = None,
 ) -> VectorRun:
-    """Ask the program that `command` starts about each vector.
+    """Ask the program that `command` starts about each vector, or about those of `known` subjects.
 
     `timeout` is in seconds, for each answer. Raise `ProblemError`: `responder-not-started`,
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
     start = Start(tuple(command), cwd, protocol.LONGEST_LINE)
-    return run(_run(start, vectors, timeout))
+    return run(_run(start, vectors, timeout, known))
 
 
-async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
+async def _run(
+    start: Start, vectors: VectorSet, timeout: float, known: Collection[str] | None
+) -> VectorRun:
     said: protocol.Introduction | None = None
     results: list[VectorResult] = []
     while said is None or len(results) < len(vectors.vectors):
@@ -42,6 +49,9 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
                 responder = _Responder(program, start.place, timeout)
                 said = await responder.greet(vectors)
                 for vector in vectors.vectors[len(results) :]:
+                    if known is not None and str(vector.subject) not in known:
+                        results.append(VectorResult(vector, Verdict.UNKNOWN))
+                        continue
                     result = await responder.result(vector)
                     results.append(_without_envelope(result) if said.envelope_apart else result)
         except _NoAnswerError as error:

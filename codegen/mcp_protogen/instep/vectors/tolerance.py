@@ -44,7 +44,7 @@ class Tolerance:
         """Return whether the fault is inside a JSON Schema of a user, which may be any object."""
         if not place.foreign:
             return False
-        owner = place.member in _schema_members(self.facts)
+        owner = place.member in {path.partition(".")[2] for path in self.facts.json_schemas}
         return not owner or bool(case.within)
 
     def _leniency_note(self, place: Place, case: Case) -> str:
@@ -53,10 +53,6 @@ class Tolerance:
             if rule.member == member and _KIND_OF_FAULT[rule.rule] == case.code:
                 return f"a receiver of a result reads this as {rule.value!r}"
         return ""
-
-
-def _schema_members(facts: Facts) -> frozenset[str]:
-    return frozenset(path.partition(".")[2] for path in facts.json_schemas)
 
 
 def whereabouts(place: Place, case: Case) -> str:

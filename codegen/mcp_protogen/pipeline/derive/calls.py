@@ -115,12 +115,11 @@ def _signatures(
         fields = [field for field in fields if field.name not in reserved and field not in asking]
         positional = tuple(_positional(method, fields, shared))
         others = [field for field in fields if field not in positional]
-        keywords = (*required, *filter(is_needed, others), *_without_needed(others))
+        keywords = (*required, *sorted(others, key=is_needed, reverse=True))
         yield CallSignature(name, arm.name, positional, keywords, once=bool(required))
 
 
 def _reserved_names(method: MethodIR, types: Types) -> frozenset[str]:
-    """Return the reserved names in a call of a method."""
     if method.kind == "notification":
         return _OF_BODIES
     return _OF_TOOL_CALLS if is_tool_call(method, types) else _OF_REQUESTS
@@ -151,10 +150,6 @@ def is_constant(field: FieldIR) -> bool:
 
 def _has_one_value(field: FieldIR) -> bool:
     return isinstance(field.type, LiteralOf) and len(field.type.values) == 1
-
-
-def _without_needed(fields: Iterable[FieldIR]) -> Iterator[FieldIR]:
-    return (field for field in fields if not is_needed(field))
 
 
 def _positional(

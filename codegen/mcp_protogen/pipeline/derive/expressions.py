@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_protogen.base.graph import reach
 from mcp_protogen.pipeline.derive.recursion import names_in, uses
 from mcp_protogen.pipeline.ir import (
     AliasIR,
@@ -75,15 +76,12 @@ def resolve_alias(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr
 
 def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str]:
     """Return the names that an alias leads to without entering an object."""
-    names: set[str] = set()
-    waiting = list(names_in(expression))
-    while waiting:
-        type_ = types.get(waiting.pop())
-        if type_ is not None and not isinstance(type_, ObjectIR):
-            new = set(uses(type_)) - names
-            names |= new
-            waiting += new
-    return names
+
+    def below(name: str) -> Iterable[str]:
+        type_ = types.get(name)
+        return () if type_ is None or isinstance(type_, ObjectIR) else uses(type_)
+
+    return {inner for name in reach(names_in(expression), below) for inner in below(name)}
 
 
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:

@@ -106,7 +106,6 @@ def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
 
 
 def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
-    """Return the additions of an extension to a revision."""
     types = {type_.name for type_ in core.types}
     methods = {method.method for method in core.methods}
     codes = {error.code for error in core.errors}
@@ -369,7 +368,6 @@ def _no_method(
 def _wrong_claims(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR]
 ) -> Iterator[Finding]:
-    """Yield faults of claimed results."""
     for place, claim in revision_facts.claims.items():
         type_, constant = types.get(claim["type"]), LiteralOf((claim["result_type"],))
         if not any(
@@ -384,7 +382,6 @@ def _wrong_claims(
 def _wrong_additions(
     revision_facts: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
 ) -> Iterator[Finding]:
-    """Yield faults of members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
     for place, member in revision_facts.members.items():
         method, type_, source = methods[member["method"]], member["type"], types[member["from"]]

@@ -246,7 +246,6 @@ def _asks(type_: TypeIR | None) -> bool:
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
-    """Yield the alternative classes of a result."""
     for type_ in recursion.arms_within(name, types, _union_members):
         arms = type_.arms if isinstance(type_, UnionIR) else ()
         if not arms or not all(isinstance(arm, Ref) for arm in arms):

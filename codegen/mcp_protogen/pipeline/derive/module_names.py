@@ -63,7 +63,7 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
 
 def _in_methods_module(ir: RevisionIR) -> Iterator[_Named]:
     yield from ((name, "a table of the module") for name in sorted(METHODS_MODULE))
-    yield from ((method.constant, _describe_method(method)) for method in ir.methods)
+    yield from ((method.constant, f"method {method.method}") for method in ir.methods)
     yield from ((error.name, f"error {error.code}") for error in ir.errors)
     yield from ((key.constant, f"metadata {key.key}") for key in ir.meta_keys)
 
@@ -72,7 +72,3 @@ def _in_capabilities_module(ir: RevisionIR) -> Iterable[_Named]:
     for capability in ir.capabilities:
         path = "/".join(capability.path)
         yield capability.constant, f"capability {path} of the {capability.role}"
-
-
-def _describe_method(method: MethodIR) -> str:
-    return f"method {method.method}"

@@ -66,11 +66,5 @@ def arms_within(
     name: str, types: Mapping[str, _Type], arms: Callable[[_Type], Iterable[str]]
 ) -> Iterator[_Type]:
     """Yield a type, its `arms`, and those of its arms, each once, in order."""
-    names: set[str] = set()
-    waiting = [name]
-    while waiting:
-        current = waiting.pop()
-        if current in types and current not in names:
-            names.add(current)
-            yield types[current]
-            waiting += reversed([*arms(types[current])])
+    found = graph.reach([name], lambda here: arms(types[here]) if here in types else ())
+    return (types[here] for here in found if here in types)

@@ -113,7 +113,7 @@ def qualified_annotation(expr: TypeExpr) -> str:
         case Scalar(kind):
             return _READ[kind]
         case LiteralOf(values):
-            return _types_of(values)
+            return _either("None" if item is None else type(item).__name__ for item in values)
         case ListOf(item):
             return f"list[{qualified_annotation(item)}]"
         case MapOf(value):
@@ -160,10 +160,6 @@ def argument_annotation(expr: TypeExpr) -> str:
             return _either(argument_annotation(arm) for arm in _alternatives(expr))
         case _:
             return qualified_annotation(expr)
-
-
-def _types_of(values: Iterable[Json]) -> str:
-    return _either("None" if value is None else type(value).__name__ for value in values)
 
 
 def _either(hints: Iterable[str]) -> str:

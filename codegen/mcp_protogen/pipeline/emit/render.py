@@ -36,9 +36,7 @@ class Renderer:
         self.overridden = override is not None
         """Whether the user has templates."""
         self._runtime = runtime
-        self._environment = sandbox(templates / "package", override)
-        filters: dict[str, Any] = self._environment.filters
-        filters |= FILTERS
+        self._environment = sandbox(templates / "package", FILTERS, override)
 
     def runtime_in(self, path: str) -> str:
         """Return the name of the runtime in the imports of the module at `path`."""

@@ -1,6 +1,6 @@
 """The environment of templates, which limits calls, changes and includes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import BuiltinMethodType
 from typing import Any
@@ -13,23 +13,26 @@ _DATA = (str, int, float, list, tuple, dict, set, frozenset)
 _OF_JINJA = {"jinja2.runtime", "jinja2.utils"}  # macros and loops, joiners and cyclers
 
 
-def sandbox(built_in: Path, override: Path | None) -> Environment:
+def sandbox(
+    built_in: Path, filters: Mapping[str, Callable[..., Any]], override: Path | None = None
+) -> Environment:
     """Return an environment; templates in `override` take precedence over those in `built_in`."""
     ours = FileSystemLoader(built_in)
-    return _Sandbox(
+    environment = _Sandbox(
         loader=ours if override is None else ChoiceLoader([_OwnFolder(override), ours]),
         undefined=StrictUndefined,
         autoescape=False,  # the output is Python, and every schema text goes through a filter
         keep_trailing_newline=True,
         optimized=False,  # each template is compiled anew, and rendered a few times
     )
+    environment.filters.update(filters)
+    return environment
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
     """An environment that allows calls of macros, functions of Jinja, and methods of data."""
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Return whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
         of_jinja = any(type(candidate).__module__ in _OF_JINJA for candidate in (obj, owner))

@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, cast
 
-from mcp_protogen.base.names import ClassName, pascal
+from mcp_protogen.base.graph import reach
+from mcp_protogen.base.names import pascal
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.derive.calls import CallSignature, is_needed, is_tool_call, signatures_of
 from mcp_protogen.pipeline.derive.introductions import introduction_types
@@ -265,16 +266,10 @@ def core_modules(
 
     `core` are the modules of the revision's models.
     """
-    core_names: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
-    types = {str(type_.name): type_ for type_ in extension.ir.types}
-    waiting = [name for method in extension.ir.methods for name in (method.params, *method.results)]
-    visited: set[str] = set()
-    while waiting:
-        name = str(waiting.pop())
-        if name in types and name not in visited:
-            visited.add(name)
-            waiting += [ClassName(inner) for inner in recursion.uses(types[name])]
-        core_names.add(name)
+    own = recursion.graph_of(extension.ir.types)
+    called = (name for method in extension.ir.methods for name in (method.params, *method.results))
+    core_names = {*reach(map(str, called), lambda name: own.get(name, ()))}
+    core_names |= {str(error.data) for error in extension.ir.errors if error.data}
     modules = {
         module: sorted(str(type_.name) for type_ in core[module] if str(type_.name) in core_names)
         for module in sorted(core)

@@ -87,7 +87,6 @@ class _SchemaFolder:
         self._descriptions: dict[str, Any] = self._json("descriptions.json") or {}
 
     def inputs(self, revision: str, options: GenerationOptions) -> RevisionInputs:
-        """Return the digests of one generated revision."""
         file = options.schemas.get(revision)
         source, published, commit, snapshot = (
             _user_schema(file) if file else self._pinned_schema(revision)
@@ -107,7 +106,6 @@ class _SchemaFolder:
         )
 
     def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
-        """Return the digests of one generated extension."""
         pinned, given = pinned_extension(name, self._folder), options.extensions[name]
         entry: tuple[str, str, str | None, bytes]
         if given is not None:

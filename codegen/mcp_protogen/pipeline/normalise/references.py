@@ -1,14 +1,15 @@
 """Definitions of `$ref`s: inner schemas, cycles, and aliases."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from mcp_protogen.base import graph, jsonpointer, names
-from mcp_protogen.base.graph import Graph
+from mcp_protogen.base.graph import Graph, reach
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.base.subschemas import NAMED, VALUES, subschemas
+from mcp_protogen.base.subschemas import NAMED, VALUES, map_schemas, subschemas
 
 Json = dict[str, Any]
 PREFIX = "#/$defs/"
@@ -26,6 +27,12 @@ def definition_name(ref: str) -> str:
 def to(name: str) -> Json:
     """Return a schema that refers to the definition `name`."""
     return {"$ref": PREFIX + name}
+
+
+def references_in(value: Any) -> Iterator[str]:
+    """Yield the definitions that a schema names, anywhere inside it."""
+    refs = (schema.get("$ref") for schema in subschemas(value))
+    return (definition_name(ref) for ref in refs if isinstance(ref, str))
 
 
 def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
@@ -153,7 +160,7 @@ def deep_aliases(definitions: Json, place: str) -> Iterator[Problem]:
     Python and Pydantic nest their calls for each of them, but not for objects.
     """
     aliases = {
-        name: [definition_name(part["$ref"]) for part in subschemas(schema) if "$ref" in part]
+        name: [*references_in(schema)]
         for name, schema in definitions.items()
         if "properties" not in schema
     }
@@ -202,16 +209,13 @@ def arms_within(name: str, definitions: Json) -> list[str]:
 
     An object has no arms; an unknown name is left out.
     """
-    result: dict[str, None] = {}
-    waiting = [name]
-    while waiting:
-        current = waiting.pop()
-        if current in definitions and current not in result:
-            result[current] = None
-            schema: Json = definitions[current]
-            arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
-            waiting += [definition_name(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
-    return list(result)
+
+    def arms_of(here: str) -> Iterator[str]:
+        schema: Json = definitions.get(here, {})
+        arms = [] if "properties" in schema else [schema, *schema.get("anyOf", ())]
+        return (definition_name(arm["$ref"]) for arm in arms if "$ref" in arm)
+
+    return [found for found in reach([name], arms_of) if found in definitions]
 
 
 def _direct(schema: Json) -> Iterator[Json]:
@@ -226,15 +230,17 @@ def rename_definitions(definitions: Json, called: Mapping[str, str]) -> Json:
     """Return `definitions` with new names, also in references."""
     if not called:
         return definitions
+    refer = partial(_replace_references, {old: to(new) for old, new in called.items()})
+    return {called.get(name, name): refer(schema) for name, schema in definitions.items()}
 
-    def rename(value: Any) -> Any:
-        if is_object(value):
-            if isinstance(value.get("$ref"), str) and definition_name(value["$ref"]) in called:
-                return to(called[definition_name(value["$ref"])])
-            return {key: rename(item) for key, item in value.items()}
-        return [rename(item) for item in value] if is_array(value) else value
 
-    return {called.get(name, name): rename(schema) for name, schema in definitions.items()}
+def _replace_references(replacements: Mapping[str, Json], schema: Json) -> Json:
+    def replace(part: Json) -> Json:
+        ref = part.get("$ref")
+        return replacements.get(definition_name(ref), part) if isinstance(ref, str) else part
+
+    replaced: Json = map_schemas(schema, replace)
+    return replaced
 
 
 def expand_aliases(definitions: Json, keep: Container[str]) -> Json:
@@ -279,7 +285,7 @@ def simplify_any_values(definitions: Json, *, marks: bool = False) -> Json:
         if found >= _KINDS
     }
     return {
-        name: anything[name] if name in anything else _replace_any(schema, anything)
+        name: anything[name] if name in anything else _replace_references(anything, schema)
         for name, schema in definitions.items()
     }
 
@@ -304,13 +310,3 @@ def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     if inner is not None and not _kinds(schema.get(inner, {}), known) >= _KINDS:
         return frozenset()
     return frozenset({schema.get("type", "")})
-
-
-def _replace_any(schema: Any, anything: Mapping[str, Json]) -> Any:
-    if is_object(schema):
-        if isinstance(schema.get("$ref"), str) and definition_name(schema["$ref"]) in anything:
-            return anything[definition_name(schema["$ref"])]
-        return {key: _replace_any(value, anything) for key, value in schema.items()}
-    if is_array(schema):
-        return [_replace_any(value, anything) for value in schema]
-    return schema

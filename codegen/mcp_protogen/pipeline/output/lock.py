@@ -29,6 +29,7 @@ from mcp_protogen.pipeline.package import (
 
 LOCK_NAME = "mcp-gen.lock"
 _NO_COMMIT = ("spec_commit", None)
+_DIGESTS = ("generator_digest", "runtime_digest", "templates_digest")
 FORMAT = 1
 
 
@@ -102,9 +103,7 @@ def _lock(path: Path, data: Any) -> Lock:
         raise ValueError(reason)
     inputs = GenerationInputs(
         generator=str(data["generator"]),
-        generator_digest=data["generator_digest"],
-        runtime_digest=data["runtime_digest"],
-        templates_digest=data["templates_digest"],
+        **_texts({name: data[name] for name in _DIGESTS}),
         options={**data["options"]},
         revisions={
             _check_revision(name): RevisionInputs(**_texts(made))

@@ -77,7 +77,9 @@ def _ask(
         "runtime": str(runtime_folder()),
         "runtime_module": options.runtime,
         "files": {
-            file.path: file.content.decode() for file in package.files if _is_made(file.path)
+            file.path: file.content.decode()
+            for file in package.files
+            if file.path.endswith(".py") and not file.path.startswith(f"{RUNTIME_FOLDER}/")
         },
         "kept": sorted(revisions - present),
         "connected": sorted(untried),
@@ -110,7 +112,6 @@ def _answer(out: bytes) -> dict[str, Any] | None:
 
 
 def _problem(step: Mapping[str, str], package: Package) -> Problem:
-    """Return the problem of a failed step in a conversation between client and server."""
     revision, method, part = step["revision"], step["method"], step["part"]
     source = package.inputs.revisions[revision].source
     place = f"schema/{revision}/schema.json" if source == PINNED else source
@@ -155,11 +156,6 @@ def _tried_inputs() -> GenerationInputs | None:
 
 def _content(inputs: RevisionInputs) -> tuple[str, str, str]:
     return inputs.schema, inputs.patches, inputs.facts
-
-
-def _is_made(path: str) -> bool:
-    """Return whether a file is a generated module, and not a copied one."""
-    return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
 
 
 def _flags() -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
+from mcp_protogen.base.graph import reach
 from mcp_protogen.runtime.translation.plans import Arms, Delay, Members, Plan, Step, To, Whole
 
 
@@ -23,15 +24,8 @@ def key_of(pair: TypePair) -> str:
 def works(step: Step | None, plans: Mapping[TypePair, Plan]) -> bool:
     """Return whether a step has an effect, by the plans it leads to."""
     by_key = {key_of(pair): plan for pair, plan in plans.items()}
-    waiting, names = list(plans_in(step)), set[str]()
-    while waiting:
-        key = waiting.pop()
-        if key not in names:
-            names.add(key)
-            if acts(by_key[key]):
-                return True
-            waiting += plans_in(by_key[key])
-    return False
+    led_to = reach(plans_in(step), lambda key: plans_in(by_key[key]))
+    return any(acts(by_key[key]) for key in led_to)
 
 
 def acts(plan: Plan) -> bool:

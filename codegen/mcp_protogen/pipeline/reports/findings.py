@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.canonical import as_document
+from mcp_protogen.base.option_constraints import conflict
 from mcp_protogen.base.printable import pluralize, safe_line
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
@@ -35,8 +36,7 @@ class FindingOptions:
     def check(self, codes: Collection[str]) -> None:
         """Raise `ProblemError` if an option has no effect; `codes` are all codes."""
         if self.write and self.baseline is None:
-            message = "--write-baseline needs --baseline FILE"
-            raise ProblemError(Problem("conflicting-options", message))
+            raise conflict("--write-baseline needs --baseline FILE")
         for entry in self.ignore:
             code = entry.partition(":")[0]
             if "*" not in code and code not in codes:

@@ -96,6 +96,5 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the URL of a link."""
         if tag == "a":
             self.found += [value for name, value in attrs if name == "href" and value]

@@ -102,9 +102,9 @@ class ClientConnection:
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
-            endpoint.fail(received.id, received.error)
+            endpoint.calls.fail(received.id, received.error)
         elif isinstance(received, Paused):
-            endpoint.set_paused(received.id, received.paused)
+            endpoint.calls.set_paused(received.id, received.paused)
         elif isinstance(received, Renewed):
             self.renew()
         for message in self.messages_in(received, endpoint.log):

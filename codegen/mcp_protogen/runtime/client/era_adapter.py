@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final
+from typing import Any
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
@@ -17,7 +17,7 @@ from ..core.forms import fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
-from ..core.spec import ELICIT, AnyRequest
+from ..core.spec import ELICIT, SET_LEVEL, AnyRequest
 from ..core.subscriptions import (
     ACKNOWLEDGED,
     LEVELS,
@@ -36,8 +36,6 @@ from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from .base import ClientBase, ClientConnection, Work, unfit_question
 from .listen_stream import ListenStream
-
-_SET_LEVEL: Final = "logging/setLevel"
 
 
 def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
@@ -88,7 +86,7 @@ class ToHandshake(ClientConnection):
         async with self._setting:
             if (level := self._lowest_level()) is not None and level != self._level_set:
                 self._level_set = None
-                await self.request_native(_SET_LEVEL, level=level)
+                await self.request_native(SET_LEVEL, level=level)
                 self._level_set = level
 
     def _answer_discover(self, spec: AnyRequest) -> Any:
@@ -191,9 +189,9 @@ class ToStateless(ClientConnection):
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method
-        if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
+        if method in ("ping", SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
             check(spec, "client", params, self.endpoint.connection.declared)
-            if method == _SET_LEVEL:
+            if method == SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # Nothing to keep alive (2026-07-28, changelog).
                 await self.change_subscription(method, params.uri)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .json import is_array
-from .models.validation_errors import has_step, pointer_to
+from .json import ARRAY, OBJECT, is_array
+from .models.validation_errors import pointer_to
 from .value_paths import ValuePath, key_of
 
 ABSENT: Final = object()
@@ -40,7 +40,11 @@ def pointer_along(value: Any, path: ValuePath) -> str:
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
     for step in steps:
-        if not has_step(value, step):
+        has_members = isinstance(value, OBJECT if isinstance(step, str) else ARRAY)
+        if not has_members:
             return ABSENT
-        value = value[step]
+        try:
+            value = value[step]
+        except LookupError:
+            return ABSENT
     return value

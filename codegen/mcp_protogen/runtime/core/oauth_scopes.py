@@ -8,10 +8,10 @@ from .errors import INVALID_REQUEST
 from .http_request import StatusError
 from .options import string_set
 
-# Visible ASCII without quotes and backslashes: safe in a header field.
-_SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
+# RFC 6749, section 3.3: safe in a header field.
+SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 
-_REFRESHING: Final = "offline_access"
+OFFLINE_ACCESS: Final = "offline_access"
 """Clients request it from an authorization server; resources never need it.
 
 2026-07-28, basic/authorization, "Refresh Tokens".
@@ -26,10 +26,10 @@ def checked_scopes(scopes: Collection[str], label: str) -> frozenset[str]:
     for scope in cast(Iterable[Any], checked):
         if not isinstance(scope, str):
             raise TypeError(f"{label}: a scope must be a string, got {scope!r}")
-        if not _SCOPE.fullmatch(scope):
+        if not SCOPE.fullmatch(scope):
             allowed = "visible ASCII characters without quotes and backslashes"
             raise ValueError(f"{label}: invalid scope {scope!r:.100}: use {allowed}")
-        if scope == _REFRESHING:
+        if scope == OFFLINE_ACCESS:
             raise ValueError(
                 f"{label}: {scope} is for authorization servers; a resource cannot require it"
             )

@@ -118,7 +118,7 @@ class SizeLimit(NamedTuple):
         return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """Limits of one connection. Times are in seconds.
 

@@ -24,6 +24,7 @@ A = TypeVar("A")
 CALL_TOOL: Final = "tools/call"
 ELICIT: Final = "elicitation/create"
 LIST_TOOLS: Final = "tools/list"
+SET_LEVEL: Final = "logging/setLevel"
 """First names of methods: see `known_as`."""
 
 
@@ -99,7 +100,7 @@ class HeaderField(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
-    `types` loads the type of `params` and the classes of the results, at the first use.
+    Types load at the first use.
     `items` is the only list that each result has.
     """
 
@@ -108,7 +109,8 @@ class CallSpec(Generic[P]):
     known_as: str = ""
     """Its first name, which the runtime knows."""
     senders: frozenset[Role]
-    types: Callable[[], tuple[Any, ...]] = field(repr=False)
+    load_params: Callable[[], Any] = field(repr=False)
+    load_results: Callable[[], tuple[type, ...]] = field(default=tuple, repr=False)
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -128,7 +130,7 @@ class CallSpec(Generic[P]):
 
     @cached_property
     def params(self) -> Any:
-        return self.types()[0]
+        return self.load_params()
 
 
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
@@ -136,7 +138,7 @@ class RequestSpec(CallSpec[P], Generic[P, R, A]):
 
     @cached_property
     def results(self) -> tuple[type, ...]:
-        return self.types()[1:]
+        return self.load_results()
 
 
 AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]

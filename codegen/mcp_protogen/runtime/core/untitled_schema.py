@@ -1,13 +1,34 @@
-"""JSON Schemas of users' types, without noise."""
+"""Adapters and JSON Schemas of users' types."""
 
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
-from pydantic_core import CoreSchema, PydanticSerializationError
+from pydantic_core import CoreSchema, PydanticSerializationError, SchemaError
 
+from .models.base import BUILDING
 from .sendable import Unsendable, check_finite
 
 _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
+
+UNFIT_TYPE: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
+"""Raised by Pydantic for unsupported types, and for constraints that do not apply."""
+
+
+def unfit_type(wrong: str, error: Exception) -> TypeError:
+    return TypeError(f"{wrong}: " + str(error).partition("\n")[0])
+
+
+def adapter_of(kind: Any, wrong: str) -> TypeAdapter[Any]:
+    """Return the adapter of a type; raise a `TypeError` that begins with `wrong`."""
+    try:
+        with BUILDING:
+            adapter: TypeAdapter[Any] = TypeAdapter(kind)
+            adapter.rebuild()
+            return adapter
+    except UNFIT_TYPE as error:
+        raise unfit_type(wrong, error) from error
 
 
 class UntitledJsonSchema(GenerateJsonSchema):

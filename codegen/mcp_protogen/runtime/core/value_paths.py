@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .json import is_array, is_object, is_same
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PathEntry:
     """An entry of an array or map, found by its constants; in a map, a new one is called `key`."""
 

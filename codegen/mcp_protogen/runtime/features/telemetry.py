@@ -174,7 +174,6 @@ class Telemetry:
         return context, [trace.Link(ambient)] if ambient.is_valid else []
 
     def _note(self, call: MethodCall, span: Any, outcome: Any) -> dict[str, str]:
-        """Complete a span with its outcome; return the attributes of a failure."""
         if call.sent_ids:
             # Known only now. One message may have become several requests.
             span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))

@@ -89,8 +89,8 @@ def _merge(core: Mapping[KeyT, ValueT], more: list[Mapping[KeyT, ValueT]]) -> Ma
 def _extend_results(spec: AnyRequest, added: Added) -> AnyRequest:
     if not added:
         return spec
-    types = (spec.params, *(with_members(result, added) for result in spec.results))
-    return replace(spec, types=lambda: types)
+    results = tuple(with_members(result, added) for result in spec.results)
+    return replace(spec, load_results=lambda: results)
 
 
 @cache

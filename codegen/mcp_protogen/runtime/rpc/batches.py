@@ -7,8 +7,6 @@ from .jobs import Reply
 class GatheredReply:
     """The channel for the members of a batch that one task awaits."""
 
-    __slots__ = ("answers", "awaits", "beside", "http_request", "principal")
-
     def __init__(self, reply: Reply) -> None:
         self.awaits = reply.awaits
         self.beside = reply.beside
@@ -33,8 +31,6 @@ class BatchReply(GatheredReply):
 
     Without any answers, nothing is sent (JSON-RPC 2.0, section 6).
     """
-
-    __slots__ = ("_missing",)
 
     def __init__(self, reply: Reply, size: int) -> None:
         super().__init__(reply)

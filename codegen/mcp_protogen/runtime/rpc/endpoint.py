@@ -41,7 +41,7 @@ OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None
 
 class Endpoint:
     __slots__ = (
-        *("_aborted", "_calls", "_on_notification", "_single", "connection", "jobs", "log"),
+        *("_aborted", "_on_notification", "_single", "calls", "connection", "jobs", "log"),
         *("options", "principal", "request", "sink", "tasks"),
     )
 
@@ -64,8 +64,8 @@ class Endpoint:
         self._on_notification = on_notification
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         # Once we have sent a request, a handler may wait for reading to go on.
-        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.notify_all)
-        self.request = self._calls.request
+        self.calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.notify_all)
+        self.request = self.calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
 
@@ -96,8 +96,7 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            if (data := self._handle_event(event)) is not None or reply is not self._single:
-                self._answer_soon(data, reply)
+            self._answer_soon(self._handle_event(event), reply)
         elif self.jobs.ended:
             reply.skip()
         elif self.jobs.waiting >= self.options.max_waiting:
@@ -125,7 +124,7 @@ class Endpoint:
             for member in batch.values:
                 if (id := answered_id(member)) is not None:
                     wrong = f"an array is not an answer: {error.message}"
-                    self.fail(id, InvalidAnswer(wrong, id=id))
+                    self.calls.fail(id, InvalidAnswer(wrong, id=id))
             raise
 
     def _handle_event(self, event: Event) -> bytes | None:
@@ -143,7 +142,7 @@ class Endpoint:
             ):
                 return connection.reject(event.id, event.error)
         elif isinstance(event, (Result, Error, Failure)):
-            self._calls.take_answer(event)
+            self.calls.take_answer(event)
         elif isinstance(event, Ignored):
             error = event.error
             # Late answers are usual. Only the log reports an invalid answer without an id.
@@ -154,9 +153,9 @@ class Endpoint:
             self.handle_notification(event)
         elif isinstance(event, (Progressed, Ended, Cancellation)):
             if isinstance(event, Progressed):
-                self._calls.take_progress(event)
+                self.calls.take_progress(event)
             elif isinstance(event, Ended):
-                self._calls.take_end(event)
+                self.calls.take_end(event)
             else:
                 self.log.info("request %r was cancelled", event.id)
                 self.jobs.cancel(self.jobs.find(event.id))
@@ -213,20 +212,13 @@ class Endpoint:
         # If each request has its own connection, reference cycles would keep the collector busy.
         del self._on_notification, self.jobs, self._single
 
-    def fail(self, id: RequestId, error: Exception) -> None:
-        self._calls.fail(id, error)
-
-    def set_paused(self, id: RequestId, paused: bool) -> None:
-        """Pause the timeout of our request `id`, or restart it."""
-        self._calls.set_paused(id, paused)
-
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
 
     @property
     def broken(self) -> Disconnected | None:
         """The reason why the peer will send nothing more."""
-        return self._calls.broken
+        return self.calls.broken
 
     @property
     def crowded(self) -> bool:
@@ -242,7 +234,7 @@ class Endpoint:
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
-        self._calls.abort(error)
+        self.calls.abort(error)
         self.jobs.changed.notify_all()
         self._aborted.notify_all()
 

@@ -322,12 +322,15 @@ async def _run_notification(work: Awaitable[None], method: str) -> None:
         _log.exception("the handler of %.100r failed", method)
 
 
-async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
-    """Send an answer, with `error` if it is one; without data, skip it."""
-    if data is None:
-        reply.skip()
-    else:
-        await reply.answer(data, error)
+def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> Work:
+    """Return the sending of an answer, with `error` if it is one; without data, skip it."""
+    if data is not None:
+        return reply.answer(data, error)
+    reply.skip()
+    return _nothing()
+
+
+async def _nothing() -> None: ...
 
 
 class SingleReply:

@@ -150,6 +150,7 @@ class PendingCalls:
             call.fail(explain_error(error, self._connection.strays, id))
 
     def set_paused(self, id: RequestId, paused: bool) -> None:
+        """Pause the timeout of a request, or restart it."""
         self._connection.set_paused(id, paused, self._loop.time())
         self._watch(self._connection.deadline())
 

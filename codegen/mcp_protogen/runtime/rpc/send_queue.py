@@ -1,6 +1,7 @@
 """Outgoing messages: a bounded queue, and one task that writes all that wait."""
 
 from asyncio import CancelledError, Event, Future, Task, wait
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -32,12 +33,15 @@ class SendQueue:
     """The queue of one connection or stream. When `limit` messages wait, senders wait too."""
 
     __slots__ = (
-        *("_closing", "_limit", "_queue", "_room", "_sending", "_work"),
+        *("_closing", "_limit", "_queue", "_room", "_sending", "_work", "_write_now"),
         *("broken", "flooded", "writer"),
     )
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
         self.writer = writer
+        # Only some transports write at once, which saves waking a task.
+        write_now: Callable[[Sequence[bytes]], bool] | None = getattr(writer, "write_now", None)
+        self._write_now = write_now
         self._limit = limit
         self._queue: list[bytes] = []
         self._work = Event()
@@ -61,11 +65,10 @@ class SendQueue:
         self.put(message)
 
     def put_now(self, message: bytes) -> bool:
-        """Write a message at once, which saves waking a task; return whether that was possible."""
+        """Write a message at once; return whether that was possible."""
         if self._queue or self._sending or self._closing or self.broken is not None:
             return False
-        write = getattr(self.writer, "write_now", None)
-        return write is not None and write([message])
+        return self._write_now is not None and self._write_now([message])
 
     def put(self, message: bytes) -> None:
         if self.broken is None and not self._closing:

@@ -11,19 +11,19 @@ from ..core.spec import AnyRequest
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accepted(Generic[T_co]):
     """The user has sent the form; `value` is the answer."""
 
     value: T_co
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Declined:
     """The user has declined to answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cancelled:
     """The user has closed the form without a decision."""
 

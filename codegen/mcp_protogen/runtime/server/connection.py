@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -145,12 +145,13 @@ def _strategies(native: MethodTable, table: MethodTable) -> "Mapping[str, Strate
     return in_tasks(native, table)
 
 
+ServerViews: TypeAlias = RevisionViews[ServerBase[Any]]
+
+
 class ServerState:
     """The servers in all spoken revisions, and the state shared by their connections."""
 
-    def __init__(
-        self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
-    ) -> None:
+    def __init__(self, views: ServerViews, tasks: Tasks, options: Options) -> None:
         self.offer = views.offer
         self.tasks = tasks
         self.options = options
@@ -306,7 +307,7 @@ class ServerConnection:
         request = job.request
         method = request.spec.method
         handler, built_in = self.handlers.get(method), BUILT_IN.get(method)
-        if handler is not None and self.endpoint.connection.table.carries:
+        if built_in and handler is not None and self.endpoint.connection.table.carries:
             built_in = None
         if built_in and built_in.check:
             built_in.check(self, request)
@@ -425,7 +426,7 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
     connection.level = request.params.level
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _BuiltIn:
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None

@@ -1,12 +1,13 @@
 """Additions of features to a server: a layer around its requests, and background work."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from ..core.json import JSONObject
 from ..messages.codec import Request
 from ..rpc.jobs import Job, Work
+from ..rules.handlers import Handler
 
 Follow: TypeAlias = Callable[[], Work]
 """Sends a status now and at each change, until its end."""
@@ -16,7 +17,7 @@ Following: TypeAlias = Mapping[str, Follow]
 class Layer(Protocol):
     """A layer around the requests of a server in one revision."""
 
-    handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
+    handlers: Mapping[str, Handler] = MappingProxyType({})
     hidden: Collection[str] = ()
     ids_member: str = ""
     """The filter member of a listen stream with the ids for `find_following`."""

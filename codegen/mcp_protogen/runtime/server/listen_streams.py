@@ -1,9 +1,9 @@
 """The listen streams of one connection, and its subscriptions to resources."""
 
 from asyncio import Future, Task, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from ..core.errors import McpError, RequestId
 from ..core.models.base import WireModel
@@ -11,10 +11,9 @@ from ..core.subscriptions import ACKNOWLEDGED, SUBSCRIBE, UNSUBSCRIBE, Filter, L
 from ..core.tasks import together
 from ..messages.codec import Request
 from ..messages.envelope import SUBSCRIPTION_ID, members
+from ..rules.handlers import Handler
 from .context import OpenConnection, RequestContext
 from .layers import Following, Layer
-
-Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class _Connection(OpenConnection, Protocol):

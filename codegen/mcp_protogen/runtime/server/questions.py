@@ -11,27 +11,21 @@ from functools import lru_cache
 from typing import Any, Final, Never, TypeGuard, TypeVar, overload
 
 from pydantic import TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
-from pydantic_core import SchemaError
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.forms import FORM, faults_of, fit_answer, problems_of
 from ..core.json import JSONObject, json_text, read_json, without
-from ..core.models.base import BUILDING, WireModel, validator_of
+from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.spec import AnyRequest
-from ..core.untitled_schema import UntitledJsonSchema
+from ..core.untitled_schema import UNFIT_TYPE, UntitledJsonSchema, adapter_of, unfit_type
 from .answers import Accepted, Answer, Cancelled, Declined, Form
 
 T = TypeVar("T")
 
 _DEFS: Final = "#/$defs/"
 _FORMATS: Final = ("email", "uri", "date", "date-time")
-_NO_SCHEMA: Final = (
-    *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
-    *(NameError, TypeError, ValueError),
-)
 # Keywords that a revision must know: without them it would be another field.
 _CHOICES: Final = frozenset({"oneOf", "enum", "items"})
 _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
@@ -123,16 +117,14 @@ def _of_class(kind: type[T]) -> Form[T]:
 
 
 def _describe_type(kind: Any, label: str) -> tuple[TypeAdapter[Any], JSONObject]:
+    wrong = f"{label} cannot be asked for in a form"
+    adapter = adapter_of(kind, wrong)
     try:
-        with BUILDING:
-            adapter: TypeAdapter[Any] = TypeAdapter(kind)
-            adapter.rebuild()
-            result = adapter.json_schema(schema_generator=UntitledJsonSchema)
-            # An infinity, which JSON lacks, becomes null here and is left out.
-            schema: JSONObject = read_json(json_text(result))
-    except _NO_SCHEMA as error:
-        reason = str(error).split("\n", 1)[0]
-        raise TypeError(f"{label} cannot be asked for in a form: {reason}") from error
+        result = adapter.json_schema(schema_generator=UntitledJsonSchema)
+        # An infinity, which JSON lacks, becomes null here and is left out.
+        schema: JSONObject = read_json(json_text(result))
+    except UNFIT_TYPE as error:
+        raise unfit_type(wrong, error) from error
     return adapter, {**schema, **_resolve_reference(schema, schema.get("$defs", {}))}
 
 

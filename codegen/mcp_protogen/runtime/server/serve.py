@@ -22,7 +22,7 @@ from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Received, Transport, read
 from .base import ServerBase
-from .connection import BoundServer, ServerConnection, ServerState
+from .connection import BoundServer, ServerConnection, ServerState, ServerViews
 
 if TYPE_CHECKING:
     from ..core.http_request import Principal
@@ -65,7 +65,7 @@ async def serve(
 
 
 async def serve_views(
-    views: RevisionViews[ServerBase[Any]],
+    views: ServerViews,
     transport: Transport,
     options: Options,
     on_begin: Callable[["Router"], None] | None = None,

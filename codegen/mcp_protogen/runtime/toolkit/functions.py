@@ -13,15 +13,15 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, SchemaError
+from pydantic_core import CoreSchema
 
 from ..core.json import JSONObject, is_object, json_text
 from ..core.models.base import BUILDING
 from ..core.options import MANY, count_values, has_long_paths
 from ..core.sendable import Unsendable, check_finite
-from ..core.untitled_schema import UntitledJsonSchema
+from ..core.untitled_schema import UNFIT_TYPE, UntitledJsonSchema, adapter_of, unfit_type
 from ..server.base import SessionBase, check_forms
 from .docstrings import docstring_of
 
@@ -39,8 +39,6 @@ _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _SCALARS: Final = frozenset((str, int, float, bool, NoneType))
-# Raised by Pydantic for unsupported types, and for constraints that do not apply.
-_NO_JSON: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _DEFS: Final = "#/$defs/"
 
 
@@ -297,10 +295,10 @@ def _model(label: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
             # An incomplete model raises at its first use: build it now.
             model.model_rebuild()
-        except _NO_JSON as error:
+        except UNFIT_TYPE as error:
             for parameter in parameters.values():
                 parameter_adapter(label, parameter)
-            raise TypeError(f"{label}: {_reason(error)}") from error
+            raise unfit_type(label, error) from error
     return model
 
 
@@ -314,22 +312,7 @@ def parameter_adapter(label: str, parameter: Parameter) -> TypeAdapter[Any]:
     annotation: Any = info.annotation
     if constraints:
         annotation = Annotated[(annotation, *constraints)]
-    return adapter_of(annotation, f"{label}: the parameter {parameter.name}")
-
-
-def adapter_of(annotation: Any, label: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise a `TypeError` that names `label`."""
-    try:
-        with BUILDING:
-            adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-            adapter.rebuild()
-            return adapter
-    except _NO_JSON as error:
-        raise TypeError(f"{label} cannot be JSON: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
+    return adapter_of(annotation, f"{label}: the parameter {parameter.name} cannot be JSON")
 
 
 class _PlainJsonSchema(UntitledJsonSchema):

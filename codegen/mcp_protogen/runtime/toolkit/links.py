@@ -12,9 +12,9 @@ from ..core.json import JSONObject
 from ..core.middleware import MethodCall, Middleware, send_through, through
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
+from ..rules.handlers import Handler
 from ..server.base import ServerBase
 from ..server.context import AskedQuestions, OpenConnection, Reports, RequestContext
-from ..server.listen_streams import Handler
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -1,7 +1,7 @@
 """Finding and listing items, including those of mounted servers."""
 
 from asyncio import gather
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from inspect import isawaitable
 from logging import getLogger
 from operator import itemgetter
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject
+from ..core.spec import SET_LEVEL
+from ..rules.handlers import Handler
 from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
@@ -17,8 +19,6 @@ from .items import COMPLETE, Item, requested_item
 
 if TYPE_CHECKING:
     from .mounts import MountedItem
-
-SET_LEVEL: Final = "logging/setLevel"
 
 _log: Final = getLogger(__name__)
 
@@ -117,11 +117,7 @@ def unknown_item(catalogue: Catalogue, kind: str, key: str, advice: str = "") ->
 
 
 async def subscribe(
-    catalogue: Catalogue,
-    method: str,
-    own: Callable[..., Any] | None,
-    session: SessionBase,
-    params: Any,
+    catalogue: Catalogue, method: str, own: Handler | None, session: SessionBase, params: Any
 ) -> Any:
     """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
     uri = params.uri
@@ -138,7 +134,7 @@ async def subscribe(
 
 
 async def set_level(
-    catalogue: Catalogue, own: Callable[..., Any] | None, session: SessionBase, params: Any
+    catalogue: Catalogue, own: Handler | None, session: SessionBase, params: Any
 ) -> Any:
     await gather(*(mount.set_level(session, params.level) for mount in catalogue.mounts))
     return _empty_result(SET_LEVEL, session) if own is None else await own(session, params)

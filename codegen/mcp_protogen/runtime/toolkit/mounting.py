@@ -5,10 +5,9 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, null
 from typing import Any, cast
 
 from ..core.json import JSONObject
-from ..rules.handlers import Handlers
+from ..rules.handlers import Handler, Handlers
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import Handler
 from ..server.serve import has_lifespan
 from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, kinds_with

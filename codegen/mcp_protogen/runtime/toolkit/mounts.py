@@ -16,9 +16,10 @@ from ..core.oauth_scopes import NO_SCOPES
 from ..core.options import Options
 from ..core.pagination import Page, items
 from ..messages.method_table import MethodTable
+from ..rules.handlers import Handler
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import Handler, change_subscription
+from ..server.listen_streams import change_subscription
 from ..translation.revision_view import adapters_of
 from .items import is_private, requested_item
 from .links import Link, MountedConnection

@@ -16,7 +16,7 @@ from ..core.connection_errors import RevisionLost, Unsent
 from ..core.errors import METHOD_NOT_FOUND, LocalError, McpError, ProtocolError
 from ..core.json import JSONObject
 from ..core.options import Options
-from ..core.spec import CALL_TOOL
+from ..core.spec import CALL_TOOL, SET_LEVEL
 from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, SUBSCRIBE, UNSUBSCRIBE, Filter
 from ..server.base import ServerBase, SessionBase, package_of
 from ..server.context import OpenConnection, RequestContext
@@ -25,7 +25,7 @@ from ..server.upstream import client_gone
 from ..transports.base import Opener, wait_within
 from .items import COMPLETE, requested_item
 from .links import Link
-from .lookup import SET_LEVEL, unknown_item
+from .lookup import unknown_item
 from .mounts import Entries, Mount, Prefix
 from .remotes import (
     PAUSE,

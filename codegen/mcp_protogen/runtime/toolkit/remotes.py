@@ -8,8 +8,8 @@ from ..core.connection_errors import Disconnected, Unsent
 from ..core.errors import INTERNAL_ERROR, McpError
 from ..core.json import json_text
 from ..core.middleware import OVER_HTTP
+from ..rules.handlers import Handler
 from ..server.context import OpenConnection, RequestContext
-from ..server.listen_streams import Handler
 from ..server.upstream import Upstream, client_gone
 from .links import Link
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.json import is_array, is_object
 from ..core.spec import CALL_TOOL
+from ..core.subscriptions import LISTEN, SUBSCRIBE
 from ..server.base import SessionBase
 from .catalogue import Catalogue
 from .items import COMPLETE, Item
@@ -13,12 +14,11 @@ from .lookup import item_of
 if TYPE_CHECKING:
     from .mounts import MountedItem
 
-_LISTEN: Final = "subscriptions/listen"
 _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     CALL_TOOL: {"name": "tools"},
     "prompts/get": {"name": "prompts"},
     "resources/read": {"uri": "resources"},
-    "resources/subscribe": {"uri": "resources"},
+    SUBSCRIBE: {"uri": "resources"},
     COMPLETE: {"uri": "resources", "name": "prompts"},
 }
 """The kind of item that a member names, by method."""
@@ -35,7 +35,7 @@ async def find_items(
 
 def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     about = params.get("ref") if method == COMPLETE else params
-    if method == _LISTEN:
+    if method == LISTEN:
         wanted = params.get("notifications")
         uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
         listed: list[Any] = uris if is_array(uris) else []

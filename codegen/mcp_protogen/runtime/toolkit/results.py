@@ -25,10 +25,11 @@ from ..core.sendable import (
     sendable_text,
     without_surrogates,
 )
+from ..core.untitled_schema import adapter_of
 from ..core.value_paths import find
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
-from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
+from .functions import EMPTY, Signature, schema_of, union_types
 from .revision_models import Media, Models, RevisionModels, as_list, kinds_of, text_block
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ Output: TypeAlias = UnstructuredOutput | StructuredOutput
 
 
 def _build_typed_output(models: RevisionModels, annotation: Any, label: str) -> Output:
-    adapter = adapter_of(annotation, f"{label}: the return value")
+    adapter = adapter_of(annotation, f"{label}: the return value cannot be JSON")
     schema = schema_of(adapter.json_schema, label, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
     to_python = partial(adapter.serializer.to_python, by_alias=True, warnings=False)

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ..core.json import JSONObject
 from ..core.models.base import member_at
-from ..core.spec import CALL_TOOL
+from ..core.spec import CALL_TOOL, SET_LEVEL
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handler, Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
@@ -222,7 +222,7 @@ class ToolkitRuntime(ServerRuntime):
         found = super().handlers(revision, methods)
         if not any(mount.subscribes for mount in self.catalogue.mounts):
             return found
-        from .lookup import SET_LEVEL, set_level, subscribe
+        from .lookup import set_level, subscribe
 
         changed = dict(found)
         changed[SET_LEVEL] = partial(set_level, self.catalogue, found.get(SET_LEVEL))

@@ -12,9 +12,9 @@ from ..core.spec import AnyRequest, NotificationSpec, RequestSpec
 from ..messages.envelope import LOG_LEVEL, client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
+from ..rules.handlers import Handler
 from ..server.base import ServerBase, package_of
 from ..server.context import OpenConnection, RequestContext
-from ..server.listen_streams import Handler
 from ..server.rounds import read_round
 from ..server.strategies import Strategy
 from ..server.waiting_strategies import in_tasks

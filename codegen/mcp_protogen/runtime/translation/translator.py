@@ -283,7 +283,6 @@ def _move(
 def _lose_others(
     value: Any, keys: tuple[str | int, ...], taken: Collection[tuple[str | int, ...]], site: Site
 ) -> None:
-    """Report the parts of a value, which is at `keys`, that were not taken."""
     if keys in taken:
         return
     if any(other_keys[: len(keys)] == keys for other_keys in taken):
@@ -294,7 +293,6 @@ def _lose_others(
 
 
 def _keys_of(value: Any, path: ValuePath) -> Iterator[tuple[str | int, ...]]:
-    """Yield the names and indices on the way to each value that a path leads to."""
     if not path:
         yield ()
         return

@@ -26,10 +26,6 @@ LONGEST: Final = 16 * 1024 * 1024
 # Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
-# The most bytes of one read, as many as a pipe of Linux has: a larger buffer costs more to make
-# than most messages to handle.
-_MOST_AT_ONCE: Final = 64 * 1024
-
 # The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
@@ -110,8 +106,6 @@ class LineProtocol(asyncio.Protocol):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
             self._sink = cast(asyncio.WriteTransport, transport)
-        if hasattr(transport, "max_size"):
-            cast(Any, transport).max_size = _MOST_AT_ONCE
 
     def data_received(self, data: bytes) -> None:
         self._inbox.extend(self._lines.feed(data))

@@ -107,7 +107,6 @@ class _Node:
                 yield from self.inner(value, is_certain=False)
 
     def types(self, known: "_Known") -> Types:
-        """Return the types of values."""
         key = id(self.schema)
         if key not in known.types:
             if not known.enter(key):
@@ -153,7 +152,6 @@ class _Known:
         return True
 
     def leave(self, key: int) -> None:
-        """Leave a schema."""
         self._inside.discard(key)
 
 

@@ -372,14 +372,12 @@ class _Search:
             yield from self.schema(member, rest, place)
 
     def _writer_rest(self, schema: Json) -> Any:
-        """Return the writer's schema of undeclared members."""
         if "additionalProperties" in schema:
             return schema["additionalProperties"]
         declared = bool(properties_of(schema) or schema.get("patternProperties"))
         return self._ends.writer_adds or not declared
 
     def _reader_rest(self, schema: Json) -> Any:
-        """Return the reader's schema of undeclared members."""
         rest = schema.get("additionalProperties", True)
         return True if rest is False and self._ends.reader_ignores else rest
 

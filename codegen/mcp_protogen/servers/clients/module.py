@@ -1,7 +1,7 @@
 """The text of a generated module: models, and classes with methods for tools, async or blocking."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
@@ -97,9 +97,8 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
     results = {view["result"] for view in methods} & {result for _, result, _ in _REQUESTS.values()}
     used = frozenset[str]().union(*(definition.used for definition in definitions.values()))
     used |= frozenset(word for view in methods for word in view["uses"])
-    environment = sandbox(templates_folder() / "typed_clients", None)
-    filters: dict[str, Any] = environment.filters
-    filters |= {"literal": literal, "docstring": docstring}
+    filters: dict[str, Callable[..., str]] = {"literal": literal, "docstring": docstring}
+    environment = sandbox(templates_folder() / "typed_clients", filters)
     source = environment.get_template(_TEMPLATE).render(
         about=f"{contract.counts()}, listed in revision {contract.revision}.",
         title=f"{contract.server} {contract.version}".strip(),
@@ -205,7 +204,6 @@ class _Parameter:
 
     @property
     def annotation(self) -> str:
-        """The annotation as an expression."""
         one = self.argument
         plain = hint(one.type)
         if one.required or (one.has_default and one.default is not None):
@@ -216,7 +214,6 @@ class _Parameter:
 
     @property
     def text(self) -> str:
-        """The whole parameter."""
         default = f" = {self.default}" if self.default else ""
         return f"{self.argument.name}: {self.annotation}{default}"
 

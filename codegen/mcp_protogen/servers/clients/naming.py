@@ -100,9 +100,9 @@ class TypeNames:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = {*_IMPORTED, *reserved}
 
-    def give(self, text: str, otherwise: str = "Model") -> str:
+    def give(self, text: str) -> str:
         """Return a free name, as close to the text as possible."""
-        name = class_text(text) or class_text(otherwise)
+        name = class_text(text) or "Model"
         free = next(candidate for candidate in name_variants(name) if candidate not in self._taken)
         self._taken.add(free)
         return free

@@ -15,7 +15,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.graph import find_reachable
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.base.subschemas import map_schemas, subschemas, with_pointers
+from mcp_protogen.base.subschemas import map_schemas, with_pointers
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise import dialect, normalise, references
 from mcp_protogen.servers.call.input_schemas import Part, as_array, read_schema
@@ -239,11 +239,4 @@ def reachable(schemas: Json, names: Iterable[str]) -> Json:
 
 
 def _graph(schemas: Json) -> Mapping[str, list[str]]:
-    return {
-        name: [
-            references.definition_name(subschema["$ref"])
-            for subschema in subschemas(schema)
-            if isinstance(subschema.get("$ref"), str)
-        ]
-        for name, schema in schemas.items()
-    }
+    return {name: [*references.references_in(schema)] for name, schema in schemas.items()}

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.runtime.connection import INITIALIZED
 from mcp_protogen.runtime.core.connection_errors import Disconnected, HttpError
 from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
 from mcp_protogen.runtime.http.client.client_state import ClientState, Reconnection
 from mcp_protogen.runtime.http.client.http_client import HttpWire
-from mcp_protogen.runtime.http.client.outgoing import INITIALIZED, Message
+from mcp_protogen.runtime.http.client.outgoing import Message
 from mcp_protogen.runtime.http.client.transport import HttpTransport, LegacySseTransport
 from mcp_protogen.runtime.http.httpx2 import HttpClient, httpx2, trust
 from mcp_protogen.runtime.transports.base import Paused, Received, Transport, Unanswered

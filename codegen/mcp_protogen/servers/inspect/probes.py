@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.runtime.http.headers import PROTOCOL_VERSION
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES, LOG_LEVEL
+from mcp_protogen.servers.call.kinds import prompt_arguments
 from mcp_protogen.servers.inspect.revision_facts import (
     SSE,
     STDIO,
@@ -87,14 +88,9 @@ def of_first(method: str, listed_by: str = "resources/list", **about: Any) -> Pr
     return Probe(name=method, make=make, **about)
 
 
-def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
-    given = prompt.get("arguments")
-    return [argument for argument in given if is_object(argument)] if is_array(given) else []
-
-
 def _prompt(client: PlanClient, needs: bool) -> ProbeStep | None:
     for prompt in listing(client.transcript, "prompts/list"):
-        required = any(argument.get("required") is True for argument in _arguments(prompt))
+        required = any(argument.get("required") is True for argument in prompt_arguments(prompt))
         if required is needs and isinstance(prompt.get("name"), str):
             return client.ask("prompts/get", {"name": prompt["name"]})
     return None
@@ -102,7 +98,7 @@ def _prompt(client: PlanClient, needs: bool) -> ProbeStep | None:
 
 def _complete(client: PlanClient) -> ProbeStep | None:
     for prompt in listing(client.transcript, "prompts/list"):
-        for argument in _arguments(prompt):
+        for argument in prompt_arguments(prompt):
             ref = {"type": "ref/prompt", "name": prompt.get("name")}
             argument = {"name": argument.get("name"), "value": ""}
             return client.ask("completion/complete", {"ref": ref, "argument": argument})

@@ -163,7 +163,6 @@ def _capability_names(transcript: Transcript) -> Iterator[str]:
 
 
 def _find_deprecated(revision: str) -> set[str]:
-    """Return the server's capabilities that a revision deprecates."""
     found: set[str] = set()
     protocol = protocol_of(revision)
     for method, about in protocol.methods.items():

@@ -6,7 +6,7 @@ Nothing is sent to another origin than that of the user's URL.
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.pipeline.config import GenerationOptions
@@ -45,7 +45,10 @@ def table(revision: str) -> MethodTable:
         revision,
         requests={
             method: RequestSpec(
-                method, senders=frozenset(), types=tuple, headers=_header_fields(headers_in(about))
+                method,
+                senders=frozenset(),
+                load_params=lambda: Any,
+                headers=_header_fields(headers_in(about)),
             )
             for method, about in protocol_of(revision).methods.items()
         },

@@ -97,20 +97,20 @@ class _Change(BaseModel):
 
 
 class _Entry(BaseModel):
-    """A rule in `rules.json`: from a revision on, up to the last one if it has ended."""
+    """A rule in `rules.json`, by default from the first revision on, and up to the last one."""
 
     model_config = _CONFIG
     text: str
-    begin: str = Field(alias="from")
+    begin: str = Field("", alias="from")
     until: str = ""
-    level: RuleLevel
+    level: RuleLevel = RuleLevel.MUST
     page: str
     since: dict[str, _Change] = {}
     rows: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _is_in_order(self) -> "_Entry":
-        named = [self.begin, *self.since, *filter(None, [self.until])]
+        named = [name for name in (self.begin, *self.since, self.until) if name]
         if named != sorted(named) or not all_revisions().keys() >= {*named}:
             raise ValueError(f"{', '.join(named)}: unknown revisions, or not the oldest first")
         return self

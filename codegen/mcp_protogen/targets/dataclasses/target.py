@@ -7,11 +7,11 @@ from mcp_protogen.base.names import field_name
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.pipeline.emit.text import literal, tuple_of
 from mcp_protogen.pipeline.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
-from mcp_protogen.pipeline.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import Extra, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import either, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
-from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
+from mcp_protogen.targets.python.modules import Definitions, Imports, PythonTarget
 from mcp_protogen.targets.python.order import endless, order_types
 
 from .wire.objects import EXTRA
@@ -36,23 +36,15 @@ _IMPORTS: Final[Imports] = {
 }
 
 
-class DataclassesTarget:
-    """The target `dataclasses`."""
-
-    contract = CONTRACT
-    settings: frozenset[Setting] = frozenset({"extra"})
-
+class _DataclassesTarget(PythonTarget):
     def files(
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; a package has `wire.py` for all of them."""
         raise_errors(problem for ir in revisions for problem in _name_collisions(ir, options))
-        yield from python_files(revisions, options, _definitions)
+        yield from super().files(revisions, options)
         if options.layout == "package" and "models" in options.layers:
             yield TargetFile("wire.py", wire_source().module())
-
-
-TARGET = DataclassesTarget()
 
 
 def _name_collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
@@ -80,6 +72,9 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     # Classes need their bases before them; readers and writers come last.
     text = "\n\n\n".join((source.objects, text, source.functions))
     return Definitions(imports, text, (*names, *PUBLIC))
+
+
+TARGET = _DataclassesTarget(_definitions, frozenset({"extra"}))
 
 
 def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
@@ -113,9 +108,8 @@ def _member(field: FieldIR) -> list[str]:
     marks += [f"Limits({', '.join(limits)})"] if limits else []
     if marks:
         annotation = f"Annotated[{', '.join((annotation, *marks))}]"
-    doc = member_docstring(field)
     text = f"{field.name}: {annotation}" + (f" = {default}" if default else "")
-    return [text, *([doc] if doc else [])]
+    return [text, *member_docstring(field)]
 
 
 def _default(field: FieldIR) -> str:

@@ -11,10 +11,10 @@ def type_docstring(type_: TypeIR) -> str:
     return docstring(type_.doc, 4 if is_class else 0, of_member=not is_class) if type_.doc else ""
 
 
-def member_docstring(field: FieldIR) -> str:
-    """Return the docstring below a member; empty without a text."""
+def member_docstring(field: FieldIR) -> list[str]:
+    """Return the docstring below a member as a line; none without a text."""
     text = member_text(field)
-    return docstring(text, 4, of_member=True) if text else ""
+    return [docstring(text, 4, of_member=True)] if text else []
 
 
 def class_text(head: str, doc: str, lines: list[str]) -> str:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment
 
@@ -14,7 +13,7 @@ from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit.text import docstring, literal, set_of, tuple_of
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.target import Layer, TargetFile, TargetOptions
+from mcp_protogen.pipeline.target import CONTRACT, Layer, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import tables
 from mcp_protogen.targets.results import with_result_unions
 
@@ -37,25 +36,37 @@ class Definitions:
     evaluated: bool = False
 
 
-DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
-"""A function that returns the definitions of all types of a revision, with unions of results."""
+@dataclass(frozen=True, slots=True)
+class PythonTarget:
+    """A target with Python modules; `define` makes the types of a revision."""
+
+    define: Callable[[RevisionIR, TargetOptions], Definitions]
+    settings: frozenset[Setting] = frozenset()
+    contract: int = CONTRACT
+
+    def files(
+        self, revisions: Sequence[RevisionIR], options: TargetOptions
+    ) -> Iterator[TargetFile]:
+        """Yield the modules of all revisions, and the package around them for that layout."""
+        for ir in map(with_result_unions, revisions):
+            definitions = self.define(ir, options) if "models" in options.layers else None
+            yield from _revision_files(ir, options, definitions)
+        if options.layout == "package":
+            yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
+            yield TargetFile("py.typed", "")
 
 
-def python_files(
-    revisions: Sequence[RevisionIR], options: TargetOptions, define: DefineTypes
-) -> Iterator[TargetFile]:
-    """Yield the modules of all revisions, and the package around them for that layout."""
-    for ir in revisions:
-        yield from _revision_files(with_result_unions(ir), options, define)
-    if options.layout == "package":
-        yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
-        yield TargetFile("py.typed", "")
+def with_base_class(imports: Imports, options: TargetOptions) -> Imports:
+    """Return imports with that of the user's base class, if there is one."""
+    if options.base_class is None:
+        return imports
+    module, _, name = options.base_class.partition(":")
+    return {**imports, module: imports.get(module, frozenset()) | {name}}
 
 
 def _revision_files(
-    ir: RevisionIR, options: TargetOptions, define: DefineTypes
+    ir: RevisionIR, options: TargetOptions, definitions: Definitions | None
 ) -> Iterator[TargetFile]:
-    definitions = define(ir, options) if "models" in options.layers else None
     if options.layout == "single":
         text = _module(ir, definitions, options.layers, "")
         yield TargetFile(f"{ir.module}.py", text)
@@ -109,7 +120,8 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
             found.setdefault(module, set()).update(names & used)
     lines = {module: import_line(module, names) for module, names in sorted(found.items()) if names}
     own_lines = ["from . import models"] if beside and "models" in used else []
-    standard = [lines.pop(name) for name in list(lines) if _top(name) in sys.stdlib_module_names]
+    of_python = [name for name in lines if name.partition(".")[0] in sys.stdlib_module_names]
+    standard = [lines.pop(name) for name in of_python]
     return [group for group in (standard, list(lines.values()), own_lines) if group]
 
 
@@ -117,10 +129,6 @@ def import_line(module: str, names: Iterable[str]) -> str:
     """Return a line of imports with names in the order of isort."""
     ordered = sorted(names, key=lambda name: (name != name.upper(), name[0].islower(), name))
     return f"from {module} import {', '.join(ordered)}"
-
-
-def _top(module: str) -> str:
-    return module.partition(".")[0]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -151,12 +159,6 @@ def render(template: str, context: Mapping[str, object]) -> str:
 def _environment() -> Environment:
     from mcp_protogen.pipeline.emit.sandbox import sandbox
 
-    environment = sandbox(templates_folder() / "targets", None)
-    filters: dict[str, Any] = environment.filters
-    filters |= {
-        "docstring": docstring,
-        "literal": literal,
-        "set_of": set_of,
-        "tuple_of": tuple_of,
-    }
-    return environment
+    filters: dict[str, Callable[..., str]] = {"docstring": docstring, "literal": literal}
+    filters |= {"set_of": set_of, "tuple_of": tuple_of}
+    return sandbox(templates_folder() / "targets", filters)

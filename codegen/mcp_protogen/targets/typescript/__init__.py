@@ -150,6 +150,4 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
 def _environment() -> Environment:
     from mcp_protogen.pipeline.emit.sandbox import sandbox
 
-    environment = sandbox(templates_folder() / "targets" / "typescript", None)
-    environment.filters.update(_FILTERS)
-    return environment
+    return sandbox(templates_folder() / "targets" / "typescript", _FILTERS)

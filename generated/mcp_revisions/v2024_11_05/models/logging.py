@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import RequestParamsMeta
+from .shared_params import RequestParamsMeta
 
 __all__ = ["LoggingLevel", "LoggingMessageNotificationParams", "SetLevelRequestParams"]
 

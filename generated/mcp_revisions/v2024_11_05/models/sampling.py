@@ -12,12 +12,11 @@ from mcp_protogen.runtime.core.models import Integer, Number, OpenUnion, Unknown
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import ImageContent, RequestParamsMeta, Role, TextContent
+from .shared import ImageContent, Role, TextContent
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "CreateMessageRequestParams",
-    "CreateMessageResult",
-    "CreateMessageResultContent",
     "ModelHint",
     "ModelPreferences",
     "SamplingMessage",
@@ -54,13 +53,6 @@ SamplingMessageContent = TypeAliasType(
 """What a message for a model holds."""
 
 
-CreateMessageResultContent = TypeAliasType(
-    "CreateMessageResultContent",
-    Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")],
-)
-"""What the model wrote."""
-
-
 class SamplingMessage(WireModel):
     """One message of a conversation with a model."""
 
@@ -92,22 +84,4 @@ class CreateMessageRequestParams(WireModel):
     temperature: Number | None = None
     """How freely to sample; higher gives more varied output."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class CreateMessageResult(WireModel):
-    """The message that the model generated, and how it came about."""
-
-    content: CreateMessageResultContent
-    """What the model generated: one content block."""
-    model: str
-    """Name of the model that was used."""
-    role: Role
-    """Who speaks; normally the model."""
-    stop_reason: Annotated[str | None, Field(alias="stopReason")] = None
-    """Why generation ended: a known word or one of the provider; absent means not known.
-
-    Known values: `endTurn`, `stopSequence`, `maxTokens`.
-    """
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -6,59 +6,19 @@
 # pylint: skip-file
 """Message models of MCP 2024-11-05: types that several features use."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from mcp_protogen.runtime.core.models import Integer, Number, WireModel
+from mcp_protogen.runtime.core.models import Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
 __all__ = [
-    "BlobResourceContents",
-    "EmbeddedResource",
-    "EmbeddedResourceAnnotations",
-    "EmptyResult",
     "ImageContent",
     "ImageContentAnnotations",
-    "ProgressToken",
-    "RequestParamsMeta",
     "Role",
     "TextContent",
     "TextContentAnnotations",
-    "TextResourceContents",
 ]
-
-
-class BlobResourceContents(WireModel):
-    """Resource contents that are binary, encoded in base64."""
-
-    blob: str
-    """The bytes, in base64."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-
-
-class EmptyResult(WireModel):
-    """A result that only says that the request succeeded."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-ProgressToken = TypeAliasType(
-    "ProgressToken",
-    str | Integer,
-)
-"""Chosen by the sender of a request to recognise its progress notifications."""
-
-
-class RequestParamsMeta(WireModel):
-    """Metadata that all requests accept."""
-
-    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
-    """Asks for progress notifications that carry this token; unique among the requests under way.
-    """
 
 
 Role = TypeAliasType(
@@ -70,26 +30,6 @@ Role = TypeAliasType(
 
 class TextContentAnnotations(WireModel):
     """Hints on whom the text is for and how much it matters."""
-
-    audience: list[Role] | None = None
-    """Whom this is meant for; several roles may be named."""
-    priority: Annotated[Number | None, Field(ge=0, le=1)] = None
-    """Importance from 0 (may be left out) to 1 (cannot be done without)."""
-
-
-class TextResourceContents(WireModel):
-    """Resource contents that are text."""
-
-    text: str
-    """The text; never binary data in disguise."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-
-
-class EmbeddedResourceAnnotations(WireModel):
-    """Hints on whom the resource is for and how much it matters."""
 
     audience: list[Role] | None = None
     """Whom this is meant for; several roles may be named."""
@@ -113,16 +53,6 @@ class TextContent(WireModel):
     text: str
     """The text."""
     annotations: TextContentAnnotations | None = None
-    """Hints on how to use or show this."""
-
-
-class EmbeddedResource(WireModel):
-    """A block that holds the contents of a resource."""
-
-    type: Literal["resource"] = "resource"
-    resource: TextResourceContents | BlobResourceContents
-    """Contents of the resource, text or binary."""
-    annotations: EmbeddedResourceAnnotations | None = None
     """Hints on how to use or show this."""
 
 

@@ -6,40 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2024-11-05: tools."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import (
-    OpenUnion,
-    ToolPlaces,
-    ToolResult,
-    UnknownContent,
-    WireModel,
-)
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
-from typing_extensions import TypeAliasType
 
-from .shared import EmbeddedResource, ImageContent, RequestParamsMeta, TextContent
+from .shared_params import RequestParamsMeta
 
-__all__ = [
-    "CallToolRequestParams",
-    "CallToolResult",
-    "CallToolResultContent",
-    "ListToolsRequestParams",
-    "ListToolsResult",
-    "Tool",
-    "ToolListChangedNotificationParams",
-]
-
-
-class Tool(WireModel):
-    """A function that a server offers to a model."""
-
-    input_schema: Annotated[dict[str, Any], Field(alias="inputSchema")]
-    """JSON Schema of the arguments; its root is always an object."""
-    name: str
-    """Names the tool in `tools/call`."""
-    description: str | None = None
-    """What it does and when to use it, written for a model."""
+__all__ = ["CallToolRequestParams", "ListToolsRequestParams", "ToolListChangedNotificationParams"]
 
 
 class ToolListChangedNotificationParams(WireModel):
@@ -66,35 +40,4 @@ class ListToolsRequestParams(WireModel):
     cursor: str | None = None
     """Page to return, as a `nextCursor` named it; absent means the first."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListToolsResult(WireModel):
-    """One page of the server's tools."""
-
-    tools: list[Tool]
-    """Tools of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-CallToolResultContent = TypeAliasType(
-    "CallToolResultContent",
-    Annotated[TextContent | ImageContent | EmbeddedResource | UnknownContent, OpenUnion("type")],
-)
-"""A block of what a tool returned."""
-
-
-class CallToolResult(ToolResult):
-    """What a tool returned, or how it failed."""
-
-    PLACES: ClassVar = ToolPlaces(structured=None)
-
-    content: list[CallToolResultContent]
-    """Output for the model to read, in order; may be empty."""
-    is_error: Annotated[bool | None, Field(alias="isError")] = None
-    """Whether the tool failed, with `content` telling the model why; absent means it did not."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -6,20 +6,18 @@
 # pylint: skip-file
 """Message models of MCP 2025-03-26: completion."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from mcp_protogen.runtime.core.models import Integer, WireModel
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import RequestParamsMeta
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "CompleteRequestParams",
     "CompleteRequestParamsArgument",
     "CompleteRequestParamsRef",
-    "CompleteResult",
-    "CompleteResultCompletion",
     "PromptReference",
     "ResourceReference",
 ]
@@ -32,17 +30,6 @@ class CompleteRequestParamsArgument(WireModel):
     """Name of the argument, or of the variable in the URI template."""
     value: str
     """What has been typed so far; may be empty."""
-
-
-class CompleteResultCompletion(WireModel):
-    """Proposed values, and how many more there are."""
-
-    values: list[str]
-    """Proposals, best first, at most 100."""
-    has_more: Annotated[bool | None, Field(alias="hasMore")] = None
-    """Whether there are proposals beyond `values`; absent means not stated."""
-    total: Integer | None = None
-    """How many proposals there are in all; may exceed those given here."""
 
 
 class PromptReference(WireModel):
@@ -66,15 +53,6 @@ CompleteRequestParamsRef = TypeAliasType(
     Annotated[PromptReference | ResourceReference, Field(discriminator="type")],
 )
 """The prompt or resource template whose argument is being completed."""
-
-
-class CompleteResult(WireModel):
-    """Proposals for the value of an argument."""
-
-    completion: CompleteResultCompletion
-    """The proposals."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class CompleteRequestParams(WireModel):

@@ -16,42 +16,38 @@ from .base import (
     CancelledNotificationParams,
     InitializedNotificationParams,
     InitializeRequestParams,
-    InitializeResult,
     PingRequestParams,
     ProgressNotificationParams,
     RequestId,
 )
-from .completion import CompleteRequestParams, CompleteResult
+from .base_results import InitializeResult
+from .completion import CompleteRequestParams
+from .completion_results import CompleteResult
 from .logging import LoggingMessageNotificationParams, SetLevelRequestParams
 from .prompts import (
     GetPromptRequestParams,
-    GetPromptResult,
     ListPromptsRequestParams,
-    ListPromptsResult,
     PromptListChangedNotificationParams,
 )
+from .prompts_results import GetPromptResult, ListPromptsResult
 from .resources import (
     ListResourcesRequestParams,
-    ListResourcesResult,
     ListResourceTemplatesRequestParams,
-    ListResourceTemplatesResult,
     ReadResourceRequestParams,
-    ReadResourceResult,
     ResourceListChangedNotificationParams,
     ResourceUpdatedNotificationParams,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
-from .roots import ListRootsRequestParams, ListRootsResult, RootsListChangedNotificationParams
-from .sampling import CreateMessageRequestParams, CreateMessageResult
-from .shared import EmptyResult, RequestParamsMeta
-from .tools import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsRequestParams,
-    ListToolsResult,
-    ToolListChangedNotificationParams,
-)
+from .resources_results import ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult
+from .roots import ListRootsRequestParams, RootsListChangedNotificationParams
+from .roots_results import ListRootsResult
+from .sampling import CreateMessageRequestParams
+from .sampling_results import CreateMessageResult
+from .shared_params import RequestParamsMeta
+from .shared_results import EmptyResult
+from .tools import CallToolRequestParams, ListToolsRequestParams, ToolListChangedNotificationParams
+from .tools_results import CallToolResult, ListToolsResult
 
 __all__ = [
     "CallToolRequest",

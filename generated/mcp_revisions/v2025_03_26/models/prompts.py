@@ -8,41 +8,16 @@
 
 from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
-from typing_extensions import TypeAliasType
 
-from .shared import (
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    RequestParamsMeta,
-    Role,
-    TextContent,
-)
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "GetPromptRequestParams",
-    "GetPromptResult",
     "ListPromptsRequestParams",
-    "ListPromptsResult",
-    "Prompt",
-    "PromptArgument",
     "PromptListChangedNotificationParams",
-    "PromptMessage",
-    "PromptMessageContent",
 ]
-
-
-class PromptArgument(WireModel):
-    """A value that a prompt can be filled in with."""
-
-    name: str
-    """Names the value in `prompts/get`."""
-    description: str | None = None
-    """What the value means."""
-    required: bool | None = None
-    """Whether the value must be given; absent means it need not."""
 
 
 class PromptListChangedNotificationParams(WireModel):
@@ -69,56 +44,4 @@ class ListPromptsRequestParams(WireModel):
     cursor: str | None = None
     """Page to return, as a `nextCursor` named it; absent means the first."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Prompt(WireModel):
-    """A template of messages that a server offers, usually for users to pick."""
-
-    name: str
-    """Names the prompt in `prompts/get`."""
-    arguments: list[PromptArgument] | None = None
-    """Values that it can be filled in with; absent means none."""
-    description: str | None = None
-    """What it does, for people."""
-
-
-class ListPromptsResult(WireModel):
-    """One page of the server's prompts."""
-
-    prompts: list[Prompt]
-    """Prompts of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-PromptMessageContent = TypeAliasType(
-    "PromptMessageContent",
-    Annotated[
-        TextContent | ImageContent | AudioContent | EmbeddedResource | UnknownContent,
-        OpenUnion("type"),
-    ],
-)
-"""What a message of a prompt holds."""
-
-
-class PromptMessage(WireModel):
-    """One message of a prompt."""
-
-    content: PromptMessageContent
-    """One content block."""
-    role: Role
-    """Who speaks."""
-
-
-class GetPromptResult(WireModel):
-    """The messages of a prompt, ready to hand to a model."""
-
-    messages: list[PromptMessage]
-    """The messages, in order."""
-    description: str | None = None
-    """What the prompt is for."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -6,58 +6,13 @@
 # pylint: skip-file
 """Message models of MCP 2025-03-26: types that several features use."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from mcp_protogen.runtime.core.models import Integer, Number, WireModel
+from mcp_protogen.runtime.core.models import Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-__all__ = [
-    "Annotations",
-    "AudioContent",
-    "BlobResourceContents",
-    "EmbeddedResource",
-    "EmptyResult",
-    "ImageContent",
-    "ProgressToken",
-    "RequestParamsMeta",
-    "Role",
-    "TextContent",
-    "TextResourceContents",
-]
-
-
-class BlobResourceContents(WireModel):
-    """Resource contents that are binary, encoded in base64."""
-
-    blob: str
-    """The bytes, in base64."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-
-
-class EmptyResult(WireModel):
-    """A result that only says that the request succeeded."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-ProgressToken = TypeAliasType(
-    "ProgressToken",
-    str | Integer,
-)
-"""Chosen by the sender of a request to recognise its progress notifications."""
-
-
-class RequestParamsMeta(WireModel):
-    """Metadata that all requests accept."""
-
-    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
-    """Asks for progress notifications that carry this token; unique among the requests under way.
-    """
+__all__ = ["Annotations", "AudioContent", "ImageContent", "Role", "TextContent"]
 
 
 Role = TypeAliasType(
@@ -65,17 +20,6 @@ Role = TypeAliasType(
     Literal["user", "assistant"],
 )
 """Who speaks in a conversation: the user or the model."""
-
-
-class TextResourceContents(WireModel):
-    """Resource contents that are text."""
-
-    text: str
-    """The text; never binary data in disguise."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
 
 
 class Annotations(WireModel):
@@ -95,16 +39,6 @@ class AudioContent(WireModel):
     """The sound, in base64."""
     mime_type: Annotated[str, Field(alias="mimeType")]
     """MIME type of the sound, such as `audio/wav`."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-
-
-class EmbeddedResource(WireModel):
-    """A block that holds the contents of a resource."""
-
-    type: Literal["resource"] = "resource"
-    resource: TextResourceContents | BlobResourceContents
-    """Contents of the resource, text or binary."""
     annotations: Annotations | None = None
     """Hints on how to use or show this."""
 

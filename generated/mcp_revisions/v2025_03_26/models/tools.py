@@ -6,50 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2025-03-26: tools."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import (
-    OpenUnion,
-    ToolPlaces,
-    ToolResult,
-    UnknownContent,
-    WireModel,
-)
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
-from typing_extensions import TypeAliasType
 
-from .shared import AudioContent, EmbeddedResource, ImageContent, RequestParamsMeta, TextContent
+from .shared_params import RequestParamsMeta
 
-__all__ = [
-    "CallToolRequestParams",
-    "CallToolResult",
-    "CallToolResultContent",
-    "ListToolsRequestParams",
-    "ListToolsResult",
-    "Tool",
-    "ToolAnnotations",
-    "ToolListChangedNotificationParams",
-]
-
-
-class ToolAnnotations(WireModel):
-    """Hints on how a tool behaves; worth as much as the server is trusted."""
-
-    destructive_hint: Annotated[bool | None, Field(alias="destructiveHint")] = None
-    """Whether it may destroy or overwrite things; absent means it may. Moot if `readOnlyHint` is
-    true.
-    """
-    idempotent_hint: Annotated[bool | None, Field(alias="idempotentHint")] = None
-    """Whether repeating a call has no further effect; absent means it may have. Moot if
-    `readOnlyHint`
-    is true.
-    """
-    open_world_hint: Annotated[bool | None, Field(alias="openWorldHint")] = None
-    """Whether it deals with an outside world, as a web search does; absent means it does."""
-    read_only_hint: Annotated[bool | None, Field(alias="readOnlyHint")] = None
-    """Whether it only reads; absent means that it may change things."""
-    title: str | None = None
-    """Name to show to people."""
+__all__ = ["CallToolRequestParams", "ListToolsRequestParams", "ToolListChangedNotificationParams"]
 
 
 class ToolListChangedNotificationParams(WireModel):
@@ -76,51 +40,4 @@ class ListToolsRequestParams(WireModel):
     cursor: str | None = None
     """Page to return, as a `nextCursor` named it; absent means the first."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Tool(WireModel):
-    """A function that a server offers to a model."""
-
-    input_schema: Annotated[dict[str, Any], Field(alias="inputSchema")]
-    """JSON Schema of the arguments; its root is always an object."""
-    name: str
-    """Names the tool in `tools/call`."""
-    annotations: ToolAnnotations | None = None
-    """Hints on how the tool behaves."""
-    description: str | None = None
-    """What it does and when to use it, written for a model."""
-
-
-CallToolResultContent = TypeAliasType(
-    "CallToolResultContent",
-    Annotated[
-        TextContent | ImageContent | AudioContent | EmbeddedResource | UnknownContent,
-        OpenUnion("type"),
-    ],
-)
-"""A block of what a tool returned."""
-
-
-class ListToolsResult(WireModel):
-    """One page of the server's tools."""
-
-    tools: list[Tool]
-    """Tools of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class CallToolResult(ToolResult):
-    """What a tool returned, or how it failed."""
-
-    PLACES: ClassVar = ToolPlaces(structured=None)
-
-    content: list[CallToolResultContent]
-    """Output for the model to read, in order; may be empty."""
-    is_error: Annotated[bool | None, Field(alias="isError")] = None
-    """Whether the tool failed, with `content` telling the model why; absent means it did not."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.models import Integer, Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import ProgressToken, RequestParamsMeta
+from .shared_params import ProgressToken, RequestParamsMeta
 
 __all__ = [
     "CancelledNotificationParams",
@@ -20,15 +20,10 @@ __all__ = [
     "ClientCapabilitiesRoots",
     "Implementation",
     "InitializeRequestParams",
-    "InitializeResult",
     "InitializedNotificationParams",
     "PingRequestParams",
     "ProgressNotificationParams",
     "RequestId",
-    "ServerCapabilities",
-    "ServerCapabilitiesPrompts",
-    "ServerCapabilitiesResources",
-    "ServerCapabilitiesTools",
 ]
 
 
@@ -62,29 +57,6 @@ RequestId = TypeAliasType(
     str | Integer,
 )
 """Names a request among those of its sender; never null."""
-
-
-class ServerCapabilitiesPrompts(WireModel):
-    """What the server supports around its prompts."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of prompts; absent means no."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """What the server supports around its resources."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of resources; absent means no."""
-    subscribe: bool | None = None
-    """Whether the server reports changes to single resources on demand; absent means no."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """What the server supports around its tools."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of tools; absent means no."""
 
 
 class CancelledNotificationParams(WireModel):
@@ -142,37 +114,5 @@ class ProgressNotificationParams(WireModel):
     """What is happening, for people."""
     total: Number | None = None
     """How much there is to do, in the unit of `progress`; absent means not known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ServerCapabilities(WireModel):
-    """Optional features that a server supports; what is absent must not be used."""
-
-    completions: dict[str, Any] | None = None
-    """Present if the server can complete arguments."""
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Non-standard features by name, each with its settings."""
-    logging: dict[str, Any] | None = None
-    """Present if the server can send log entries to the client."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server offers prompts."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server offers resources."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server offers tools."""
-
-
-class InitializeResult(WireModel):
-    """The version, features and identity that a server answers with."""
-
-    capabilities: ServerCapabilities
-    """Features that the server supports."""
-    protocol_version: Annotated[str, Field(alias="protocolVersion")]
-    """Protocol version to speak from now on; a client that cannot must disconnect."""
-    server_info: Annotated[Implementation, Field(alias="serverInfo")]
-    """Which program the server is."""
-    instructions: str | None = None
-    """How to use the server well, written for a model."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

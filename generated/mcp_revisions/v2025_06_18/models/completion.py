@@ -6,21 +6,19 @@
 # pylint: skip-file
 """Message models of MCP 2025-06-18: completion."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from mcp_protogen.runtime.core.models import Integer, WireModel
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import RequestParamsMeta
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "CompleteRequestParams",
     "CompleteRequestParamsArgument",
     "CompleteRequestParamsContext",
     "CompleteRequestParamsRef",
-    "CompleteResult",
-    "CompleteResultCompletion",
     "PromptReference",
     "ResourceTemplateReference",
 ]
@@ -40,17 +38,6 @@ class CompleteRequestParamsContext(WireModel):
 
     arguments: dict[str, str] | None = None
     """Values already chosen for other arguments, by name."""
-
-
-class CompleteResultCompletion(WireModel):
-    """Proposed values, and how many more there are."""
-
-    values: list[str]
-    """Proposals, best first, at most 100."""
-    has_more: Annotated[bool | None, Field(alias="hasMore")] = None
-    """Whether there are proposals beyond `values`; absent means not stated."""
-    total: Integer | None = None
-    """How many proposals there are in all; may exceed those given here."""
 
 
 class PromptReference(WireModel):
@@ -76,15 +63,6 @@ CompleteRequestParamsRef = TypeAliasType(
     Annotated[PromptReference | ResourceTemplateReference, Field(discriminator="type")],
 )
 """The prompt or resource template whose argument is being completed."""
-
-
-class CompleteResult(WireModel):
-    """Proposals for the value of an argument."""
-
-    completion: CompleteResultCompletion
-    """The proposals."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class CompleteRequestParams(WireModel):

@@ -6,19 +6,18 @@
 # pylint: skip-file
 """Message models of MCP 2025-06-18: elicitation."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from mcp_protogen.runtime.core.models import Integer, Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import RequestParamsMeta
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "BooleanSchema",
     "ElicitRequestParams",
     "ElicitRequestParamsRequestedSchema",
-    "ElicitResult",
     "EnumSchema",
     "NumberSchema",
     "PrimitiveSchemaDefinition",
@@ -36,17 +35,6 @@ class BooleanSchema(WireModel):
     """Explains the field to the user."""
     title: str | None = None
     """Label of the field."""
-
-
-class ElicitResult(WireModel):
-    """What the user decided, and the values of the form if it was sent."""
-
-    action: Literal["accept", "decline", "cancel"]
-    """`accept`: agreed; `decline`: refused; `cancel`: dismissed without a decision."""
-    content: dict[str, str | Number | bool] | None = None
-    """Values of the form by field name; only with `accept`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class EnumSchema(WireModel):

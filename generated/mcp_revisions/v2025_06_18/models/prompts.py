@@ -11,31 +11,13 @@ from typing import Annotated, Any
 from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 
-from .shared import ContentBlock, RequestParamsMeta, Role
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "GetPromptRequestParams",
-    "GetPromptResult",
     "ListPromptsRequestParams",
-    "ListPromptsResult",
-    "Prompt",
-    "PromptArgument",
     "PromptListChangedNotificationParams",
-    "PromptMessage",
 ]
-
-
-class PromptArgument(WireModel):
-    """A value that a prompt can be filled in with."""
-
-    name: str
-    """Names the value in `prompts/get`."""
-    description: str | None = None
-    """What the value means."""
-    required: bool | None = None
-    """Whether the value must be given; absent means it need not."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
 
 
 class PromptListChangedNotificationParams(WireModel):
@@ -62,50 +44,4 @@ class ListPromptsRequestParams(WireModel):
     cursor: str | None = None
     """Page to return, as a `nextCursor` named it; absent means the first."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Prompt(WireModel):
-    """A template of messages that a server offers, usually for users to pick."""
-
-    name: str
-    """Names the prompt in `prompts/get`."""
-    arguments: list[PromptArgument] | None = None
-    """Values that it can be filled in with; absent means none."""
-    description: str | None = None
-    """What it does, for people."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListPromptsResult(WireModel):
-    """One page of the server's prompts."""
-
-    prompts: list[Prompt]
-    """Prompts of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class PromptMessage(WireModel):
-    """One message of a prompt."""
-
-    content: ContentBlock
-    """One content block."""
-    role: Role
-    """Who speaks."""
-
-
-class GetPromptResult(WireModel):
-    """The messages of a prompt, ready to hand to a model."""
-
-    messages: list[PromptMessage]
-    """The messages, in order."""
-    description: str | None = None
-    """What the prompt is for."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -11,25 +11,9 @@ from typing import Annotated, Any
 from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 
-from .shared import RequestParamsMeta
+from .shared_params import RequestParamsMeta
 
-__all__ = [
-    "ListRootsRequestParams",
-    "ListRootsResult",
-    "Root",
-    "RootsListChangedNotificationParams",
-]
-
-
-class Root(WireModel):
-    """A directory or file that a server may work on."""
-
-    uri: str
-    """Where it is; a `file://` URI."""
-    name: str | None = None
-    """Name to show to people."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
+__all__ = ["ListRootsRequestParams", "RootsListChangedNotificationParams"]
 
 
 class RootsListChangedNotificationParams(WireModel):
@@ -43,13 +27,4 @@ class ListRootsRequestParams(WireModel):
     """Metadata of `roots/list`; there is nothing else."""
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListRootsResult(WireModel):
-    """The directories and files that the server may work on."""
-
-    roots: list[Root]
-    """Roots, possibly none."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -8,60 +8,11 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_protogen.runtime.core.models import Integer, Number, OpenUnion, UnknownContent, WireModel
+from mcp_protogen.runtime.core.models import Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-__all__ = [
-    "Annotations",
-    "AudioContent",
-    "BlobResourceContents",
-    "ContentBlock",
-    "EmbeddedResource",
-    "EmptyResult",
-    "ImageContent",
-    "ProgressToken",
-    "RequestParamsMeta",
-    "ResourceLink",
-    "Role",
-    "TextContent",
-    "TextResourceContents",
-]
-
-
-class BlobResourceContents(WireModel):
-    """Resource contents that are binary, encoded in base64."""
-
-    blob: str
-    """The bytes, in base64."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class EmptyResult(WireModel):
-    """A result that only says that the request succeeded."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-ProgressToken = TypeAliasType(
-    "ProgressToken",
-    str | Integer,
-)
-"""Chosen by the sender of a request to recognise its progress notifications."""
-
-
-class RequestParamsMeta(WireModel):
-    """Metadata that all requests accept."""
-
-    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
-    """Asks for progress notifications that carry this token; unique among the requests under way.
-    """
+__all__ = ["Annotations", "AudioContent", "ImageContent", "Role", "TextContent"]
 
 
 Role = TypeAliasType(
@@ -69,19 +20,6 @@ Role = TypeAliasType(
     Literal["user", "assistant"],
 )
 """Who speaks in a conversation: the user or the model."""
-
-
-class TextResourceContents(WireModel):
-    """Resource contents that are text."""
-
-    text: str
-    """The text; never binary data in disguise."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class Annotations(WireModel):
@@ -109,18 +47,6 @@ class AudioContent(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class EmbeddedResource(WireModel):
-    """A block that holds the contents of a resource."""
-
-    type: Literal["resource"] = "resource"
-    resource: TextResourceContents | BlobResourceContents
-    """Contents of the resource, text or binary."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 class ImageContent(WireModel):
     """A block that holds a picture, encoded in base64."""
 
@@ -135,28 +61,6 @@ class ImageContent(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class ResourceLink(WireModel):
-    """A block that points to a resource without holding its contents."""
-
-    type: Literal["resource_link"] = "resource_link"
-    name: str
-    """Identifies the resource; shown to people when there is no `title`."""
-    uri: str
-    """URI to read; the resource need not appear in `resources/list`."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    description: str | None = None
-    """What it holds; may be shown to a model."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-    size: Integer | None = None
-    """Size in bytes, before any encoding; absent means not known."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 class TextContent(WireModel):
     """A block of plain text."""
 
@@ -167,18 +71,3 @@ class TextContent(WireModel):
     """Hints on how to use or show this."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""
-
-
-ContentBlock = TypeAliasType(
-    "ContentBlock",
-    Annotated[
-        TextContent
-        | ImageContent
-        | AudioContent
-        | ResourceLink
-        | EmbeddedResource
-        | UnknownContent,
-        OpenUnion("type"),
-    ],
-)
-"""One piece of content in a prompt or in the output of a tool."""

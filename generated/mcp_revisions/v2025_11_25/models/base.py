@@ -12,7 +12,8 @@ from mcp_protogen.runtime.core.models import Integer, Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import Icon, ProgressToken, RequestParamsMeta
+from .shared import Icon
+from .shared_params import ProgressToken, RequestParamsMeta
 
 __all__ = [
     "CancelledNotificationParams",
@@ -26,16 +27,8 @@ __all__ = [
     "ClientCapabilitiesTasksRequestsSampling",
     "Implementation",
     "InitializeRequestParams",
-    "InitializeResult",
     "ProgressNotificationParams",
     "RequestId",
-    "ServerCapabilities",
-    "ServerCapabilitiesPrompts",
-    "ServerCapabilitiesResources",
-    "ServerCapabilitiesTasks",
-    "ServerCapabilitiesTasksRequests",
-    "ServerCapabilitiesTasksRequestsTools",
-    "ServerCapabilitiesTools",
 ]
 
 
@@ -102,36 +95,6 @@ RequestId = TypeAliasType(
 """Names a request among those of its sender; never null."""
 
 
-class ServerCapabilitiesPrompts(WireModel):
-    """What the server supports around its prompts."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of prompts; absent means no."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """What the server supports around its resources."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of resources; absent means no."""
-    subscribe: bool | None = None
-    """Whether the server reports changes to single resources on demand; absent means no."""
-
-
-class ServerCapabilitiesTasksRequestsTools(WireModel):
-    """The tool requests that the server can run as tasks."""
-
-    call: dict[str, Any] | None = None
-    """Present if `tools/call` can run as a task; each tool may narrow this."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """What the server supports around its tools."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of tools; absent means no."""
-
-
 class CancelledNotificationParams(WireModel):
     """Which request to give up, and why."""
 
@@ -168,13 +131,6 @@ class ProgressNotificationParams(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class ServerCapabilitiesTasksRequests(WireModel):
-    """The requests that a client may ask the server to run as tasks."""
-
-    tools: ServerCapabilitiesTasksRequestsTools | None = None
-    """Tool requests that can run as tasks."""
-
-
 class ClientCapabilitiesTasks(WireModel):
     """What the client supports as the party that runs tasks."""
 
@@ -184,17 +140,6 @@ class ClientCapabilitiesTasks(WireModel):
     """Present if the server may list the client's tasks."""
     requests: ClientCapabilitiesTasksRequests | None = None
     """Requests that the client can run as tasks; what is absent cannot."""
-
-
-class ServerCapabilitiesTasks(WireModel):
-    """What the server supports as the party that runs tasks."""
-
-    cancel: dict[str, Any] | None = None
-    """Present if the client may stop the server's tasks."""
-    list_: Annotated[dict[str, Any] | None, Field(alias="list")] = None
-    """Present if the client may list the server's tasks."""
-    requests: ServerCapabilitiesTasksRequests | None = None
-    """Requests that the server can run as tasks; what is absent cannot."""
 
 
 class ClientCapabilities(WireModel):
@@ -222,38 +167,4 @@ class InitializeRequestParams(WireModel):
     protocol_version: Annotated[str, Field(alias="protocolVersion")]
     """Newest protocol version that the client wants to speak."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ServerCapabilities(WireModel):
-    """Optional features that a server supports; what is absent must not be used."""
-
-    completions: dict[str, Any] | None = None
-    """Present if the server can complete arguments."""
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Non-standard features by name, each with its settings."""
-    logging: dict[str, Any] | None = None
-    """Present if the server can send log entries to the client."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server offers prompts."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server offers resources."""
-    tasks: ServerCapabilitiesTasks | None = None
-    """Present if the server can run requests of the client as tasks."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server offers tools."""
-
-
-class InitializeResult(WireModel):
-    """The version, features and identity that a server answers with."""
-
-    capabilities: ServerCapabilities
-    """Features that the server supports."""
-    protocol_version: Annotated[str, Field(alias="protocolVersion")]
-    """Protocol version to speak from now on; a client that cannot must disconnect."""
-    server_info: Annotated[Implementation, Field(alias="serverInfo")]
-    """Which program the server is."""
-    instructions: str | None = None
-    """How to use the server well, written for a model."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

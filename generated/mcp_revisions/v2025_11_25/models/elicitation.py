@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.models import Integer, Number, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import ProgressToken, TaskMetadata
+from .shared_params import ProgressToken, TaskMetadata
 
 __all__ = [
     "BooleanSchema",
@@ -22,7 +22,6 @@ __all__ = [
     "ElicitRequestParams",
     "ElicitRequestURLParams",
     "ElicitRequestURLParamsMeta",
-    "ElicitResult",
     "ElicitationCompleteNotificationParams",
     "EnumSchema",
     "LegacyTitledEnumSchema",
@@ -52,17 +51,6 @@ class BooleanSchema(WireModel):
     """Explains the field to the user."""
     title: str | None = None
     """Label of the field."""
-
-
-class ElicitResult(WireModel):
-    """What the user decided, and the values of the form if it was sent."""
-
-    action: Literal["accept", "decline", "cancel"]
-    """`accept`: agreed; `decline`: refused; `cancel`: dismissed without a decision."""
-    content: dict[str, list[str] | str | Number | bool] | None = None
-    """Values of the form by field name; only with `accept` of a form."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class ElicitationCompleteNotificationParams(WireModel):

@@ -15,51 +15,49 @@ from typing_extensions import TypeAliasType
 from .base import (
     CancelledNotificationParams,
     InitializeRequestParams,
-    InitializeResult,
     ProgressNotificationParams,
     RequestId,
 )
-from .completion import CompleteRequestParams, CompleteResult
+from .base_results import InitializeResult
+from .completion import CompleteRequestParams
+from .completion_results import CompleteResult
 from .elicitation import (
     ElicitationCompleteNotificationParams,
     ElicitRequestParams,
     ElicitRequestURLParams,
-    ElicitResult,
 )
+from .elicitation_results import ElicitResult
 from .logging import LoggingMessageNotificationParams, SetLevelRequestParams
-from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
+from .prompts import GetPromptRequestParams
+from .prompts_results import GetPromptResult, ListPromptsResult
 from .resources import (
-    ListResourcesResult,
-    ListResourceTemplatesResult,
     ReadResourceRequestParams,
-    ReadResourceResult,
     ResourceUpdatedNotificationParams,
     SubscribeRequestParams,
     UnsubscribeRequestParams,
 )
-from .roots import ListRootsResult
-from .sampling import CreateMessageRequestParams, CreateMessageResult
-from .shared import (
-    CreateTaskResult,
-    EmptyResult,
-    Icon,
+from .resources_results import ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult
+from .roots_results import ListRootsResult
+from .sampling import CreateMessageRequestParams
+from .sampling_results import CreateMessageResult
+from .shared import Icon
+from .shared_params import (
     NotificationParams,
     PaginatedRequestParams,
     RequestParams,
     RequestParamsMeta,
     TaskMetadata,
 )
+from .shared_results import CreateTaskResult, EmptyResult
 from .tasks import (
     CancelTaskRequestParams,
-    CancelTaskResult,
     GetTaskPayloadRequestParams,
-    GetTaskPayloadResult,
     GetTaskRequestParams,
-    GetTaskResult,
-    ListTasksResult,
     TaskStatusNotificationParams,
 )
-from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
+from .tasks_results import CancelTaskResult, GetTaskPayloadResult, GetTaskResult, ListTasksResult
+from .tools import CallToolRequestParams
+from .tools_results import CallToolResult, ListToolsResult
 
 __all__ = [
     "BaseMetadata",

@@ -8,18 +8,13 @@
 
 from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import Integer, WireModel
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 
-from .shared import Annotations, BlobResourceContents, Icon, RequestParamsMeta, TextResourceContents
+from .shared_params import RequestParamsMeta
 
 __all__ = [
-    "ListResourceTemplatesResult",
-    "ListResourcesResult",
     "ReadResourceRequestParams",
-    "ReadResourceResult",
-    "Resource",
-    "ResourceTemplate",
     "ResourceUpdatedNotificationParams",
     "SubscribeRequestParams",
     "UnsubscribeRequestParams",
@@ -59,79 +54,4 @@ class ReadResourceRequestParams(WireModel):
     uri: str
     """URI to read, from a list, a template or another message."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ReadResourceResult(WireModel):
-    """The contents of a resource."""
-
-    contents: list[TextResourceContents | BlobResourceContents]
-    """One entry per part; each has a URI of its own, which may differ from the one asked for."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Resource(WireModel):
-    """Data that a server can read out, found by its URI."""
-
-    name: str
-    """Identifies the resource; shown to people when there is no `title`."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    description: str | None = None
-    """What it holds; may be shown to a model."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-    size: Integer | None = None
-    """Size in bytes, before any encoding; absent means not known."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ResourceTemplate(WireModel):
-    """A family of resources whose URIs follow a pattern."""
-
-    name: str
-    """Identifies the template; shown to people when there is no `title`."""
-    uri_template: Annotated[str, Field(alias="uriTemplate")]
-    """URI template after RFC 6570; fill it in to get a URI to read."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    description: str | None = None
-    """What the resources hold; may be shown to a model."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type, given only if all matching resources share it."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListResourceTemplatesResult(WireModel):
-    """One page of the server's resource templates."""
-
-    resource_templates: Annotated[list[ResourceTemplate], Field(alias="resourceTemplates")]
-    """Resource templates of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListResourcesResult(WireModel):
-    """One page of the server's resources."""
-
-    resources: list[Resource]
-    """Resources of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

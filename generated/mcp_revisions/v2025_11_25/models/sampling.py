@@ -12,20 +12,11 @@ from mcp_protogen.runtime.core.models import Integer, Number, OpenUnion, Unknown
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import (
-    AudioContent,
-    ContentBlock,
-    ImageContent,
-    RequestParamsMeta,
-    Role,
-    TaskMetadata,
-    TextContent,
-    Tool,
-)
+from .shared import AudioContent, ContentBlock, ImageContent, Role, TextContent, Tool
+from .shared_params import RequestParamsMeta, TaskMetadata
 
 __all__ = [
     "CreateMessageRequestParams",
-    "CreateMessageResult",
     "ModelHint",
     "ModelPreferences",
     "SamplingMessage",
@@ -110,24 +101,6 @@ SamplingMessageContentBlock = TypeAliasType(
     ],
 )
 """One piece of content in a conversation with a model."""
-
-
-class CreateMessageResult(WireModel):
-    """The message that the model generated, and how it came about."""
-
-    content: SamplingMessageContentBlock | list[SamplingMessageContentBlock]
-    """What the model generated: one content block or a list of them."""
-    model: str
-    """Name of the model that was used."""
-    role: Role
-    """Who speaks; normally the model."""
-    stop_reason: Annotated[str | None, Field(alias="stopReason")] = None
-    """Why generation ended: a known word or one of the provider; absent means not known.
-
-    Known values: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`.
-    """
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class SamplingMessage(WireModel):

@@ -17,20 +17,11 @@ __all__ = [
     "AudioContent",
     "BlobResourceContents",
     "ContentBlock",
-    "CreateTaskResult",
     "EmbeddedResource",
-    "EmptyResult",
     "Icon",
     "ImageContent",
-    "NotificationParams",
-    "PaginatedRequestParams",
-    "ProgressToken",
-    "RequestParams",
-    "RequestParamsMeta",
     "ResourceLink",
     "Role",
-    "Task",
-    "TaskMetadata",
     "TaskStatus",
     "TextContent",
     "TextResourceContents",
@@ -53,13 +44,6 @@ class BlobResourceContents(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class EmptyResult(WireModel):
-    """A result that only says that the request succeeded."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 class Icon(WireModel):
     """An image to show beside a name."""
 
@@ -75,40 +59,11 @@ class Icon(WireModel):
     """Background it is drawn for, `light` or `dark`; absent means either."""
 
 
-class NotificationParams(WireModel):
-    """Parameters that all notifications accept."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-ProgressToken = TypeAliasType(
-    "ProgressToken",
-    str | Integer,
-)
-"""Chosen by the sender of a request to recognise its progress notifications."""
-
-
-class RequestParamsMeta(WireModel):
-    """Metadata that all requests accept."""
-
-    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
-    """Asks for progress notifications that carry this token; unique among the requests under way.
-    """
-
-
 Role = TypeAliasType(
     "Role",
     Literal["user", "assistant"],
 )
 """Who speaks in a conversation: the user or the model."""
-
-
-class TaskMetadata(WireModel):
-    """Asks that a request run as a task, and for how long to keep it."""
-
-    ttl: Integer | None = None
-    """Milliseconds to keep the task after its creation; a wish that the receiver may override."""
 
 
 TaskStatus = TypeAliasType(
@@ -213,22 +168,6 @@ class ImageContent(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class PaginatedRequestParams(WireModel):
-    """Where in the list to continue."""
-
-    cursor: str | None = None
-    """Page to return, as a `nextCursor` named it; absent means the first."""
-    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class RequestParams(WireModel):
-    """Parameters that all requests accept."""
-
-    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 class ResourceLink(WireModel):
     """A block that points to a resource without holding its contents."""
 
@@ -251,25 +190,6 @@ class ResourceLink(WireModel):
     """Name to show to people; absent means show `name`."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Task(WireModel):
-    """The state of a request that runs on after its first answer."""
-
-    created_at: Annotated[str, Field(alias="createdAt")]
-    """When the task was created, in ISO 8601."""
-    last_updated_at: Annotated[str, Field(alias="lastUpdatedAt")]
-    """When the state of the task last changed, in ISO 8601."""
-    status: TaskStatus
-    """Stage that the task has reached."""
-    task_id: Annotated[str, Field(alias="taskId")]
-    """Names the task; chosen by the receiver that runs it."""
-    ttl: Integer | None
-    """Milliseconds that the task is kept after its creation; null means without limit."""
-    poll_interval: Annotated[Integer | None, Field(alias="pollInterval")] = None
-    """Milliseconds to wait before asking again; absent means no advice."""
-    status_message: Annotated[str | None, Field(alias="statusMessage")] = None
-    """Explains the status to people, such as why the task failed."""
 
 
 class TextContent(WireModel):
@@ -320,12 +240,3 @@ ContentBlock = TypeAliasType(
     ],
 )
 """One piece of content in a prompt or in the output of a tool."""
-
-
-class CreateTaskResult(WireModel):
-    """The task that now runs in place of a direct result."""
-
-    task: Task
-    """The task as it was created."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""

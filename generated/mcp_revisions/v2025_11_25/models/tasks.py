@@ -11,25 +11,15 @@ from typing import Annotated, Any
 from mcp_protogen.runtime.core.models import Integer, WireModel
 from pydantic import Field
 
-from .shared import RequestParamsMeta, Task, TaskStatus
+from .shared import TaskStatus
+from .shared_params import RequestParamsMeta
 
 __all__ = [
     "CancelTaskRequestParams",
-    "CancelTaskResult",
     "GetTaskPayloadRequestParams",
-    "GetTaskPayloadResult",
     "GetTaskRequestParams",
-    "GetTaskResult",
-    "ListTasksResult",
     "TaskStatusNotificationParams",
 ]
-
-
-class GetTaskPayloadResult(WireModel):
-    """What the original request would have returned, whatever its type."""
-
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class TaskStatusNotificationParams(WireModel):
@@ -62,27 +52,6 @@ class CancelTaskRequestParams(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class CancelTaskResult(WireModel):
-    """The state of a task after it was stopped."""
-
-    created_at: Annotated[str, Field(alias="createdAt")]
-    """When the task was created, in ISO 8601."""
-    last_updated_at: Annotated[str, Field(alias="lastUpdatedAt")]
-    """When the state of the task last changed, in ISO 8601."""
-    status: TaskStatus
-    """Stage that the task has reached."""
-    task_id: Annotated[str, Field(alias="taskId")]
-    """Names the task; chosen by the receiver that runs it."""
-    ttl: Integer | None
-    """Milliseconds that the task is kept after its creation; null means without limit."""
-    poll_interval: Annotated[Integer | None, Field(alias="pollInterval")] = None
-    """Milliseconds to wait before asking again; absent means no advice."""
-    status_message: Annotated[str | None, Field(alias="statusMessage")] = None
-    """Explains the status to people, such as why the task failed."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 class GetTaskPayloadRequestParams(WireModel):
     """Which task to wait for."""
 
@@ -98,36 +67,4 @@ class GetTaskRequestParams(WireModel):
     task_id: Annotated[str, Field(alias="taskId")]
     """Names the task; chosen by the receiver that runs it."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class GetTaskResult(WireModel):
-    """The present state of a task."""
-
-    created_at: Annotated[str, Field(alias="createdAt")]
-    """When the task was created, in ISO 8601."""
-    last_updated_at: Annotated[str, Field(alias="lastUpdatedAt")]
-    """When the state of the task last changed, in ISO 8601."""
-    status: TaskStatus
-    """Stage that the task has reached."""
-    task_id: Annotated[str, Field(alias="taskId")]
-    """Names the task; chosen by the receiver that runs it."""
-    ttl: Integer | None
-    """Milliseconds that the task is kept after its creation; null means without limit."""
-    poll_interval: Annotated[Integer | None, Field(alias="pollInterval")] = None
-    """Milliseconds to wait before asking again; absent means no advice."""
-    status_message: Annotated[str | None, Field(alias="statusMessage")] = None
-    """Explains the status to people, such as why the task failed."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListTasksResult(WireModel):
-    """One page of the tasks that the receiver keeps."""
-
-    tasks: list[Task]
-    """Tasks of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -8,12 +8,12 @@
 
 from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import ToolResult, WireModel
+from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 
-from .shared import ContentBlock, RequestParamsMeta, TaskMetadata, Tool
+from .shared_params import RequestParamsMeta, TaskMetadata
 
-__all__ = ["CallToolRequestParams", "CallToolResult", "ListToolsResult"]
+__all__ = ["CallToolRequestParams"]
 
 
 class CallToolRequestParams(WireModel):
@@ -26,29 +26,4 @@ class CallToolRequestParams(WireModel):
     task: TaskMetadata | None = None
     """Runs the request as a task; allowed only where the receiver declared it for this method."""
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListToolsResult(WireModel):
-    """One page of the server's tools."""
-
-    tools: list[Tool]
-    """Tools of this page."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class CallToolResult(ToolResult):
-    """What a tool returned, or how it failed."""
-
-    content: list[ContentBlock]
-    """Output for the model to read, in order; may be empty."""
-    is_error: Annotated[bool | None, Field(alias="isError")] = None
-    """Whether the tool failed, with `content` telling the model why; absent means it did not."""
-    structured_content: Annotated[dict[str, Any] | None, Field(alias="structuredContent")] = None
-    """Output for programs to read: a JSON object that conforms to `outputSchema` if there is one.
-    """
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""

@@ -11,7 +11,8 @@ from typing import Annotated
 from mcp_protogen.runtime.core.models import Number, WireModel
 from pydantic import Field
 
-from .shared import NotificationMetaObject, ProgressToken, RequestId
+from .shared import RequestId
+from .shared_params import NotificationMetaObject, ProgressToken
 
 __all__ = ["CancelledNotificationParams", "ProgressNotificationParams"]
 

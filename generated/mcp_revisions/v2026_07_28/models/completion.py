@@ -8,19 +8,17 @@
 
 from typing import Annotated, Literal
 
-from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from .shared import RequestMetaObject, ResultMetaObject
+from .shared_params import RequestMetaObject
 
 __all__ = [
     "CompleteRequestParams",
     "CompleteRequestParamsArgument",
     "CompleteRequestParamsContext",
     "CompleteRequestParamsRef",
-    "CompleteResult",
-    "CompleteResultCompletion",
     "PromptReference",
     "ResourceTemplateReference",
 ]
@@ -40,17 +38,6 @@ class CompleteRequestParamsContext(WireModel):
 
     arguments: dict[str, str] | None = None
     """Values already chosen for other arguments, by name."""
-
-
-class CompleteResultCompletion(WireModel):
-    """Proposed values, and how many more there are."""
-
-    values: Annotated[list[str], Field(max_length=100)]
-    """Proposals, best first, at most 100."""
-    has_more: Annotated[bool | None, Field(alias="hasMore")] = None
-    """Whether there are proposals beyond `values`; absent means not stated."""
-    total: Integer | None = None
-    """How many proposals there are in all; may exceed those given here."""
 
 
 class PromptReference(WireModel):
@@ -76,20 +63,6 @@ CompleteRequestParamsRef = TypeAliasType(
     Annotated[PromptReference | ResourceTemplateReference, Field(discriminator="type")],
 )
 """The prompt or resource template whose argument is being completed."""
-
-
-class CompleteResult(WireModel):
-    """Proposals for the value of an argument."""
-
-    completion: CompleteResultCompletion
-    """The proposals."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
 
 
 class CompleteRequestParams(WireModel):

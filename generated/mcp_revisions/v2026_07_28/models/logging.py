@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from mcp_protogen.runtime.core.models import WireModel
 from pydantic import Field
 
-from .shared import LoggingLevel, NotificationMetaObject
+from .shared_params import LoggingLevel, NotificationMetaObject
 
 __all__ = ["LoggingMessageNotificationParams"]
 

@@ -13,35 +13,31 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from .base import CancelledNotificationParams, ProgressNotificationParams
-from .completion import CompleteRequestParams, CompleteResult
+from .completion import CompleteRequestParams
+from .completion_results import CompleteResult
 from .logging import LoggingMessageNotificationParams
-from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-from .resources import (
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    ResourceUpdatedNotificationParams,
-)
-from .server import DiscoverResult, RequestParams
-from .shared import (
+from .prompts import GetPromptRequestParams
+from .prompts_results import GetPromptResult, ListPromptsResult
+from .resources import ReadResourceRequestParams, ResourceUpdatedNotificationParams
+from .resources_results import ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult
+from .server import RequestParams
+from .server_results import DiscoverResult
+from .shared import Icon, MetaObject, RequestId
+from .shared_params import (
     ClientCapabilities,
-    Icon,
-    InputRequiredResult,
     InputResponses,
-    MetaObject,
     NotificationParams,
     PaginatedRequestParams,
-    RequestId,
     RequestMetaObject,
-    ResultMetaObject,
 )
+from .shared_results import InputRequiredResult, ResultMetaObject
 from .subscriptions import (
     SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams,
-    SubscriptionsListenResult,
 )
-from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
+from .subscriptions_results import SubscriptionsListenResult
+from .tools import CallToolRequestParams
+from .tools_results import CallToolResult, ListToolsResult
 
 __all__ = [
     "BaseMetadata",

@@ -6,106 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2026-07-28: prompts."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 
-from .shared import (
-    ContentBlock,
-    Icon,
-    InputResponses,
-    MetaObject,
-    RequestMetaObject,
-    ResultMetaObject,
-    Role,
-)
+from .shared_params import InputResponses, RequestMetaObject
 
-__all__ = [
-    "GetPromptRequestParams",
-    "GetPromptResult",
-    "ListPromptsResult",
-    "Prompt",
-    "PromptArgument",
-    "PromptMessage",
-]
-
-
-class PromptArgument(WireModel):
-    """A value that a prompt can be filled in with."""
-
-    name: str
-    """Names the value in `prompts/get`."""
-    description: str | None = None
-    """What the value means."""
-    required: bool | None = None
-    """Whether the value must be given; absent means it need not."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-
-
-class Prompt(WireModel):
-    """A template of messages that a server offers, usually for users to pick."""
-
-    name: str
-    """Names the prompt in `prompts/get`."""
-    arguments: list[PromptArgument] | None = None
-    """Values that it can be filled in with; absent means none."""
-    description: str | None = None
-    """What it does, for people."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListPromptsResult(WireModel):
-    """One page of the server's prompts."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    prompts: list[Prompt]
-    """Prompts of this page."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class PromptMessage(WireModel):
-    """One message of a prompt."""
-
-    content: ContentBlock
-    """One content block."""
-    role: Role
-    """Who speaks."""
-
-
-class GetPromptResult(WireModel):
-    """The messages of a prompt, ready to hand to a model."""
-
-    messages: list[PromptMessage]
-    """The messages, in order."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    description: str | None = None
-    """What the prompt is for."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
+__all__ = ["GetPromptRequestParams"]
 
 
 class GetPromptRequestParams(WireModel):

@@ -6,96 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2026-07-28: resources."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 
-from .shared import (
-    Annotations,
-    BlobResourceContents,
-    Icon,
-    InputResponses,
-    MetaObject,
-    NotificationMetaObject,
-    RequestMetaObject,
-    ResultMetaObject,
-    TextResourceContents,
-)
+from .shared_params import InputResponses, NotificationMetaObject, RequestMetaObject
 
-__all__ = [
-    "ListResourceTemplatesResult",
-    "ListResourcesResult",
-    "ReadResourceRequestParams",
-    "ReadResourceResult",
-    "Resource",
-    "ResourceTemplate",
-    "ResourceUpdatedNotificationParams",
-]
-
-
-class ReadResourceResult(WireModel):
-    """The contents of a resource."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    contents: list[TextResourceContents | BlobResourceContents]
-    """One entry per part; each has a URI of its own, which may differ from the one asked for."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class Resource(WireModel):
-    """Data that a server can read out, found by its URI."""
-
-    name: str
-    """Identifies the resource; shown to people when there is no `title`."""
-    uri: str
-    """URI of the resource; the server decides what it means."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    description: str | None = None
-    """What it holds; may be shown to a model."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type of the data; absent means not known."""
-    size: Integer | None = None
-    """Size in bytes, before any encoding; absent means not known."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ResourceTemplate(WireModel):
-    """A family of resources whose URIs follow a pattern."""
-
-    name: str
-    """Identifies the template; shown to people when there is no `title`."""
-    uri_template: Annotated[str, Field(alias="uriTemplate")]
-    """URI template after RFC 6570; fill it in to get a URI to read."""
-    annotations: Annotations | None = None
-    """Hints on how to use or show this."""
-    description: str | None = None
-    """What the resources hold; may be shown to a model."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    mime_type: Annotated[str | None, Field(alias="mimeType")] = None
-    """MIME type, given only if all matching resources share it."""
-    title: str | None = None
-    """Name to show to people; absent means show `name`."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
+__all__ = ["ReadResourceRequestParams", "ResourceUpdatedNotificationParams"]
 
 
 class ResourceUpdatedNotificationParams(WireModel):
@@ -104,50 +22,6 @@ class ResourceUpdatedNotificationParams(WireModel):
     uri: str
     """Resource that changed; it may lie below the one subscribed to."""
     meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListResourceTemplatesResult(WireModel):
-    """One page of the server's resource templates."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    resource_templates: Annotated[list[ResourceTemplate], Field(alias="resourceTemplates")]
-    """Resource templates of this page."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListResourcesResult(WireModel):
-    """One page of the server's resources."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    resources: list[Resource]
-    """Resources of this page."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""
 
 

@@ -6,87 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2026-07-28: server."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 
-from .shared import JSONObject, RequestMetaObject, ResultMetaObject
+from .shared_params import RequestMetaObject
 
-__all__ = [
-    "DiscoverResult",
-    "RequestParams",
-    "ServerCapabilities",
-    "ServerCapabilitiesPrompts",
-    "ServerCapabilitiesResources",
-    "ServerCapabilitiesTools",
-]
-
-
-class ServerCapabilitiesPrompts(WireModel):
-    """What the server supports around its prompts."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of prompts; absent means no."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """What the server supports around its resources."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of resources; absent means no."""
-    subscribe: bool | None = None
-    """Whether the server reports changes to single resources on demand; absent means no."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """What the server supports around its tools."""
-
-    list_changed: Annotated[bool | None, Field(alias="listChanged")] = None
-    """Whether the server reports changes to its list of tools; absent means no."""
-
-
-class ServerCapabilities(WireModel):
-    """Optional features that a server supports; what is absent must not be used."""
-
-    completions: JSONObject | None = None
-    """Present if the server can complete arguments."""
-    experimental: dict[str, JSONObject] | None = None
-    """Non-standard features by name, each with its settings."""
-    extensions: dict[str, JSONObject] | None = None
-    """Extensions by identifier, each with its settings; an empty object means none to set."""
-    logging: JSONObject | None = None
-    """Present if the server can send log entries to the client. Deprecated."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server offers prompts."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server offers resources."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server offers tools."""
-
-
-class DiscoverResult(WireModel):
-    """The protocol versions and features that a server supports."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    capabilities: ServerCapabilities
-    """Features that the server supports."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    supported_versions: Annotated[list[str], Field(alias="supportedVersions")]
-    """Protocol versions that the server speaks; the client picks one for its requests."""
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    instructions: str | None = None
-    """How to use the server well, written for a model."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
+__all__ = ["RequestParams"]
 
 
 class RequestParams(WireModel):

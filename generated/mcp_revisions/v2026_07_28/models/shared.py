@@ -6,17 +6,9 @@
 # pylint: skip-file
 """Message models of MCP 2026-07-28: types that several features use."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from mcp_protogen.runtime.core.models import (
-    SUPPLIED,
-    Implied,
-    Integer,
-    Number,
-    OpenUnion,
-    UnknownContent,
-    WireModel,
-)
+from mcp_protogen.runtime.core.models import Integer, Number, OpenUnion, UnknownContent, WireModel
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
@@ -24,104 +16,22 @@ __all__ = [
     "Annotations",
     "AudioContent",
     "BlobResourceContents",
-    "BooleanSchema",
-    "ClientCapabilities",
-    "ClientCapabilitiesElicitation",
-    "ClientCapabilitiesSampling",
     "ContentBlock",
-    "CreateMessageRequest",
-    "CreateMessageRequestParams",
-    "CreateMessageResult",
-    "ElicitRequest",
-    "ElicitRequestFormParams",
-    "ElicitRequestFormParamsRequestedSchema",
-    "ElicitRequestParams",
-    "ElicitRequestURLParams",
-    "ElicitResult",
     "EmbeddedResource",
-    "EnumSchema",
     "Icon",
     "ImageContent",
     "Implementation",
-    "InputRequest",
-    "InputRequests",
-    "InputRequiredResult",
-    "InputResponse",
-    "InputResponses",
     "JSONObject",
-    "LegacyTitledEnumSchema",
-    "ListRootsRequest",
-    "ListRootsRequestParams",
-    "ListRootsResult",
-    "LoggingLevel",
     "MetaObject",
-    "ModelHint",
-    "ModelPreferences",
-    "MultiSelectEnumSchema",
-    "NotificationMetaObject",
-    "NotificationParams",
-    "NumberSchema",
-    "PaginatedRequestParams",
-    "PrimitiveSchemaDefinition",
-    "ProgressToken",
     "RequestId",
-    "RequestMetaObject",
     "ResourceLink",
-    "ResultMetaObject",
     "Role",
-    "Root",
-    "SamplingMessage",
     "SamplingMessageContentBlock",
-    "SingleSelectEnumSchema",
-    "StringSchema",
     "TextContent",
     "TextResourceContents",
-    "TitledMultiSelectEnumSchema",
-    "TitledMultiSelectEnumSchemaItems",
-    "TitledMultiSelectEnumSchemaItemsAnyOf",
-    "TitledSingleSelectEnumSchema",
-    "TitledSingleSelectEnumSchemaOneOf",
-    "Tool",
-    "ToolAnnotations",
-    "ToolChoice",
     "ToolResultContent",
     "ToolUseContent",
-    "UntitledMultiSelectEnumSchema",
-    "UntitledMultiSelectEnumSchemaItems",
-    "UntitledSingleSelectEnumSchema",
 ]
-
-
-class BooleanSchema(WireModel):
-    """A form field that takes yes or no."""
-
-    type: Literal["boolean"] = "boolean"
-    default: bool | None = None
-    """Answer to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    title: str | None = None
-    """Label of the field."""
-
-
-class ElicitRequestURLParams(WireModel):
-    """A URL where the user deals with the server directly."""
-
-    mode: Literal["url"] = "url"
-    """Always `url`."""
-    message: str
-    """Tells the user why to go there."""
-    url: str
-    """Where to send the user, once the user agrees; never fetched ahead."""
-
-
-class ElicitResult(WireModel):
-    """What the user decided, and the values of the form if it was sent."""
-
-    action: Literal["accept", "decline", "cancel"]
-    """`accept`: agreed; `decline`: refused; `cancel`: dismissed without a decision."""
-    content: dict[str, list[str] | str | Number | bool] | None = None
-    """Values of the form by field name; only with `accept` of a form."""
 
 
 class Icon(WireModel):
@@ -163,80 +73,11 @@ JSONObject = TypeAliasType(
 """A JSON object with any members."""
 
 
-class LegacyTitledEnumSchema(WireModel):
-    """A form field with one choice, labelled in the old, non-standard way."""
-
-    type: Literal["string"] = "string"
-    enum: list[str]
-    """Values to choose from."""
-    default: str | None = None
-    """Value chosen to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    enum_names: Annotated[list[str] | None, Field(alias="enumNames")] = None
-    """Labels of the values, in the same order; not standard JSON Schema."""
-    title: str | None = None
-    """Label of the field."""
-
-
-LoggingLevel = TypeAliasType(
-    "LoggingLevel",
-    Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"],
-)
-"""Severity in the terms of syslog, `debug` lowest and `emergency` highest. Deprecated."""
-
-
 MetaObject = TypeAliasType(
     "MetaObject",
     dict[str, Any],
 )
 """Metadata by key; a prefix says who defines the key."""
-
-
-class ModelHint(WireModel):
-    """A suggestion of which model to use. Deprecated."""
-
-    name: str | None = None
-    """Part of a model name; the client may pick an equivalent model of another provider."""
-
-
-class ModelPreferences(WireModel):
-    """What the server values in a model; the client decides. Deprecated."""
-
-    cost_priority: Annotated[Number | None, Field(alias="costPriority", ge=0, le=1)] = None
-    """Weight of low cost, from 0 (none) to 1 (decisive)."""
-    hints: list[ModelHint] | None = None
-    """Suggestions, best first; the first that matches counts, and before the weights."""
-    intelligence_priority: Annotated[
-        Number | None, Field(alias="intelligencePriority", ge=0, le=1)
-    ] = None
-    """Weight of ability, from 0 (none) to 1 (decisive)."""
-    speed_priority: Annotated[Number | None, Field(alias="speedPriority", ge=0, le=1)] = None
-    """Weight of low latency, from 0 (none) to 1 (decisive)."""
-
-
-class NumberSchema(WireModel):
-    """A form field that takes a number."""
-
-    type: Literal["number", "integer"]
-    """`integer` for whole numbers, `number` for any."""
-    default: Number | None = None
-    """Number to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    maximum: Number | None = None
-    """Largest number accepted."""
-    minimum: Number | None = None
-    """Smallest number accepted."""
-    title: str | None = None
-    """Label of the field."""
-
-
-ProgressToken = TypeAliasType(
-    "ProgressToken",
-    str | Integer,
-)
-"""Chosen by the client to recognise the progress of its request."""
 
 
 RequestId = TypeAliasType(
@@ -246,49 +87,11 @@ RequestId = TypeAliasType(
 """Names a request among those of its sender; never null."""
 
 
-class ResultMetaObject(WireModel):
-    """Metadata of a result, including the server that made it."""
-
-    server_info: Annotated[
-        Implementation | None, Field(alias="io.modelcontextprotocol/serverInfo")
-    ] = None
-    """Which program the server claims to be; for display and logs, not for decisions."""
-
-
 Role = TypeAliasType(
     "Role",
     Literal["user", "assistant"],
 )
 """Who speaks in a conversation: the user or the model."""
-
-
-class Root(WireModel):
-    """A directory or file that a server may work on. Deprecated."""
-
-    uri: str
-    """Where it is; a `file://` URI."""
-    name: str | None = None
-    """Name to show to people."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class StringSchema(WireModel):
-    """A form field that takes text."""
-
-    type: Literal["string"] = "string"
-    default: str | None = None
-    """Text to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    format: Literal["email", "uri", "date", "date-time"] | None = None
-    """Form that the text must have: `email`, `uri`, `date` or `date-time`."""
-    max_length: Annotated[Integer | None, Field(alias="maxLength")] = None
-    """Most characters accepted."""
-    min_length: Annotated[Integer | None, Field(alias="minLength")] = None
-    """Fewest characters accepted."""
-    title: str | None = None
-    """Label of the field."""
 
 
 class TextResourceContents(WireModel):
@@ -304,53 +107,6 @@ class TextResourceContents(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
-    """One option and its label."""
-
-    const: str
-    """Value that the option stands for."""
-    title: str
-    """Label of the option."""
-
-
-class TitledSingleSelectEnumSchemaOneOf(WireModel):
-    """One option and its label."""
-
-    const: str
-    """Value that the option stands for."""
-    title: str
-    """Label of the option."""
-
-
-class ToolAnnotations(WireModel):
-    """Hints on how a tool behaves; worth as much as the server is trusted."""
-
-    destructive_hint: Annotated[bool | None, Field(alias="destructiveHint")] = None
-    """Whether it may destroy or overwrite things; absent means it may. Moot if `readOnlyHint` is
-    true.
-    """
-    idempotent_hint: Annotated[bool | None, Field(alias="idempotentHint")] = None
-    """Whether repeating a call has no further effect; absent means it may have. Moot if
-    `readOnlyHint`
-    is true.
-    """
-    open_world_hint: Annotated[bool | None, Field(alias="openWorldHint")] = None
-    """Whether it deals with an outside world, as a web search does; absent means it does."""
-    read_only_hint: Annotated[bool | None, Field(alias="readOnlyHint")] = None
-    """Whether it only reads; absent means that it may change things."""
-    title: str | None = None
-    """Name to show to people."""
-
-
-class ToolChoice(WireModel):
-    """Whether the model may, must or must not use tools. Deprecated."""
-
-    mode: Literal["auto", "required", "none"] | None = None
-    """`auto`: as the model sees fit; `required`: at least one; `none`: not at all. Absent means
-    `auto`.
-    """
-
-
 class ToolUseContent(WireModel):
     """A block by which the model asks for a tool to be run. Deprecated."""
 
@@ -363,28 +119,6 @@ class ToolUseContent(WireModel):
     """Tool that the model asks for."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
     """Metadata, to be kept when the block is sent again so that providers can cache."""
-
-
-class UntitledMultiSelectEnumSchemaItems(WireModel):
-    """The options of a field with many choices."""
-
-    type: Literal["string"] = "string"
-    enum: list[str]
-    """Values to choose from."""
-
-
-class UntitledSingleSelectEnumSchema(WireModel):
-    """A form field that takes exactly one of unlabelled options."""
-
-    type: Literal["string"] = "string"
-    enum: list[str]
-    """Values to choose from."""
-    default: str | None = None
-    """Value chosen to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    title: str | None = None
-    """Label of the field."""
 
 
 class Annotations(WireModel):
@@ -425,24 +159,6 @@ class BlobResourceContents(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class ClientCapabilitiesElicitation(WireModel):
-    """What kinds of elicitation the client can present to its user."""
-
-    form: JSONObject | None = None
-    """Present if the client can show forms; also implied by an empty `elicitation` object."""
-    url: JSONObject | None = None
-    """Present if the client can send its user to a URL."""
-
-
-class ClientCapabilitiesSampling(WireModel):
-    """What the client supports when it samples a model for the server."""
-
-    context: JSONObject | None = None
-    """Present if `includeContext` may ask for more than `none`."""
-    tools: JSONObject | None = None
-    """Present if requests may name tools for the model."""
-
-
 class EmbeddedResource(WireModel):
     """A block that holds the contents of a resource."""
 
@@ -466,36 +182,6 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints on how to use or show this."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListRootsRequestParams(WireModel):
-    """Metadata of `roots/list`; there is nothing else."""
-
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class ListRootsResult(WireModel):
-    """The directories and files that the server may work on. Deprecated."""
-
-    roots: list[Root]
-    """Roots, possibly none."""
-
-
-class NotificationMetaObject(WireModel):
-    """Metadata of a notification, including the subscription it belongs to."""
-
-    subscription_id: Annotated[
-        RequestId | None, Field(alias="io.modelcontextprotocol/subscriptionId")
-    ] = None
-    """Id of the listen request on whose stream this travels; absent everywhere else."""
-
-
-class NotificationParams(WireModel):
-    """Parameters that all notifications accept."""
-
-    meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
@@ -535,82 +221,6 @@ class TextContent(WireModel):
     """Metadata of the protocol, its extensions and the application, by key."""
 
 
-class TitledMultiSelectEnumSchemaItems(WireModel):
-    """The options of a field with many choices."""
-
-    any_of: Annotated[list[TitledMultiSelectEnumSchemaItemsAnyOf], Field(alias="anyOf")]
-    """The options, each with a label."""
-
-
-class TitledSingleSelectEnumSchema(WireModel):
-    """A form field that takes exactly one of labelled options."""
-
-    type: Literal["string"] = "string"
-    one_of: Annotated[list[TitledSingleSelectEnumSchemaOneOf], Field(alias="oneOf")]
-    """The options, each with a label."""
-    default: str | None = None
-    """Value chosen to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    title: str | None = None
-    """Label of the field."""
-
-
-class Tool(WireModel):
-    """A function that a server offers to a model."""
-
-    input_schema: Annotated[dict[str, Any], Field(alias="inputSchema")]
-    """JSON Schema of the arguments, 2020-12 unless it says otherwise; its root is always an object.
-    """
-    name: str
-    """Names the tool in `tools/call`."""
-    annotations: ToolAnnotations | None = None
-    """Hints on how the tool behaves."""
-    description: str | None = None
-    """What it does and when to use it, written for a model."""
-    icons: list[Icon] | None = None
-    """Images to show for this; the reader picks by size and theme."""
-    output_schema: Annotated[dict[str, Any] | None, Field(alias="outputSchema")] = None
-    """JSON Schema of `structuredContent`, of any type; absent promises nothing."""
-    title: str | None = None
-    """Name to show to people; absent means show `annotations.title`, failing that `name`."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class UntitledMultiSelectEnumSchema(WireModel):
-    """A form field that takes any number of unlabelled options."""
-
-    type: Literal["array"] = "array"
-    items: UntitledMultiSelectEnumSchemaItems
-    """Options to choose from."""
-    default: list[str] | None = None
-    """Values chosen to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    max_items: Annotated[Integer | None, Field(alias="maxItems")] = None
-    """Most options that may be chosen."""
-    min_items: Annotated[Integer | None, Field(alias="minItems")] = None
-    """Fewest options that must be chosen."""
-    title: str | None = None
-    """Label of the field."""
-
-
-class ClientCapabilities(WireModel):
-    """Optional features that the client supports for this very request."""
-
-    elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if the client can ask its user for input on behalf of the server."""
-    experimental: dict[str, JSONObject] | None = None
-    """Non-standard features by name, each with its settings."""
-    extensions: dict[str, JSONObject] | None = None
-    """Extensions by identifier, each with its settings; an empty object means none to set."""
-    roots: dict[str, Any] | None = None
-    """Present if the client can say which directories and files to work on. Deprecated."""
-    sampling: ClientCapabilitiesSampling | None = None
-    """Present if the client can sample a model for the server. Deprecated."""
-
-
 ContentBlock = TypeAliasType(
     "ContentBlock",
     Annotated[
@@ -624,65 +234,6 @@ ContentBlock = TypeAliasType(
     ],
 )
 """One piece of content in a prompt or in the output of a tool."""
-
-
-class ListRootsRequest(WireModel):
-    """Input that a server needs: the directories and files it may work on. Deprecated."""
-
-    method: Literal["roots/list"] = "roots/list"
-    params: ListRootsRequestParams | None = None
-
-
-class RequestMetaObject(WireModel):
-    """Metadata of a request: version, client and wishes that hold for it alone."""
-
-    client_capabilities: Annotated[
-        ClientCapabilities, Field(alias="io.modelcontextprotocol/clientCapabilities"), Implied
-    ] = SUPPLIED
-    """Features that the client supports for this request; earlier requests do not count."""
-    protocol_version: Annotated[
-        str, Field(alias="io.modelcontextprotocol/protocolVersion"), Implied
-    ] = "2026-07-28"
-    """Version that this request is written in; over HTTP it equals the `MCP-Protocol-Version`
-    header.
-    """
-    client_info: Annotated[
-        Implementation | None, Field(alias="io.modelcontextprotocol/clientInfo")
-    ] = None
-    """Which program the client claims to be; for display and logs, not for decisions."""
-    log_level: Annotated[LoggingLevel | None, Field(alias="io.modelcontextprotocol/logLevel")] = (
-        None
-    )
-    """Lowest severity to report while this request runs; absent means report nothing. Deprecated.
-    """
-    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
-    """Asks for progress notifications that carry this token; unique among the requests under way.
-    """
-
-
-SingleSelectEnumSchema = TypeAliasType(
-    "SingleSelectEnumSchema",
-    UntitledSingleSelectEnumSchema | TitledSingleSelectEnumSchema,
-)
-"""A form field that takes exactly one of fixed options."""
-
-
-class TitledMultiSelectEnumSchema(WireModel):
-    """A form field that takes any number of labelled options."""
-
-    type: Literal["array"] = "array"
-    items: TitledMultiSelectEnumSchemaItems
-    """Options to choose from."""
-    default: list[str] | None = None
-    """Values chosen to start with."""
-    description: str | None = None
-    """Explains the field to the user."""
-    max_items: Annotated[Integer | None, Field(alias="maxItems")] = None
-    """Most options that may be chosen."""
-    min_items: Annotated[Integer | None, Field(alias="minItems")] = None
-    """Fewest options that must be chosen."""
-    title: str | None = None
-    """Label of the field."""
 
 
 class ToolResultContent(WireModel):
@@ -701,22 +252,6 @@ class ToolResultContent(WireModel):
     """Metadata, to be kept when the block is sent again so that providers can cache."""
 
 
-MultiSelectEnumSchema = TypeAliasType(
-    "MultiSelectEnumSchema",
-    UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema,
-)
-"""A form field that takes any number of fixed options."""
-
-
-class PaginatedRequestParams(WireModel):
-    """Where in the list to continue."""
-
-    cursor: str | None = None
-    """Page to return, as a `nextCursor` named it; absent means the first."""
-    meta: Annotated[RequestMetaObject, Field(alias="_meta"), Implied] = SUPPLIED
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
 SamplingMessageContentBlock = TypeAliasType(
     "SamplingMessageContentBlock",
     Annotated[
@@ -730,167 +265,3 @@ SamplingMessageContentBlock = TypeAliasType(
     ],
 )
 """One piece of content in a conversation with a model. Deprecated."""
-
-
-class CreateMessageResult(WireModel):
-    """The message that the model generated, and how it came about. Deprecated."""
-
-    content: SamplingMessageContentBlock | list[SamplingMessageContentBlock]
-    """What the model generated: one content block or a list of them."""
-    model: str
-    """Name of the model that was used."""
-    role: Role
-    """Who speaks; normally the model."""
-    stop_reason: Annotated[str | None, Field(alias="stopReason")] = None
-    """Why generation ended: a known word or one of the provider; absent means not known.
-
-    Known values: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`.
-    """
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-EnumSchema = TypeAliasType(
-    "EnumSchema",
-    SingleSelectEnumSchema | MultiSelectEnumSchema | LegacyTitledEnumSchema,
-)
-"""A form field that offers fixed options."""
-
-
-InputResponse = TypeAliasType(
-    "InputResponse",
-    CreateMessageResult | ListRootsResult | ElicitResult,
-)
-"""The client's result for one request for input."""
-
-
-InputResponses = TypeAliasType(
-    "InputResponses",
-    dict[str, InputResponse],
-)
-"""The client's results, under the keys of the requests for input."""
-
-
-PrimitiveSchemaDefinition = TypeAliasType(
-    "PrimitiveSchemaDefinition",
-    StringSchema | NumberSchema | BooleanSchema | EnumSchema,
-)
-"""One field of a form."""
-
-
-class SamplingMessage(WireModel):
-    """One message of a conversation with a model. Deprecated."""
-
-    content: SamplingMessageContentBlock | list[SamplingMessageContentBlock]
-    """One content block or a list of them; tool results stand alone in their message."""
-    role: Role
-    """Who speaks."""
-    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class CreateMessageRequestParams(WireModel):
-    """The conversation to continue, and how the model should be used. Deprecated."""
-
-    max_tokens: Annotated[Integer, Field(alias="maxTokens")]
-    """Most tokens to generate; the client may stop earlier."""
-    messages: list[SamplingMessage]
-    """The conversation so far, oldest first."""
-    include_context: Annotated[
-        Literal["none", "thisServer", "allServers"] | None, Field(alias="includeContext")
-    ] = None
-    """Whose context to add; absent means `none`, and any other is deprecated and needs
-    `sampling.context`.
-    """
-    metadata: JSONObject | None = None
-    """Settings handed on to the model's provider, which defines their form."""
-    model_preferences_: Annotated[ModelPreferences | None, Field(alias="modelPreferences")] = None
-    """Which model the server would like; the client decides."""
-    stop_sequences: Annotated[list[str] | None, Field(alias="stopSequences")] = None
-    """Texts that end the generation when the model writes them."""
-    system_prompt: Annotated[str | None, Field(alias="systemPrompt")] = None
-    """System prompt that the server would like; the client may change or drop it."""
-    temperature: Number | None = None
-    """How freely to sample; higher gives more varied output."""
-    tool_choice: Annotated[ToolChoice | None, Field(alias="toolChoice")] = None
-    """How the model may use `tools`; absent means as it sees fit. Needs `sampling.tools`."""
-    tools: list[Tool] | None = None
-    """Tools that the model may ask for. Needs `sampling.tools`."""
-
-
-class ElicitRequestFormParamsRequestedSchema(WireModel):
-    """The fields of a form: a flat JSON Schema object."""
-
-    type: Literal["object"] = "object"
-    properties: dict[str, PrimitiveSchemaDefinition]
-    """Fields by name, without nesting."""
-    schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """Dialect of the schema; absent means JSON Schema 2020-12."""
-    required: list[str] | None = None
-    """Names of the fields that must be filled in."""
-
-
-class CreateMessageRequest(WireModel):
-    """Input that a server needs: a message sampled from a model. Deprecated."""
-
-    method: Literal["sampling/createMessage"] = "sampling/createMessage"
-    params: CreateMessageRequestParams
-
-
-class ElicitRequestFormParams(WireModel):
-    """A form to show to the user; never for secrets."""
-
-    message: str
-    """Tells the user what is wanted."""
-    requested_schema: Annotated[
-        ElicitRequestFormParamsRequestedSchema, Field(alias="requestedSchema")
-    ]
-    """Fields of the form."""
-    mode: Literal["form"] | None = None
-    """`form`; an absent member means the same."""
-
-
-ElicitRequestParams = TypeAliasType(
-    "ElicitRequestParams",
-    ElicitRequestFormParams | ElicitRequestURLParams,
-)
-"""What to ask of the user: a form to fill in, or a URL to visit."""
-
-
-class ElicitRequest(WireModel):
-    """Input that a server needs: something that only the user can give."""
-
-    method: Literal["elicitation/create"] = "elicitation/create"
-    params: ElicitRequestParams
-
-
-InputRequest = TypeAliasType(
-    "InputRequest",
-    Annotated[
-        CreateMessageRequest | ListRootsRequest | ElicitRequest, Field(discriminator="method")
-    ],
-)
-"""One thing that a server needs from the client to go on."""
-
-
-InputRequests = TypeAliasType(
-    "InputRequests",
-    dict[str, InputRequest],
-)
-"""What a server needs from the client, under keys of its own."""
-
-
-class InputRequiredResult(WireModel):
-    """Not an outcome: what the client must supply before it sends the request again."""
-
-    ANY_OF_REQUIRED: ClassVar = ("inputRequests", "requestState")
-
-    result_type: Annotated[Literal["input_required"], Field(alias="resultType")] = "input_required"
-    """Always `input_required`."""
-    input_requests: Annotated[InputRequests | None, Field(alias="inputRequests")] = None
-    """What to supply, by key; absent means just send the request again."""
-    request_state: Annotated[str | None, Field(alias="requestState")] = None
-    """State for the server's own use, to be sent back unread and unchanged; absent means send none.
-    """
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""

@@ -11,14 +11,12 @@ from typing import Annotated
 from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 
-from .shared import Implementation, NotificationMetaObject, RequestId, RequestMetaObject
+from .shared_params import NotificationMetaObject, RequestMetaObject
 
 __all__ = [
     "SubscriptionFilter",
     "SubscriptionsAcknowledgedNotificationParams",
     "SubscriptionsListenRequestParams",
-    "SubscriptionsListenResult",
-    "SubscriptionsListenResultMetaObject",
 ]
 
 
@@ -35,17 +33,6 @@ class SubscriptionFilter(WireModel):
     """Whether to report changes to the list of tools."""
 
 
-class SubscriptionsListenResultMetaObject(WireModel):
-    """Metadata of a result that ends a subscription."""
-
-    subscription_id: Annotated[RequestId, Field(alias="io.modelcontextprotocol/subscriptionId")]
-    """Id of the listen request that this answers."""
-    server_info: Annotated[
-        Implementation | None, Field(alias="io.modelcontextprotocol/serverInfo")
-    ] = None
-    """Which program the server claims to be; for display and logs, not for decisions."""
-
-
 class SubscriptionsAcknowledgedNotificationParams(WireModel):
     """What the server will report on this subscription."""
 
@@ -53,18 +40,6 @@ class SubscriptionsAcknowledgedNotificationParams(WireModel):
     """The part of the wish that the server grants."""
     meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
     """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class SubscriptionsListenResult(WireModel):
-    """Ends a subscription in good order."""
-
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    meta: Annotated[SubscriptionsListenResultMetaObject, Field(alias="_meta")]
-    """Names the subscription that has ended."""
 
 
 class SubscriptionsListenRequestParams(WireModel):

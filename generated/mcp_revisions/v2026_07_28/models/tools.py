@@ -6,55 +6,14 @@
 # pylint: skip-file
 """Message models of MCP 2026-07-28: tools."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, ToolResult, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, WireModel
 from pydantic import Field
 
-from .shared import ContentBlock, InputResponses, RequestMetaObject, ResultMetaObject, Tool
+from .shared_params import InputResponses, RequestMetaObject
 
-__all__ = ["CallToolRequestParams", "CallToolResult", "ListToolsResult"]
-
-
-class ListToolsResult(WireModel):
-    """One page of the server's tools."""
-
-    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
-        "private"
-    )
-    """Who may reuse the result: `public` anyone, `private` only the same authorization context."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    tools: list[Tool]
-    """Tools of this page."""
-    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
-    """Milliseconds that the result stays fresh after receipt; 0 means already stale."""
-    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
-    """Send it as `cursor` to get the next page; absent means that this page is the last."""
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
-
-
-class CallToolResult(ToolResult):
-    """What a tool returned, or how it failed."""
-
-    content: list[ContentBlock]
-    """Output for the model to read, in order; may be empty."""
-    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
-    """How to read the result; a reader takes an absent member as `complete`.
-
-    Known values: `complete`, `input_required`.
-    """
-    is_error: Annotated[bool | None, Field(alias="isError")] = None
-    """Whether the tool failed, with `content` telling the model why; absent means it did not."""
-    structured_content: Annotated[Any, Field(alias="structuredContent")] = None
-    """Output for programs to read: any JSON value that conforms to `outputSchema` if there is one.
-    """
-    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Metadata of the protocol, its extensions and the application, by key."""
+__all__ = ["CallToolRequestParams"]
 
 
 class CallToolRequestParams(WireModel):

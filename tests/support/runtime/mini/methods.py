@@ -24,7 +24,8 @@ CALL_TOOL: Final[
 ] = RequestSpec(
     "tools/call",
     senders=frozenset({"client"}),
-    types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
+    load_params=lambda: m.CallToolRequestParams,
+    load_results=lambda: (m.CallToolResult, m.CreateTaskResult),
     requires=(Requirement(c.SERVER_TOOLS, "MUST", "client", source="server/tools#capabilities"),),
     traits=frozenset({"cancellable"}),
     phase="ready",
@@ -33,7 +34,8 @@ CALL_TOOL: Final[
 COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "completion/complete",
     senders=frozenset({"client"}),
-    types=lambda: (m.CompleteRequestParams, m.EmptyResult),
+    load_params=lambda: m.CompleteRequestParams,
+    load_results=lambda: (m.EmptyResult,),
     requires=(Requirement(c.SERVER_COMPLETIONS, "MUST", "client"),),
 )
 CREATE_MESSAGE: Final[
@@ -41,7 +43,8 @@ CREATE_MESSAGE: Final[
 ] = RequestSpec(
     "sampling/createMessage",
     senders=frozenset({"server"}),
-    types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
+    load_params=lambda: m.CreateMessageRequestParams,
+    load_results=lambda: (m.CreateMessageResult,),
     requires=(
         Requirement(c.CLIENT_SAMPLING, "MUST", "server"),
         Requirement(
@@ -61,7 +64,8 @@ CREATE_MESSAGE: Final[
 ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult, m.ElicitResult]] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
-    types=lambda: (m.ElicitRequestParams, m.ElicitResult),
+    load_params=lambda: m.ElicitRequestParams,
+    load_results=lambda: (m.ElicitResult,),
     requires=(
         Requirement(c.CLIENT_ELICITATION, "MUST", "server"),
         Requirement(
@@ -82,7 +86,8 @@ LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.Lis
     RequestSpec(
         "tools/list",
         senders=frozenset({"client"}),
-        types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
+        load_params=lambda: m.PaginatedRequestParams,
+        load_results=lambda: (m.ListToolsResult,),
         requires=(Requirement(c.SERVER_TOOLS, "MUST", "client"),),
         traits=frozenset({"paginated"}),
         params_required=False,
@@ -91,7 +96,8 @@ LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult, m.Lis
 PING: Final[RequestSpec[m.RequestParams, m.EmptyResult, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.RequestParams, m.EmptyResult),
+    load_params=lambda: m.RequestParams,
+    load_results=lambda: (m.EmptyResult,),
     params_required=False,
 )
 READ_RESOURCE: Final[
@@ -103,25 +109,26 @@ READ_RESOURCE: Final[
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
-    types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult, m.InputRequiredResult),
+    load_params=lambda: m.ReadResourceRequestParams,
+    load_results=lambda: (m.ReadResourceResult, m.InputRequiredResult),
     requires=(Requirement(c.SERVER_RESOURCES, "MUST", "client"),),
 )
 
 LOGGING_MESSAGE: Final[NotificationSpec[m.LoggingMessageNotificationParams]] = NotificationSpec(
     "notifications/message",
     senders=frozenset({"server"}),
-    types=lambda: (m.LoggingMessageNotificationParams,),
+    load_params=lambda: m.LoggingMessageNotificationParams,
     requires=(Requirement(c.SERVER_LOGGING, "MUST", "server"),),
 )
 PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSpec(
     "notifications/progress",
     senders=frozenset({"client", "server"}),
-    types=lambda: (m.ProgressNotificationParams,),
+    load_params=lambda: m.ProgressNotificationParams,
 )
 TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/tools/list_changed",
     senders=frozenset({"server"}),
-    types=lambda: (m.NotificationParams,),
+    load_params=lambda: m.NotificationParams,
     requires=(Requirement(c.SERVER_TOOLS_LIST_CHANGED, "MUST", "server"),),
     params_required=False,
 )

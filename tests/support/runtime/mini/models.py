@@ -17,33 +17,23 @@ ProgressToken: TypeAlias = str | Integer
 
 
 class RequestParamsMeta(WireModel):
-    """Metadata of a request."""
-
     progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
     """Opts in to progress notifications."""
 
 
 class RequestParams(WireModel):
-    """Members of every request."""
-
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
 
 
 class NotificationParams(WireModel):
-    """Members of every notification."""
-
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
 
 
 class PaginatedRequestParams(RequestParams):
-    """The position in a list."""
-
     cursor: str | None = None
 
 
 class EmptyResult(WireModel):
-    """A result without content."""
-
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
 
 
@@ -55,8 +45,6 @@ class Annotations(WireModel):
 
 
 class TextContent(WireModel):
-    """A block of plain text."""
-
     annotations: Annotations | None = None
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     text: str
@@ -64,8 +52,6 @@ class TextContent(WireModel):
 
 
 class ImageContent(WireModel):
-    """A picture."""
-
     annotations: Annotations | None = None
     data: str
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
@@ -74,8 +60,6 @@ class ImageContent(WireModel):
 
 
 class ResourceLink(WireModel):
-    """A pointer to a resource."""
-
     name: str
     size: Integer | None = None
     type: Literal["resource_link"] = "resource_link"
@@ -88,15 +72,11 @@ ContentBlock: TypeAlias = Annotated[
 
 
 class PromptReference(WireModel):
-    """Names a prompt."""
-
     name: str
     type: Literal["ref/prompt"] = "ref/prompt"
 
 
 class ResourceReference(WireModel):
-    """Names a resource."""
-
     type: Literal["ref/resource"] = "ref/resource"
     uri: str
 
@@ -105,14 +85,10 @@ Reference: TypeAlias = Annotated[PromptReference | ResourceReference, Field(disc
 
 
 class CompleteRequestParams(RequestParams):
-    """The argument to complete."""
-
     ref: Reference
 
 
 class TaskMetadata(WireModel):
-    """Asks for a task."""
-
     ttl: Integer | None = None
 
 
@@ -127,23 +103,17 @@ class Task(WireModel):
 
 
 class CreateTaskResult(WireModel):
-    """A task was created."""
-
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     task: Task
 
 
 class CallToolRequestParams(RequestParams):
-    """The tool to call."""
-
     arguments: dict[str, Any] | None = None
     name: str
     task: TaskMetadata | None = None
 
 
 class CallToolResult(ToolResult):
-    """The result of a tool."""
-
     content: list[ContentBlock]
     is_error: Annotated[bool | None, Field(alias="isError")] = None
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
@@ -161,14 +131,10 @@ class InputRequiredResult(WireModel):
 
 
 class ReadResourceRequestParams(RequestParams):
-    """The resource to read."""
-
     uri: str
 
 
 class ReadResourceResult(WireModel):
-    """The resource."""
-
     contents: list[dict[str, Any]]
     expires: Annotated[Integer | None, Nullable] = None
     """Null: never; absent: not known."""
@@ -177,8 +143,6 @@ class ReadResourceResult(WireModel):
 
 
 class Tool(WireModel):
-    """A tool."""
-
     annotations: Annotations | None = None
     description: str | None = None
     input_schema: Annotated[dict[str, Any], Field(alias="inputSchema")]
@@ -189,23 +153,17 @@ class Tool(WireModel):
 
 
 class ListToolsResult(WireModel):
-    """The tools."""
-
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
     tools: list[Tool]
 
 
 class SamplingMessage(WireModel):
-    """A message to or from a model."""
-
     content: ContentBlock | list[ContentBlock]
     role: Literal["user", "assistant"]
 
 
 class CreateMessageRequestParams(RequestParams):
-    """The messages to complete."""
-
     include_context: Annotated[str | None, Field(alias="includeContext")] = None
     max_tokens: Annotated[Integer, Field(alias="maxTokens")]
     messages: list[SamplingMessage]
@@ -214,16 +172,12 @@ class CreateMessageRequestParams(RequestParams):
 
 
 class CreateMessageResult(WireModel):
-    """A completion."""
-
     content: ContentBlock | list[ContentBlock]
     model: str
     role: Literal["user", "assistant"]
 
 
 class ElicitRequestFormParams(RequestParams):
-    """Asks the user to fill in a form."""
-
     message: str
     mode: Literal["form"] | None = None
     requested_schema: Annotated[dict[str, Any], Field(alias="requestedSchema")]
@@ -241,15 +195,11 @@ ElicitRequestParams: TypeAlias = ElicitRequestFormParams | ElicitRequestURLParam
 
 
 class ElicitResult(WireModel):
-    """The answer of the user."""
-
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, str | Number | bool | list[str]] | None = None
 
 
 class ProgressNotificationParams(NotificationParams):
-    """The progress of a request."""
-
     message: str | None = None
     progress: Number
     progress_token: Annotated[ProgressToken, Field(alias="progressToken")]
@@ -257,7 +207,5 @@ class ProgressNotificationParams(NotificationParams):
 
 
 class LoggingMessageNotificationParams(NotificationParams):
-    """A line of log."""
-
     data: Any
     level: Literal["debug", "error"]

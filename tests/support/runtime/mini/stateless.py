@@ -10,34 +10,24 @@ from pydantic import Field
 
 
 class Capabilities(WireModel):
-    """Capabilities of a client."""
-
     roots: dict[str, Any] | None = None
 
 
 class RequestMeta(WireModel):
-    """Statements of each request about its sender."""
-
     capabilities: Annotated[Capabilities, Field(alias="example/capabilities"), Implied] = SUPPLIED
     level: str | None = None
     version: Annotated[str, Field(alias="example/version"), Implied] = "2030-01-01"
 
 
 class RequestParams(WireModel):
-    """Members of every request."""
-
     meta: Annotated[RequestMeta, Field(alias="_meta"), Implied] = SUPPLIED
 
 
 class PageParams(RequestParams):
-    """The position in a list."""
-
     cursor: str | None = None
 
 
 class NameParams(RequestParams):
-    """The requested name."""
-
     name: str
 
 
@@ -48,8 +38,6 @@ class PlainParams(WireModel):
 
 
 class Result(WireModel):
-    """Members of every result."""
-
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
 
@@ -65,14 +53,10 @@ class ListResult(Result):
 
 
 class NameResult(Result):
-    """The value of the name."""
-
     ttl_ms: Annotated[Integer | None, Field(alias="ttlMs", ge=0)] = None
 
 
 class InputRequiredResult(WireModel):
-    """A question instead of an answer."""
-
     result_type: Annotated[Literal["input_required"], Field(alias="resultType")] = "input_required"
     state: str
 
@@ -80,15 +64,17 @@ class InputRequiredResult(WireModel):
 LIST: Final[RequestSpec[PageParams, ListResult, ListResult]] = RequestSpec(
     "list",
     senders=frozenset({"client"}),
-    types=lambda: (PageParams, ListResult),
+    load_params=lambda: PageParams,
+    load_results=lambda: (ListResult,),
 )
 NAME: Final[RequestSpec[NameParams, NameResult, NameResult | InputRequiredResult]] = RequestSpec(
     "name",
     senders=frozenset({"client"}),
-    types=lambda: (NameParams, NameResult, InputRequiredResult),
+    load_params=lambda: NameParams,
+    load_results=lambda: (NameResult, InputRequiredResult),
 )
 PLAIN: Final[NotificationSpec[PlainParams]] = NotificationSpec(
-    "plain", senders=frozenset({"client"}), types=lambda: (PlainParams,), params_required=False
+    "plain", senders=frozenset({"client"}), load_params=lambda: PlainParams, params_required=False
 )
 
 TABLE: Final = MethodTable(

@@ -96,7 +96,6 @@ class ModelCatalogue:
         return key
 
     def _enter_referenced(self, key: str, value: Any, kind: str, names: list[str]) -> str:
-        """Enter a type that annotations refer to."""
         entered = self._keys[id(value)] = self._enter(key, value, kind, names)
         return entered
 

@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import sys
 from typing import Any
 
@@ -46,9 +47,12 @@ def main(job: dict[str, Any], channel: int) -> None:
 def _name(module: str) -> str:
     """Return the distribution of a module with its version, or the module's name."""
     top = module.split(".")[0]
-    distributions = importlib.metadata.packages_distributions().get(top) or [top]
+    # packages_distributions reads all names of all distributions: half the time of a description.
+    named = re.compile(rf"^{re.escape(top)}([/.]|$)", re.MULTILINE)
+    for found in importlib.metadata.distributions():
+        if any(named.search(found.read_text(file) or "") for file in ("top_level.txt", "RECORD")):
+            return f"{found.metadata['Name']} {found.version}"
     try:
-        version = importlib.metadata.version(distributions[0])
+        return f"{top} {importlib.metadata.version(top)}"
     except importlib.metadata.PackageNotFoundError:
         return module
-    return f"{distributions[0]} {version}"

@@ -73,7 +73,6 @@ class _Page:
     width: int
 
     def section(self, severity: Severity, entries: Sequence[RankedChange]) -> Iterator[str]:
-        """Yield all changes of one severity."""
         yield self.paint(_COLOURS[severity], f"{HEADINGS[severity]} ({len(entries)})")
         yield ""
         for category, group in groupby(entries, key=lambda entry: entry.change.category):

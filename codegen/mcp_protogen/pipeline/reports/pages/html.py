@@ -56,7 +56,6 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
 
 
 def _tally(comparison: Comparison) -> dict[Reader, dict[Severity, int]]:
-    """Return the number of changes of each severity, for each reader."""
     return {
         reader: dict(counts(change.severity_for(reader) for change in comparison.changes))
         for reader in comparison.readers

@@ -3,12 +3,11 @@
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from secrets import token_urlsafe
 from time import time
 from typing import ClassVar, Final
 
-from ...core.base64url import base64url
+from ...core.base64url import text_digest
 from .signing import PrivateKey
 from .urls import origin, split_url
 
@@ -68,7 +67,7 @@ class DPoP:
             "iat": int(self._clock()),
         }
         if token is not None:
-            claims["ath"] = token_hash(token)
+            claims["ath"] = text_digest(token)  # RFC 9449, section 4.2
         if nonce := self._nonces.get(_origin(url)):
             claims["nonce"] = nonce
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
@@ -87,11 +86,6 @@ class DPoP:
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
         return True
-
-
-def token_hash(token: str) -> str:
-    """RFC 9449, section 4.2."""
-    return base64url(sha256(token.encode()).digest())
 
 
 def _origin(url: str) -> object:

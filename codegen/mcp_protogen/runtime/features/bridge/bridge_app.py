@@ -29,7 +29,7 @@ from ...messages.jsonrpc import Call, Parsed
 from ...messages.reading import Batch
 from ...rules import server_negotiation
 from ...server.base import ServerBase
-from ...server.connection import BoundServer, ServerState
+from ...server.connection import BoundServer, ServerState, ServerViews
 from ...server.serve import Router
 from ...server.upstream import Upstream
 from ...translation.revision_view import RevisionViews
@@ -84,7 +84,7 @@ class BridgeApp(HttpApp):
 
     def _new_running(self) -> Running:
         state = _BridgeState(self.way)
-        return Running(state, _BridgedStateless(state))
+        return Running(state, _BridgedStateless(state).post)
 
 
 class _BridgeState(HttpState):
@@ -140,7 +140,6 @@ class _BridgeState(HttpState):
         return stack
 
     def _end_session(self, bound_server: BoundServer) -> None:
-        """End the session of a server that is gone: its client must begin another."""
         for session in self.sessions:
             if session.connection.bound_server is bound_server:
                 _log.warning("a session was ended: its server is gone")
@@ -148,10 +147,7 @@ class _BridgeState(HttpState):
                 return
 
     async def serve_alone(
-        self,
-        views: RevisionViews[ServerBase[Any]],
-        transport: Transport,
-        on_begin: Callable[[Router], None],
+        self, views: ServerViews, transport: Transport, on_begin: Callable[[Router], None]
     ) -> None:
         bridge = self.way.bridge(
             transport,

@@ -52,6 +52,7 @@ T = TypeVar("T")
 
 _ALWAYS: Final[Mapping[str, Any]] = {
     "senders": frozenset({"client", "server"}),
+    "load_params": lambda: Any,
     "phase": "any",
     "params_required": False,
 }
@@ -79,11 +80,11 @@ class AboutRequest(dict[str, Any]):
 
 def request_of(method: str) -> AnyRequest:
     traits = frozenset({"long_lived"} if method == LISTEN else ())
-    return RequestSpec(method, types=lambda: (Any, object), traits=traits, **_ALWAYS)
+    return RequestSpec(method, load_results=lambda: (object,), traits=traits, **_ALWAYS)
 
 
 def notification_of(method: str) -> NotificationSpec[Any]:
-    return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
+    return NotificationSpec(method, **_ALWAYS)
 
 
 class PassThroughTable(MethodTable):
@@ -239,7 +240,6 @@ class _Requests:
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the sender's token for progress under `id`; None if forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:

@@ -330,7 +330,6 @@ class ProxyServerRuntime(ServerRuntime):
                 forwarded.expire(keeper.endpoint.options.max_timeout, forget)
 
     def _with_own_state(self, context: RequestContext, params: Any) -> Any:
-        """Return the params of a request with the state that its server has given, if any."""
         if declared_member(params, "request_state") is None:
             return params
         update: JSONObject = {"request_state": None}
@@ -409,7 +408,7 @@ class ProxyServerRuntime(ServerRuntime):
         requests = [self.cause] if self.cause is not None else [*self._forwarded.values()]
         forwarded = (request for request in requests if isinstance(request, ForwardedRequest))
         ids = [id for request in forwarded for id in request.sent]
-        set_paused = self.client.endpoint.set_paused
+        set_paused = self.client.endpoint.calls.set_paused
         try:
             for id in ids:
                 set_paused(id, True)

@@ -6,15 +6,13 @@ progress, stay in their worker.
 
 from asyncio import Lock
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import takewhile
 from typing import ClassVar, Final, NamedTuple
-
-from pydantic import TypeAdapter
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
 from ...http.server.sessions.registry import HttpSession
+from ...http.server.sessions.worker import stored_adapter
 from ...rules.lifecycle import State
 from ...server.context import SessionSwitches
 
@@ -74,12 +72,8 @@ class SessionRecord:
 
 def read_record(data: bytes) -> SessionRecord:
     """Return a stored record; raise `ValueError` if it is invalid."""
-    return _records().validate_json(data, strict=True)
-
-
-@cache
-def _records() -> TypeAdapter[SessionRecord]:
-    return TypeAdapter(SessionRecord)
+    record: SessionRecord = stored_adapter(SessionRecord).validate_json(data, strict=True)
+    return record
 
 
 @dataclass(eq=False, slots=True)
@@ -133,7 +127,7 @@ class SharedSession(HttpSession):
             info=dict(connection.identity["client"]),
             **choices._asdict(),
         )
-        return _records().dump_json(record)
+        return stored_adapter(SessionRecord).dump_json(record)
 
     def choose(self, choices: Choices) -> None:
         """Apply choices; raise the error for too many subscriptions."""

@@ -6,15 +6,12 @@ changed.
 
 from asyncio import Task, get_running_loop, sleep, timeout, wait
 from collections.abc import Collection, Iterator
-from functools import cache
 from typing import Any, Final
-
-from pydantic import TypeAdapter, ValidationError
 
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Signal, Tasks, call_in
 from ...core.throttle import Throttle
-from ...http.server.sessions.worker import faults_in
+from ...http.server.sessions.worker import read_value, stored_adapter
 from ...server.base import ServerBase, ServerRuntime
 from ...storage.engine import EngineUnavailable
 from .shared_worker import SharedWorker
@@ -30,11 +27,6 @@ _LATER: Final = 2.0
 _LAST: Final = 1.0
 
 _ANYTHING: Final = PublishedChange()
-
-
-@cache
-def _changes() -> TypeAdapter[PublishedChange]:
-    return TypeAdapter(PublishedChange)
 
 
 class ChangeRelay:
@@ -136,13 +128,12 @@ class ChangeRelay:
             self._attempt.notify_all()
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
-        await self._worker.engine.mail.publish([*map(_changes().dump_json, changes)])
+        write = stored_adapter(PublishedChange).dump_json
+        await self._worker.engine.mail.publish([*map(write, changes)])
 
     def _take(self, content: bytes) -> None:
-        try:
-            change = _changes().validate_json(content, strict=True)
-        except ValidationError as error:
-            self._log.warning("an invalid change was ignored: %s", faults_in(error))
+        change = read_value(PublishedChange, content, self._log, "an invalid change was ignored")
+        if change is None:
             return
         if change.method is None:
             self._notify_all()
@@ -166,7 +157,6 @@ class ChangeRelay:
         return [part for part in runtimes if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:
-        """Return the servers that are not of one session, and all mounted ones."""
         mounted = (
             part
             for root in self._by_session.values()

@@ -12,13 +12,18 @@ from itertools import count
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
-from pydantic import ValidationError
-
 from ...core.context_task import ContextTask
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.worker import StreamClaimed, StreamTaken, Worker, faults_in, writer_of
+from ...http.server.sessions.worker import (
+    StreamClaimed,
+    StreamTaken,
+    Worker,
+    read_value,
+    stored_adapter,
+    writer_of,
+)
 from ...storage.engine import (
     Appended,
     Change,
@@ -38,7 +43,6 @@ from .worker_messages import (
     SessionEnded,
     Wake,
     WorkerMessage,
-    envelopes,
 )
 
 _log: Final = getLogger(__name__)
@@ -133,11 +137,7 @@ class SharedWorker(Worker):
             self._wake_followers(self._followed)
 
     def _envelope_in(self, content: bytes) -> Envelope | None:
-        try:
-            return envelopes().validate_json(content, strict=True)
-        except ValidationError as error:
-            self._log.warning("an invalid worker message was dropped: %s", faults_in(error))
-            return None
+        return read_value(Envelope, content, self._log, "an invalid worker message was dropped")
 
     def _dispatch(self, envelope: Envelope) -> None:
         message = envelope.message
@@ -250,7 +250,8 @@ class SharedWorker(Worker):
         return await self.engine.mail.send([(worker, content) for worker in workers])
 
     def _pack(self, message: WorkerMessage, number: int | None) -> bytes:
-        return envelopes().dump_json(Envelope(sender=self.name, message=message, number=number))
+        envelope = Envelope(sender=self.name, message=message, number=number)
+        return stored_adapter(Envelope).dump_json(envelope)
 
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])
@@ -289,11 +290,15 @@ class SharedWorker(Worker):
             while self._followed:
                 await sleep(self.lease / 2)
                 places = list(self._followed)
-                try:
-                    for first in range(0, len(places), _TOGETHER):
+                for first in range(0, len(places), _TOGETHER):
+                    try:
                         await self._look_at(places[first : first + _TOGETHER])
-                except EngineUnavailable:
-                    self._log.info("followed streams could not be checked")
+                    except EngineUnavailable:
+                        self._log.info("followed streams could not be checked")
+                        break
+                    except Exception:
+                        # An engine of the user may raise anything; the next look must come.
+                        _log.exception("followed streams could not be checked")
         finally:
             self._looking = False
 

@@ -1,10 +1,9 @@
 """Messages between the workers of an endpoint; `session` is the key of a session."""
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Discriminator, TypeAdapter
+from pydantic import Discriminator
 
 from ...core.json import JSONObject
 from ...http.server.sessions.worker import StreamClaimed, StreamTaken
@@ -67,8 +66,3 @@ class Envelope:
     message: Annotated[WorkerMessage, Discriminator("kind")]
     number: int | None = None
     """Set if the sender waits for an acknowledgement of this number."""
-
-
-@cache
-def envelopes() -> TypeAdapter[Envelope]:
-    return TypeAdapter(Envelope)

@@ -38,10 +38,10 @@ class Outcome(NamedTuple):
     def of(self, task: Task, now: float) -> Task:
         if self.error is not None:
             message = str(self.error.get("message", ""))[:_LONGEST]
-            return fail(task, now, error=self.error, message=message)
+            return fail(task, now, message, error=self.error)
         result: JSONObject = self.result or {}
         if task.form == "core" and has_failed(result):
-            return fail(task, now, result=result, message=beginning_of(result))
+            return fail(task, now, beginning_of(result), result=result)
         return complete(task, result, now)
 
 
@@ -99,10 +99,10 @@ def complete(task: Task, result: JSONObject, now: float) -> Task:
 def fail(
     task: Task,
     now: float,
+    message: str | None = None,
     *,
     error: JSONObject | None = None,
     result: JSONObject | None = None,
-    message: str | None = None,
 ) -> Task:
     """Return a task that failed, by a JSON-RPC error or, if it is a core task, by a result."""
     return _end(task, Status.FAILED, now, error=error, result=result, status_message=message)
@@ -123,7 +123,7 @@ def fail_if_lapsed(task: Task, now: float) -> Task:
     """Return the task as failed if its time is over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
-    return fail(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
+    return fail(task, now, LAPSED, error={"code": INTERNAL_ERROR, "message": LAPSED})
 
 
 def assign(task: Task, worker: str | None, due: float | None) -> Task:

@@ -8,7 +8,6 @@ from asyncio import create_task, sleep
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from logging import getLogger
 from math import inf
 from re import compile
@@ -16,7 +15,7 @@ from secrets import token_urlsafe
 from time import time
 from typing import Any, Final, NamedTuple
 
-from ...core.base64url import base64url
+from ...core.base64url import text_digest
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
 from ...rules.task_kinds import TaskKind
@@ -122,7 +121,7 @@ class TaskRegistry:
         """Store a new task, with a first lease; raise `TooManyTasks`."""
         record = to_record(task)
         created = await self._store.create(
-            _key(task.id),
+            text_digest(task.id),
             record,
             owner=_owner(task.principal_id),
             ends_at=task.kept_until,
@@ -133,7 +132,7 @@ class TaskRegistry:
         if not created:
             self._throttled.warning("%s has reached max_tasks", owner)
             raise TooManyTasks(self.options.max_tasks)
-        _log.info("task %.10s of %s was created", _key(task.id), owner)
+        _log.info("task %.10s of %s was created", text_digest(task.id), owner)
         return from_record(record, 1)
 
     async def get(self, id: str, kind: TaskKind, principal_id: str | None) -> Task:
@@ -142,7 +141,7 @@ class TaskRegistry:
         if task.principal_id != principal_id:
             owner, asker = map(_name_principal, (task.principal_id, principal_id))
             text = "task %.10s of %s was requested by another principal: %s"
-            self._throttled.warning(text, _key(id), owner, asker)
+            self._throttled.warning(text, text_digest(id), owner, asker)
             raise UnknownTask
         if task.form != kind:
             raise UnknownTask
@@ -194,7 +193,7 @@ class TaskRegistry:
 
     def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
-        return self._locks.acquire(_key(f"{task.id} {what}"), task.kept_until)
+        return self._locks.acquire(text_digest(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def hold(self, id: str, worker: str) -> "AsyncGenerator[TaskLease, None]":
@@ -205,7 +204,7 @@ class TaskRegistry:
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: assign(found, worker, due))
         lease = TaskLease(task, worker, self.change)
-        key = _key(id)
+        key = text_digest(id)
         self._leases.add(key, lease)
         watching = create_task(self._watch_lease(lease))
         try:
@@ -248,7 +247,7 @@ class TaskRegistry:
                     return
 
     async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
-        with self._watch.add_waiter(_key(id)) as waiter:
+        with self._watch.add_waiter(text_digest(id)) as waiter:
             while True:
                 waiter.rung.clear()
                 try:
@@ -264,7 +263,7 @@ class TaskRegistry:
 
     async def _read(self, id: str) -> _Read:
         while True:
-            stored = await self._store.get(_key(id))
+            stored = await self._store.get(text_digest(id))
             if stored is None or (task := _task(stored)) is None:
                 raise UnknownTask
             current = fail_if_lapsed(task, stored.at)
@@ -274,7 +273,7 @@ class TaskRegistry:
                 return _Read(written, stored.at)
 
     async def _replace(self, task: Task, new: Task, *, lease: float | None = None) -> Task | None:
-        key, record = _key(task.id), to_record(new)
+        key, record = text_digest(task.id), to_record(new)
         if not await self._store.replace(
             key,
             record,
@@ -294,16 +293,12 @@ class TaskRegistry:
         return None if has_ended(task) else self.options.lease
 
 
-def _key(id: str) -> str:
-    return base64url(sha256(id.encode(errors="surrogatepass")).digest())
-
-
 _KEY: Final = compile(r"[A-Za-z0-9_-]{43}")
 
 
 def _owner(principal_id: str | None) -> str:
     # "" is not a valid key, so it cannot be a principal's.
-    return "" if principal_id is None else _key(principal_id)
+    return "" if principal_id is None else text_digest(principal_id)
 
 
 def _visible_state(task: Task) -> Task:

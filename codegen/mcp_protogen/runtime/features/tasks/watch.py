@@ -8,6 +8,7 @@ between.
 from asyncio import CancelledError, Event, Task, TimerHandle, create_task, get_running_loop
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from logging import getLogger
 from typing import Final
@@ -82,20 +83,16 @@ class Timers:
                 self._begin()
 
 
+@dataclass(eq=False, slots=True)
 class Waiter:
-    __slots__ = ("rung", "version")
-
-    def __init__(self) -> None:
-        self.rung: Final = Event()
-        self.version: int | None = None
+    rung: Event = field(default_factory=Event)
+    version: int | None = None
 
 
+@dataclass(eq=False, slots=True)
 class _Watched:
-    __slots__ = ("interval", "waiters")
-
-    def __init__(self) -> None:
-        self.interval = _FIRST
-        self.waiters = set[Waiter]()
+    interval: float = _FIRST
+    waiters: set[Waiter] = field(default_factory=set[Waiter])
 
 
 class Watch:

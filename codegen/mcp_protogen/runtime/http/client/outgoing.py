@@ -19,12 +19,8 @@ from ...messages.jsonrpc import Call
 from ...messages.method_table import MethodTable
 from ...messages.reading import answered_id, read
 from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
+from ...rules.server_negotiation import INITIALIZE
 from .. import headers as fields
-
-INITIALIZE: Final = "initialize"
-INITIALIZED: Final = "notifications/initialized"
-CANCELLED: Final = "notifications/cancelled"
-DISCOVER: Final = "server/discover"
 
 POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",

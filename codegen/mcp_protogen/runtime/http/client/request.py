@@ -23,13 +23,14 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Malformed, Response
 from ...messages.reading import log_repairs, read_values
 from ...rules.client_negotiation import stateless_error
+from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...transports.base import Received, Unanswered
 from ...transports.related import RelatedMessage
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor
 from .http_client import URL, HttpReply
-from .outgoing import DISCOVER, INITIALIZE, Message, answer_in, message_of
+from .outgoing import Message, answer_in, message_of
 
 Deliver: TypeAlias = Callable[[Received], object]
 

@@ -5,16 +5,18 @@ from asyncio import Task, sleep
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+from ...connection import CANCELLED, INITIALIZED
 from ...core.connection_errors import Disconnected, HttpError, RevisionLost, Unsent
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
 from ...messages.method_table import MethodTable
+from ...rules.server_negotiation import DISCOVER, INITIALIZE
 from ...transports.base import Paused, Renewed, Unanswered, wait_within
 from .. import headers as fields
 from ..sse import Event
 from .client_state import ClientState, Cursor, Reconnection
 from .http_client import URL, HttpWire
-from .outgoing import CANCELLED, DISCOVER, INITIALIZE, INITIALIZED, POSTED, Message, message_of
+from .outgoing import POSTED, Message, message_of
 from .request import PostedRequest, RefusedPost, ask, http_error, post_unanswered, posting, relearn
 
 # Seconds to wait for a message without an answer, before the next one.

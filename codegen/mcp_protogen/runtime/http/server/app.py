@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import AsyncExitStack
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import USUAL, Options
@@ -277,7 +277,7 @@ class HttpApp:
 
     def _new_running(self) -> "Running":
         state = HttpState(Served(self._servers, self._revisions, self.options, self.http))
-        return Running(state, StatelessHttp(state))
+        return Running(state, StatelessHttp(state).post)
 
     async def _begin_first(self) -> None:
         # Only now: applications are often made at import, and tests run one in many loops.
@@ -414,23 +414,20 @@ async def _respond_to_probe(exchange: HttpExchange, status: int = 200, text: str
     await exchange.send(*response.messages(method))
 
 
-class Stateless(Protocol):
-    """A handler of the revisions without a handshake."""
-
-    async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
-        """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
-
-
 class Running:
     """The application in an event loop: its handlers, by path and method."""
 
-    def __init__(self, state: HttpState, stateless: Stateless) -> None:
+    def __init__(
+        self,
+        state: HttpState,
+        post_stateless: Callable[[HttpExchange, Parsed | Batch], Awaitable[None]],
+    ) -> None:
         self.state = state
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
         self._log = Throttle(__name__)
         self._stateful = StatefulHttp(state)
-        self._stateless = stateless
+        self._post_stateless = post_stateless
         http, legacy = state.http, LegacySse(state)
         self.posts: Mapping[str, _Handler] = {"POST": self._post}
         self.endpoint = self.posts
@@ -450,7 +447,7 @@ class Running:
         try:
             message = single_message(await bodies.read(exchange), self._log)
             if offer.stateless and _is_stateless(exchange.version, message, offer):
-                await self._stateless.post(exchange, message)
+                await self._post_stateless(exchange, message)
             else:
                 await self._stateful.post(exchange, message)
         finally:

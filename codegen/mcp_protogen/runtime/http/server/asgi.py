@@ -21,7 +21,7 @@ from ...messages.reading import Batch, read_messages
 from ...rpc.jobs import Work
 from ...storage.engine import EngineUnavailable
 from .. import headers
-from .time_limits import SharedTimer, TimeLimit
+from .time_limits import SharedTimer, TimeLimit, from_first_wait
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -141,6 +141,12 @@ class HttpExchange:
     needed: frozenset[str] = NO_SCOPES
     taken: int = 0
     """The bytes counted by `Bodies`."""
+    received: int = 0
+    """The bytes of its body so far, without the last piece."""
+    latest: float | None = None
+    """The time of the latest piece of its body, until the last one."""
+    refusal: HttpRefusal | NoRoom | None = None
+    """Why its body is refused while it arrives; None if that is only late."""
     closed: bool = False
     """Whether further output is lost."""
     stuck: bool = False
@@ -212,10 +218,7 @@ class HttpExchange:
 
     async def send(self, *messages: Message) -> None:
         try:
-            with TimeLimit(self._sending):
-                for message in messages:
-                    if not self.closed:
-                        await self._send(message)
+            await from_first_wait(self._send_messages(messages), TimeLimit, self._sending)
         except TimeoutError:
             self._log.info("a client does not read")
             self.stuck = self.closed = True
@@ -223,6 +226,11 @@ class HttpExchange:
             # uvloop raises a RuntimeError for a closed connection.
             self._log.info("a client has gone: %s", error)
             self.closed = True
+
+    async def _send_messages(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            if not self.closed:
+                await self._send(message)
 
 
 def fields_of(fields: Mapping[str, str]) -> list[Field]:
@@ -288,18 +296,15 @@ class _Incoming(TimeLimit):
         super().__init__(timer)
         self.exchange = exchange
         self.expected = expected
-        self.received = 0
-        self.latest: float | None = None
-        self.refusal: HttpRefusal | NoRoom | None = None
 
     def is_behind(self, begun: float, now: float) -> bool:
         """Return whether it is too slow to be complete in time, or has stopped."""
         passed, seconds = now - begun, self._timer.seconds
-        is_slow = passed > _START and self.received * seconds < self.expected * passed
-        return is_slow or now - (self.latest or begun) > _PAUSE
+        is_slow = passed > _START and self.exchange.received * seconds < self.expected * passed
+        return is_slow or now - (self.exchange.latest or begun) > _PAUSE
 
     def refuse(self, refusal: HttpRefusal | NoRoom) -> None:
-        self.refusal = refusal
+        self.exchange.refusal = refusal
         self._timer.end(self)
 
 
@@ -320,29 +325,31 @@ class Bodies:
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a body; raise `HttpRefusal` if it is too large, slow or cut off, or `NoRoom`."""
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
-        if expected > _SMALL:
-            self._take(exchange, expected)
-        incoming = _Incoming(self._timer, exchange, expected or self._largest)
+        self._take(exchange, expected)
+        limit = _Incoming, self._timer, exchange, expected or self._largest
         try:
-            with incoming:
-                message = await exchange.receive()
-                body = _piece(message, self._largest)
-                if message.get("more_body"):
-                    body = await self._read_rest(incoming, body)
-                if len(body) > _SMALL:
-                    self._take(exchange, len(body))
-                if incoming.refusal is None:
-                    return body
+            body = await from_first_wait(self._read(exchange), *limit)
+            # Middleware may have returned a piece although the wait for it was cancelled.
+            if exchange.refusal is None:
+                return body
         except TimeoutError:
             pass
         late = "The body of the request did not arrive in time"
-        raise incoming.refusal or HttpRefusal(408, late)
+        raise exchange.refusal or HttpRefusal(408, late)
 
-    async def _read_rest(self, incoming: _Incoming, first: bytes) -> bytes:
+    async def _read(self, exchange: HttpExchange) -> bytes:
+        message = await exchange.receive()
+        body = _piece(message, self._largest)
+        if message.get("more_body"):
+            body = await self._read_rest(exchange, body)
+        self._take(exchange, len(body))
+        return body
+
+    async def _read_rest(self, exchange: HttpExchange, first: bytes) -> bytes:
         # One object per piece could take far more: pieces may be one byte.
-        exchange, body, more = incoming.exchange, bytearray(first), True
+        body, more = bytearray(first), True
         while more:
-            incoming.received, incoming.latest = len(body), get_running_loop().time()
+            exchange.received, exchange.latest = len(body), get_running_loop().time()
             self._take(exchange, len(body))
             message = await exchange.receive()
             body += _piece(message, self._largest - len(body))

@@ -5,7 +5,7 @@ It becomes a stream only if a message comes before the answer (2025-11-25, basic
 """
 
 from asyncio import Future
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -29,6 +29,7 @@ from .http_state import HttpState
 from .sessions.registry import HttpSession
 from .sessions.request_streams import LoggedStream, Stream, StreamQueue
 from .sessions.streams import StreamSink
+from .time_limits import from_first_wait
 
 _ANSWERED: Final = NullSink("the request was answered already")
 
@@ -65,7 +66,9 @@ class HttpResponse(StreamSink):
     def http_request(self) -> HttpRequest:
         return self.exchange.request
 
-    async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
+    async def serve(
+        self, work: Coroutine[Any, Any, None], cancel: Callable[[], None] | None = None
+    ) -> None:
         """Await the handling of the request and complete the response; a failure ends it at once.
 
         `cancel` is called if the client leaves before.
@@ -75,8 +78,7 @@ class HttpResponse(StreamSink):
             if cancel is None:
                 await work
             else:
-                with self._state.watching(self.exchange, cancel):
-                    await work
+                await from_first_wait(work, self._state.watching, self.exchange, cancel)
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:

@@ -257,7 +257,6 @@ def _run_worker(
 def _server(
     app: HttpApp, host: str, port: int, listen: Callable[[], "SharedListener | None"] = lambda: None
 ) -> "tuple[Any, _Shutdown]":
-    """Return a server that calls `listen` at its start, and closes the result."""
     uvicorn = library("uvicorn", "run_http")
     config = partial(
         uvicorn.Config,

@@ -167,13 +167,13 @@ class StatefulHttp:
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         calls = calls_in([message], state.options.max_waiting)
         asks = any(call.id is not None for call in calls)
-        # Answers and cancellations take no place, since others wait for them.
+        # Answers and cancellations need no room: others wait for them.
         own_name = endpoint.connection.table.own_name
         methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
-        takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
+        needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
         checks_scopes = state.scopes.asks(connection)
-        place = RequestPlace(state, state.requests, exchange, takes_place)
-        with place if takes_place or checks_scopes else nullcontext():
+        place = RequestPlace(state, state.requests, exchange, needs_room)
+        with place if needs_room or checks_scopes else nullcontext():
             if asks and endpoint.jobs.busy:
                 raise HttpRefusal.for_now(_BUSY)
             if checks_scopes:

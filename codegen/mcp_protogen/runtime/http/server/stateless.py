@@ -7,13 +7,14 @@ basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from ...connection import Refusal
 from ...core.connection_errors import Disconnected
 from ...core.errors import METHOD_NOT_FOUND, InvalidRequest, MethodNotFound, escape_step
 from ...core.json_pointers import value_at
 from ...core.spec import CALL_TOOL, HeaderField
+from ...core.subscriptions import LISTEN
 from ...messages.codec import Request
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, Malformed, Parsed, Response
@@ -27,8 +28,6 @@ from .asgi import HttpExchange, HttpRefusal, fields_of
 from .http_state import HttpState, RequestPlace
 from .param_header_check import mismatch
 from .response import HttpResponse, single_request
-
-_LISTEN: Final = "subscriptions/listen"
 
 _Known: TypeAlias = tuple[ServerConnection, HttpFacts, tuple[tuple[bytes, HeaderField], ...]]
 """A connection, and the header fields that repeat parts of a call, by their names in requests."""
@@ -46,13 +45,14 @@ class StatelessHttp:
         # Requests share no connection, so the limit is for all.
         self._shared = copy(servers or state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
-        self._connections: dict[str, tuple[ServerConnection, HttpFacts]] = {}
+        self._connections: dict[str, ServerConnection] = {}
+        self._facts: dict[str | None, HttpFacts] = {}
         self._known: dict[tuple[str, str], _Known] = {}
         """What the calls of a version and method need, if they are answered."""
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
-        added = self._facts_of(exchange.version).added
+        added = (self._facts.get(exchange.version) or self._facts_of(exchange.version)).added
         if added[True]:
             exchange.add(lambda start: fields_of(added[int(start["status"] >= 400)]))
         if isinstance(message, Malformed):
@@ -67,7 +67,7 @@ class StatelessHttp:
             await exchange.respond(202)
             return
         connection, facts = self._check_call(exchange, message)
-        if message.method == _LISTEN:
+        if message.method == LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
         with RequestPlace(self._state, self._state.requests, exchange):
@@ -122,24 +122,23 @@ class StatelessHttp:
         return connection, facts
 
     def _find(self, version: str, exchange: HttpExchange, call: Call) -> _Known:
-        opened = self._connections.get(version)
-        if opened is None:
+        connection = self._connections.get(version)
+        if connection is None:
             server_negotiation.check_offered(version, self._state.offer, call.id)
             # One for all requests of a revision, since it keeps no state.
             connection = self._new_connection(version)
-            shared = connection.endpoint.connection
-            shared.shared = True
+            connection.endpoint.connection.shared = True
             self._state.connections[connection] = None
-            opened = self._connections[version] = connection, facts_of(shared.table.wire)
-        connection, facts = opened
+            self._connections[version] = connection
+        facts = facts_of(connection.endpoint.connection.table.wire)
         if not connection.answers(call.method):
             for field in facts.common:
                 self._check_field(field, exchange.fields.get(field.header.encode()), call)
             status, _ = facts.status_and_delay({"code": METHOD_NOT_FOUND})
             raise HttpRefusal.because(MethodNotFound(call.method, id=call.id), status)
         fields = facts.of_method(call.method)
-        known = *opened, tuple((field.header.encode(), field) for field in fields)
-        self._known[version, call.method] = known
+        by_name = tuple((field.header.encode(), field) for field in fields)
+        known = self._known[version, call.method] = connection, facts, by_name
         return known
 
     def _check_field(self, field: HeaderField, value: bytes | None, call: Call) -> None:
@@ -159,7 +158,7 @@ class StatelessHttp:
 
     def abort(self, error: Disconnected) -> None:
         """End all calls and listen streams."""
-        for connection, _ in self._connections.values():
+        for connection in self._connections.values():
             connection.abort(error)
             self._state.connections.pop(connection, None)
 
@@ -186,7 +185,8 @@ class StatelessHttp:
     def _facts_of(self, version: Any) -> HttpFacts:
         offered = self._state.offer.stateless
         revision = version if version in offered else offered[0]
-        return facts_of(self._state.views[revision].table.wire)
+        facts = self._facts[revision] = facts_of(self._state.views[revision].table.wire)
+        return facts
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state

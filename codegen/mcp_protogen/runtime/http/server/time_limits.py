@@ -1,9 +1,12 @@
 """Time limits of the same length share a timer, because hardly any is reached."""
 
 from asyncio import CancelledError, Task, TimerHandle, create_task, current_task, get_running_loop
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
-from typing import Any, Final
+from types import coroutine
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
 
 
 class SharedTimer:
@@ -49,8 +52,6 @@ class SharedTimer:
 class TimeLimit:
     """A block that raises `TimeoutError` in its task if it takes longer, as `asyncio.timeout`."""
 
-    __slots__ = ("_cancelling", "_task", "_timer")
-
     def __init__(self, timer: SharedTimer) -> None:
         self._timer = timer
         task = current_task()
@@ -92,3 +93,26 @@ class LateTask:
         self._timer.open.pop(self, None)
         if self._task is not None:
             self._task.cancel()
+
+
+@coroutine
+def from_first_wait(
+    work: Coroutine[Any, Any, T], block: Callable[..., Any], *args: Any
+) -> Generator[Any, Any, T]:
+    """Await work, and enter `block(*args)` only when it first waits: most work never does."""
+    steps = work.__await__()
+    try:
+        waited_for = next(steps)
+        with block(*args):
+            while True:
+                try:
+                    given = yield waited_for
+                except BaseException as error:
+                    waited_for = steps.throw(error)
+                else:
+                    waited_for = steps.send(given)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        work.close()

@@ -179,7 +179,6 @@ def _misfit(exchange: Exchange, one: dict[str, Any], found: Any, above: str) -> 
 
 
 def _near(message: dict[str, Any], pointer: str) -> Any:
-    """Return the value at a place."""
     try:
         return jsonpointer.get(message, pointer)
     except jsonpointer.NothingThere:

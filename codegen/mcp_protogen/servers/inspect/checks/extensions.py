@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from mcp_protogen.runtime.core.errors import MISSING_CLIENT_CAPABILITY
 from mcp_protogen.runtime.messages.envelope import CLIENT_CAPABILITIES
 from mcp_protogen.servers.inspect.messages import protocol_of
 from mcp_protogen.servers.inspect.rule_faults import Fault, code_of, fault, members
-from mcp_protogen.servers.inspect.transcript import Exchange, Transcript
+from mcp_protogen.servers.inspect.transcript import Transcript
 
 _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _IDENTIFIER: Final = re.compile(
@@ -35,13 +35,10 @@ def kinds(transcript: Transcript) -> Iterator[Fault]:
         if not isinstance(kind, str) or kind in _KINDS:
             continue
         _, extension = claims.get((exchange.rpc_method, kind), ("", ""))
-        if extension not in _declared_by_client(exchange):
+        path = "params", "_meta", CLIENT_CAPABILITIES, "extensions"
+        if extension not in members(exchange.request, *path):
             message = f"the client has declared no extension with the resultType {kind:.40}"
             yield fault("result-type", exchange.rpc_method, message, exchange)
-
-
-def _declared_by_client(exchange: Exchange) -> Any:
-    return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
 def missing_extension(transcript: Transcript) -> Iterator[Fault]:

@@ -37,7 +37,8 @@ READ_RESOURCE_DIRECTORY: Final[
 ] = RequestSpec(
     "resources/directory/read",
     senders=frozenset({"client"}),
-    types=lambda: (m.ReadResourceDirectoryRequestParams, m.ReadResourceDirectoryResult),
+    load_params=lambda: m.ReadResourceDirectoryRequestParams,
+    load_results=lambda: (m.ReadResourceDirectoryResult,),
     requires=c.REQUIREMENTS["resources/directory/read"],
     items="resources",
     phase="any",
@@ -54,7 +55,8 @@ GET_SKILL: Final[RequestSpec[m.GetSkillRequestParams, m.GetSkillResult, m.GetSki
     RequestSpec(
         "skills/get",
         senders=frozenset({"client"}),
-        types=lambda: (m.GetSkillRequestParams, m.GetSkillResult),
+        load_params=lambda: m.GetSkillRequestParams,
+        load_results=lambda: (m.GetSkillResult,),
         requires=c.REQUIREMENTS["skills/get"],
         phase="any",
         traits=frozenset({"cacheable", "cancellable"}),
@@ -71,7 +73,8 @@ LIST_SKILLS: Final[
 ] = RequestSpec(
     "skills/list",
     senders=frozenset({"client"}),
-    types=lambda: (m.PaginatedRequestParams, m.ListSkillsResult),
+    load_params=lambda: m.PaginatedRequestParams,
+    load_results=lambda: (m.ListSkillsResult,),
     requires=c.REQUIREMENTS["skills/list"],
     items="skills",
     phase="any",

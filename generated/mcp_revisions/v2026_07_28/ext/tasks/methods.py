@@ -38,7 +38,7 @@ __all__ = [
 TASK_STATUS: Final[NotificationSpec[m.TaskStatusNotificationParams]] = NotificationSpec(
     "notifications/tasks",
     senders=frozenset({"server"}),
-    types=lambda: (m.TaskStatusNotificationParams,),
+    load_params=lambda: m.TaskStatusNotificationParams,
     requires=c.REQUIREMENTS["notifications/tasks"],
     phase="any",
     since="2026-07-28",
@@ -53,7 +53,8 @@ CANCEL_TASK: Final[
 ] = RequestSpec(
     "tasks/cancel",
     senders=frozenset({"client"}),
-    types=lambda: (m.CancelTaskRequestParams, m.CancelTaskResult),
+    load_params=lambda: m.CancelTaskRequestParams,
+    load_results=lambda: (m.CancelTaskResult,),
     requires=c.REQUIREMENTS["tasks/cancel"],
     phase="any",
     traits=frozenset({"cancellable"}),
@@ -82,8 +83,8 @@ GET_TASK: Final[
 ] = RequestSpec(
     "tasks/get",
     senders=frozenset({"client"}),
-    types=lambda: (
-        m.GetTaskRequestParams,
+    load_params=lambda: m.GetTaskRequestParams,
+    load_results=lambda: (
         m.GetTaskResultWorking,
         m.GetTaskResultInputRequired,
         m.GetTaskResultCompleted,
@@ -106,7 +107,8 @@ UPDATE_TASK: Final[
 ] = RequestSpec(
     "tasks/update",
     senders=frozenset({"client"}),
-    types=lambda: (m.UpdateTaskRequestParams, m.UpdateTaskResult),
+    load_params=lambda: m.UpdateTaskRequestParams,
+    load_results=lambda: (m.UpdateTaskResult,),
     requires=c.REQUIREMENTS["tasks/update"],
     phase="any",
     traits=frozenset({"cancellable"}),

@@ -5,11 +5,11 @@ one must see nothing of the old one (2026-07-28, basic/authorization/client-regi
 "Authorization Server Binding").
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from ....core.oauth_scopes import OFFLINE_ACCESS, SCOPE, format_scopes
 from ..challenge import challenges_in, token_param
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
@@ -21,11 +21,6 @@ from .settings import OAuthSettings, same_issuer
 from .token_endpoint import TokenRequest, refresh_tokens
 from .values import Authorization, Refusal, ServerMetadata, Tokens
 
-OFFLINE_ACCESS: Final = "offline_access"
-
-_SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
-"""RFC 6749, section 3.3; servers cannot grant others."""
-
 _MOST_SCOPES: Final = 1000
 
 _MOST_OPERATIONS: Final = 256
@@ -33,7 +28,7 @@ _MOST_OPERATIONS: Final = 256
 
 def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
     text = token_param(refusal.www_authenticate, "scope") if refusal else None
-    return frozenset(filter(_SCOPE.fullmatch, (text or "").split()))
+    return frozenset(filter(SCOPE.fullmatch, (text or "").split()))
 
 
 def is_for_scopes(refusal: Refusal) -> bool:
@@ -56,7 +51,7 @@ def scopes_to_ask_for(
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
         resource = auth.resource_metadata
         supported = resource.scopes_supported if resource else None
-        sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
+        sound = frozenset(filter(SCOPE.fullmatch, supported or ()))
         scopes |= sound if settings.scopes is None else settings.scopes
     if len(scopes) > _MOST_SCOPES:
         raise AuthorizationError("The server asks for more than 1000 scopes")
@@ -95,7 +90,7 @@ def count_step_up(
     challenged = challenged_scopes(refusal)
     adds = not challenged <= _all_scopes(auth)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
-        wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
+        wanted = f", which needs the scopes {format_scopes(challenged)}" if challenged else ""
         reason = f"{operation or 'a request'}{wanted}"
         raise AuthorizationError(f"The granted scopes are not enough for {reason}")
     others = forget_step_ups(auth, operation).step_ups.items()

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from hmac import compare_digest
 from secrets import token_urlsafe
 from typing import ClassVar, Final, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from ....core.base64url import base64url
+from ....core.base64url import text_digest
+from ....core.oauth_scopes import OFFLINE_ACCESS, format_scopes
 from ..errors import AuthorizationError, OAuthError
 from ..steps import (
     AssertionSource,
@@ -62,7 +62,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         raise AuthorizationError("The authorization code grant needs a client and a redirect URI")
     state, verifier = token_urlsafe(32), token_urlsafe(64)
     # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
-    prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
+    prompt = {"prompt": "consent"} if OFFLINE_ACCESS in request.scopes else {}
     query = {
         **prompt,
         **parameters,
@@ -70,7 +70,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         "client_id": client.client_id,
         "redirect_uri": redirect_uri,
         "state": state,
-        "code_challenge": challenge(verifier),
+        "code_challenge": text_digest(verifier),  # RFC 7636, section 4.2
         "code_challenge_method": _S256,
         **_request_parameters(request),
     }
@@ -94,11 +94,6 @@ def _request_parameters(request: TokenRequest) -> dict[str, str]:
         # Makes a stolen code useless (RFC 9449, section 10).
         asked["dpop_jkt"] = request.dpop.thumbprint
     return asked
-
-
-def challenge(verifier: str) -> str:
-    """RFC 7636, section 4.2."""
-    return base64url(sha256(verifier.encode("ascii")).digest())
 
 
 def require_code_grant(server: ServerMetadata) -> str:
@@ -269,7 +264,7 @@ def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
 
 
 def _with_scope(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
-    scope = " ".join(sorted(request.scopes))
+    scope = format_scopes(request.scopes)
     return {**form, "scope": scope} if scope else {**form}
 
 

@@ -48,7 +48,7 @@ def identify(
             token_endpoint_auth_method="none",
             redirect_uris=tuple(redirect_uris),
         )
-    if known is not None and _is_registered(known, settings, server, redirect_uris):
+    if known is not None and _is_registered(known, settings, server.issuer, redirect_uris):
         return known
     if redirect_uris and server.registration_endpoint is not None:
         endpoint = server.registration_endpoint
@@ -82,15 +82,12 @@ def _configured_client(
 
 
 def _is_registered(
-    known: ClientInformation,
-    settings: OAuthSettings,
-    server: ServerMetadata,
-    redirect_uris: Iterable[str],
+    known: ClientInformation, settings: OAuthSettings, issuer: str, redirect_uris: Iterable[str]
 ) -> bool:
     ends = known.client_secret_expires_at
     return (
         known.issuer is not None
-        and same_issuer(settings, known.issuer, server.issuer)
+        and same_issuer(settings, known.issuer, issuer)
         and not is_metadata_document(known.client_id)
         and set(redirect_uris) <= set(known.redirect_uris)
         and (ends is None or settings.clock() < ends)

@@ -6,11 +6,11 @@ from hashlib import sha256
 from time import time
 from typing import Any, Final, NoReturn
 
+from ....core.base64url import text_digest
 from ....core.errors import InvalidParams
 from ....core.json import is_object
 from ....http.server.authentication import ProofRequest, TokenRefused
 from ....server.sealed_state import StateSeal
-from ..dpop import token_hash
 from ..signing import InvalidJwt, InvalidKey, check_algorithms, public_key, read_header
 from ..urls import origin, split_url
 from .claims import numeric_date, refuse
@@ -112,7 +112,7 @@ class DPoPProofs:
             _refuse("The proof is for another method")
         if wanted is None or comparable_url(claims.get("htu")) != wanted:
             _refuse("The proof is for another URL")
-        if ath != token_hash(request.token):
+        if ath != text_digest(request.token):
             _refuse("The proof is for another token")
         if self._seal is not None and not self._is_ours(claims.get("nonce")):
             raise TokenRefused("use_dpop_nonce", "The proof needs a nonce of this server")

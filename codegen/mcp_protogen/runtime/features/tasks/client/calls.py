@@ -12,6 +12,7 @@ from ....core.models.base import WireModel, declared_member, member_at
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import CALL_TOOL, LIST_TOOLS, AnyRequest, Capability
+from ....core.subscriptions import LISTEN
 from ....rpc.peer import all_items
 from ....rules.task_kinds import TASK_IDS
 from ....rules.task_methods import CHANGED, CORE_CHANGED
@@ -19,7 +20,6 @@ from ..on_wire import ClientsTasks
 from ..remote_tasks import TaskCancelled
 from .handle import TaskHandle, TaskWire
 
-_LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 """The capability of a server that runs tools as tasks."""
 
@@ -195,7 +195,7 @@ class TaskCalls(ClientBase):
         The handles then poll less often. Raise `LocalError` if tasks have no listen streams:
         servers of 2025-11-25 notify without being asked.
         """
-        caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
+        caller, spec = _caller(self), self.TABLE.requests.get(LISTEN)
         if spec is None or caller.wire.kind != "extension":
             raise LocalError("tasks have no listen streams in this revision")
         ids = {handle.id for handle in handles if handle.id is not None}

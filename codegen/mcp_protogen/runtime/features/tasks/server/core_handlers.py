@@ -13,6 +13,7 @@ from ....core.json import JSONObject
 from ....core.models.base import WireModel, validator_of
 from ....core.options import NO_END
 from ....messages.envelope import members
+from ....rules.handlers import Handler
 from ....rules.task_methods import CORE_CHANGED, RESULT
 from ....server.base import SessionBase
 from ....server.context import RequestContext
@@ -121,7 +122,7 @@ async def tell(context: RequestContext, registry: TaskRegistry, task: Task) -> N
                 await endpoint.notify(spec, params.from_wire(wire_task(task, spoken.rules.task_id)))
 
 
-HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
+HANDLERS: Final[Mapping[str, Handler]] = {
     **{method: partial(_answer, method) for method in core_wire.ANSWERS},
     RESULT: result,
 }

@@ -10,6 +10,7 @@ from ....core.models.base import validator_of
 from ....core.spec import AnyRequest
 from ....messages.codec import Request
 from ....messages.envelope import SUBSCRIPTION_ID, members
+from ....rules.handlers import Handler
 from ....rules.task_methods import CANCEL, CHANGED, GET, UPDATE
 from ....server.base import SessionBase
 from ....server.connection import ServerConnection
@@ -109,7 +110,7 @@ def _result(session: SessionBase, method: str, details: JSONObject) -> Any:
     return result_of(session, method, {"resultType": "complete", **details})
 
 
-HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
+HANDLERS: Final[Mapping[str, Handler]] = {
     CANCEL: cancel,
     GET: get,
     UPDATE: update,

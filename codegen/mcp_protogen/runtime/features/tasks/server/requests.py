@@ -12,7 +12,7 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from ....messages.codec import Request
 from ....messages.envelope import client_capabilities
 from ....messages.method_table import MethodTable
 from ....rpc.jobs import Job
+from ....rules.handlers import Handler
 from ....rules.task_kinds import (
     TASK_IDS,
     TaskKind,
@@ -55,7 +56,7 @@ from .task_context import TaskConnection, TaskReply
 
 _log: Final = getLogger(__name__)
 
-_HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Callable[[Any, Any], Awaitable[Any]]]]] = {
+_HANDLERS: Final[Mapping[TaskKind | None, Mapping[str, Handler]]] = {
     "core": core_handlers.HANDLERS,
     "extension": extension_wire.HANDLERS,
     None: {},
@@ -99,7 +100,7 @@ class TaskRequests(Layer):
             self._check(mode, form, request)
         if mode is None or form is None:
             return await connection.answer_to(job)
-        call = TaskCall(connection, context, request, form, mode)
+        call = TaskCall(context, request, form, mode)
         with _report_unavailable(request):
             if mode.choice == "deferred" and form == "extension":
                 return await call.begin()
@@ -153,13 +154,9 @@ def _report_unavailable(request: Request[Any]) -> Generator[None, None, None]:
 
 class TaskCall:
     def __init__(
-        self,
-        origin: ServerConnection,
-        context: RequestContext,
-        request: Request[Any],
-        kind: TaskKind,
-        mode: TaskMode,
+        self, context: RequestContext, request: Request[Any], kind: TaskKind, mode: TaskMode
     ) -> None:
+        origin: Any = context.connection
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request

@@ -10,15 +10,12 @@ from asyncio import Event, Lock, wait
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from logging import getLogger
 from typing import Final
-
-from pydantic import TypeAdapter, ValidationError
 
 from ....core.connection_errors import Disconnected
 from ....core.errors import INTERNAL_ERROR, RequestId
 from ....core.tasks import Tasks
+from ....core.throttle import Throttle
 from ....messages.jsonrpc import write_error, write_id
 from ....rpc.send_queue import SendQueue
 from ....storage.engine import EngineUnavailable
@@ -26,12 +23,10 @@ from ....storage.engine import Event as StoredEvent
 from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .worker import StreamTaken, faults_in, writer_of
+from .worker import StreamTaken, read_value, writer_of
 
 WAITING: Final = 1000
 """The most messages waiting for one stream."""
-
-_log: Final = getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
@@ -245,7 +240,7 @@ class FollowedStream:
     async def _take_over(self) -> None:
         log, number = self._delivery.log, self._delivery.sent + 1
         head = await log.read(-1)
-        ids = () if head is None else _ids_in(head.events)
+        ids = () if head is None else _ids_in(head.events, log.context.log)
         answers = _error_answers(ids, "The worker that served the request is gone")
         if (await log.append(number, answers, end=True)).accepted:
             log.context.log.info("ended a stream whose worker is gone")
@@ -268,19 +263,11 @@ def _error_answers(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
     return [write_error(id, INTERNAL_ERROR, reason) for id in ids] or [b""]
 
 
-@cache
-def _heads() -> TypeAdapter[list[RequestId]]:
-    return TypeAdapter(list[RequestId])
-
-
-def _ids_in(events: Sequence[StoredEvent]) -> Sequence[RequestId]:
-    """Return the ids in a stream's head, if it is still among the events."""
-    if events and events[0].number == 0:
-        try:
-            return _heads().validate_json(events[0].message, strict=True)
-        except ValidationError as error:
-            _log.warning("the first event of a stream is invalid: %s", faults_in(error))
-    return ()
+def _ids_in(events: Sequence[StoredEvent], log: Throttle) -> Sequence[RequestId]:
+    if not events or events[0].number != 0:
+        return ()
+    warning = "the first event of a stream is invalid"
+    return read_value(list[RequestId], events[0].message, log, warning) or ()
 
 
 class StreamQueue:

@@ -5,15 +5,14 @@ from contextlib import AsyncExitStack
 from itertools import count
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ....core.middleware import OVER_HTTP
 from ....core.options import Options
 from ....core.revision import Revision
 from ....core.tasks import Tasks
 from ....messages.jsonrpc import Call
-from ....server.base import ServerBase
-from ....server.connection import BoundServer, ServerState
+from ....server.connection import BoundServer, ServerState, ServerViews
 from ....server.lifespan import LifespanError
 from ....server.serve import Router, Server, by_revision, enter_lifespans, serve_views
 from ....translation.revision_view import RevisionViews
@@ -61,7 +60,7 @@ class HttpServers:
         alone = not self.per_session or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()
 
-    def _new_views(self) -> RevisionViews[ServerBase[Any]]:
+    def _new_views(self) -> ServerViews:
         return RevisionViews(by_revision(self._servers), self._revisions, self.options.on_loss)
 
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
@@ -81,10 +80,7 @@ class HttpServers:
         """Release the result of `session_server` if the session does not begin."""
 
     async def serve_alone(
-        self,
-        views: RevisionViews[ServerBase[Any]],
-        transport: Transport,
-        on_begin: Callable[[Router], None],
+        self, views: ServerViews, transport: Transport, on_begin: Callable[[Router], None]
     ) -> None:
         """Serve one client on its own transport; see `serve_views`."""
         await serve_views(views, transport, self.options, on_begin)
@@ -101,7 +97,7 @@ class HttpServers:
             raise cannot_begin(error) from None
         return stack
 
-    def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
+    def handshake_views(self) -> ServerViews:
         """Return the servers of handshake revisions; raise `HttpRefusal` without any."""
         versions = self.offer.handshake
         if not versions:

@@ -4,25 +4,42 @@ from asyncio import Event
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Any, Final, Literal, Protocol
+from functools import cache
+from typing import Any, Final, Literal, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from ....core.base64url import base64url
+from ....core.base64url import text_digest
 from ....core.json import JSONObject
+from ....core.throttle import Throttle
 from ....storage.engine import DEFAULT_LEASE, Appended, Engine, EngineConnection
 from ....storage.memory import MemoryEngine
+
+T = TypeVar("T")
 
 
 def key_of(id: str) -> str:
     """Return the key of a session id for engines and workers."""
-    return base64url(sha256(id.encode()).digest())
+    return text_digest(id)
 
 
 def writer_of(stream: str) -> str:
     """Return the only writer of a stream, if there is one."""
     return stream.rpartition("-")[0]
+
+
+stored_adapter: Final[Callable[[Any], TypeAdapter[Any]]] = cache(TypeAdapter)
+"""Return the adapter of a type that engines store, built at its first use."""
+
+
+def read_value(kind: type[T], content: bytes, log: Throttle, warning: str) -> T | None:
+    """Return a value from an engine; for an invalid one log `warning`, and return None."""
+    try:
+        value: T = stored_adapter(kind).validate_json(content, strict=True)
+        return value
+    except ValidationError as error:
+        log.warning(f"{warning}: %s", faults_in(error))
+        return None
 
 
 def faults_in(error: Exception) -> str:

@@ -8,10 +8,10 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ....models.resources import Resource as Resource
-    from ....models.shared import PaginatedRequestParams as PaginatedRequestParams
-    from ....models.shared import RequestMetaObject as RequestMetaObject
-    from ....models.shared import ResultMetaObject as ResultMetaObject
+    from ....models.resources_results import Resource as Resource
+    from ....models.shared_params import PaginatedRequestParams as PaginatedRequestParams
+    from ....models.shared_params import RequestMetaObject as RequestMetaObject
+    from ....models.shared_results import ResultMetaObject as ResultMetaObject
     from .skills import *
 
 # Loaded on first use: a program only builds the models that it needs.
@@ -28,10 +28,10 @@ _MODULES = {
     "SkillFrontmatter": ".skills",
     "SkillResource": ".skills",
     "SkillsExtensionCapability": ".skills",
-    "Resource": "....models.resources",
-    "PaginatedRequestParams": "....models.shared",
-    "RequestMetaObject": "....models.shared",
-    "ResultMetaObject": "....models.shared",
+    "Resource": "....models.resources_results",
+    "PaginatedRequestParams": "....models.shared_params",
+    "RequestMetaObject": "....models.shared_params",
+    "ResultMetaObject": "....models.shared_results",
 }
 
 # Type checkers only see the names above.

@@ -11,8 +11,10 @@ from typing import Annotated, Literal
 from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
 from pydantic import Field
 
-from ....models.resources import Resource
-from ....models.shared import PaginatedRequestParams, RequestId, RequestMetaObject, ResultMetaObject
+from ....models.resources_results import Resource
+from ....models.shared import RequestId
+from ....models.shared_params import PaginatedRequestParams, RequestMetaObject
+from ....models.shared_results import ResultMetaObject
 
 __all__ = [
     "GetSkillRequest",

@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ....models.messages import Error as Error
     from ....models.server import RequestParams as RequestParams
-    from ....models.shared import InputRequests as InputRequests
-    from ....models.shared import NotificationMetaObject as NotificationMetaObject
-    from ....models.shared import RequestMetaObject as RequestMetaObject
-    from ....models.shared import ResultMetaObject as ResultMetaObject
+    from ....models.shared_params import NotificationMetaObject as NotificationMetaObject
+    from ....models.shared_params import RequestMetaObject as RequestMetaObject
+    from ....models.shared_results import InputRequests as InputRequests
+    from ....models.shared_results import ResultMetaObject as ResultMetaObject
     from .tasks import *
 
 # Loaded on first use: a program only builds the models that it needs.
@@ -53,10 +53,10 @@ _MODULES = {
     "WorkingTask": ".tasks",
     "Error": "....models.messages",
     "RequestParams": "....models.server",
-    "InputRequests": "....models.shared",
-    "NotificationMetaObject": "....models.shared",
-    "RequestMetaObject": "....models.shared",
-    "ResultMetaObject": "....models.shared",
+    "NotificationMetaObject": "....models.shared_params",
+    "RequestMetaObject": "....models.shared_params",
+    "InputRequests": "....models.shared_results",
+    "ResultMetaObject": "....models.shared_results",
 }
 
 # Type checkers only see the names above.

@@ -14,7 +14,9 @@ from typing_extensions import TypeAliasType
 
 from ....models.messages import Error
 from ....models.server import RequestParams
-from ....models.shared import InputRequests, NotificationMetaObject, RequestId, ResultMetaObject
+from ....models.shared import RequestId
+from ....models.shared_params import NotificationMetaObject
+from ....models.shared_results import InputRequests, ResultMetaObject
 from ....models.subscriptions import SubscriptionFilter
 
 __all__ = [

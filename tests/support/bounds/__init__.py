@@ -1,1 +1,0 @@
-"""The bounds of `tests/bounds.toml`, and the measured values."""

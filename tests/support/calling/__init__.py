@@ -1,1 +1,0 @@
-"""Servers to call, and users who answer by a script."""

@@ -1,1 +1,0 @@
-"""The servers of `examples/`."""

@@ -1,1 +1,0 @@
-"""Gateways, and the servers behind them."""

@@ -1,1 +1,0 @@
-"""`make mutants`: small changes of the code, and whether a test notices them."""

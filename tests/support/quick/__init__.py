@@ -1,1 +1,0 @@
-"""`make quick`: the tests and checks for the files of a change, within a minute."""

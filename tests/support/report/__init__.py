@@ -1,1 +1,0 @@
-"""The report about derived files: its records, counts, and page."""

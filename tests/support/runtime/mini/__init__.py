@@ -1,1 +1,0 @@
-"""A small revision, written by hand like generated code."""

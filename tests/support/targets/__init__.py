@@ -1,1 +1,0 @@
-"""Support for tests of targets: types and tables without our own runtime."""

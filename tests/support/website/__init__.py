@@ -1,1 +1,0 @@
-"""What tests of the site share: the site and its explorer, each made once."""
