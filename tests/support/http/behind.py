@@ -34,6 +34,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_sessions.py::test_trying_the_sessions_of_others_does_not_keep_them_alive",
         "test_http_endings.py::TestLifetime::test_the_one_whose_stream_ended_last_does_not_make",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
+        "test_quotas.py::TestRequests",
     ),
     "each worker asks by itself which arguments are repeated in header fields": (
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",

@@ -170,16 +170,8 @@ _Value = TypeVar("_Value")
 def run(main: Coroutine[Any, Any, _Value]) -> _Value:
     """Run `main` as `asyncio.run` does; on these signals, cancel it and then end the process."""
     received: list[signal.Signals] = []
-    results: list[_Value] = []
-
-    async def keep_result() -> None:
-        results.append(await _cancel_on(received, main))
-
     try:
-        # asyncio.run restores a handler of signals, which formats the task with its result: without
-        # one, not thousands of answers.
-        asyncio.run(keep_result())
-        return results[0]
+        return asyncio.run(_cancel_on(received, main))
     finally:
         if received:  # the loop is closed: now the signal has its default effect
             signal.raise_signal(received[0])

@@ -35,14 +35,20 @@ def run_vectors(
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
     start = Start(tuple(command), cwd, protocol.LONGEST_LINE)
-    return run(_run(start, vectors, timeout, known))
-
-
-async def _run(
-    start: Start, vectors: VectorSet, timeout: float, known: Collection[str] | None
-) -> VectorRun:
-    said: protocol.Introduction | None = None
     results: list[VectorResult] = []
+    name = run(_ask_all(start, vectors, timeout, known, results))
+    return VectorRun(vectors.title, name, tuple(results))
+
+
+async def _ask_all(
+    start: Start,
+    vectors: VectorSet,
+    timeout: float,
+    known: Collection[str] | None,
+    results: list[VectorResult],
+) -> str:
+    """Append the results to `results`; return the name of the implementation."""
+    said: protocol.Introduction | None = None
     while said is None or len(results) < len(vectors.vectors):
         try:
             async with start_program(start) as program:
@@ -58,7 +64,7 @@ async def _run(
             results.append(VectorResult(vectors.vectors[len(results)], error.verdict, error.how))
             if _is_hopeless(results):
                 raise ProblemError(error.problem) from None
-    return VectorRun(vectors.title, said.name, tuple(results))
+    return said.name
 
 
 def _without_envelope(result: VectorResult) -> VectorResult:

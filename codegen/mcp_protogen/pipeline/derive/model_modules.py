@@ -2,9 +2,9 @@
 
 A type in the messages of one feature is in the module of that feature, or in that of its results; a
 type of several features is in a shared module, of params, of results or of both; types in no
-method, such as whole messages, have another module. So modules import from each other in one
-direction only: a type refers only to types of at least as many messages. Reading a request imports
-no results, which name most types.
+method, such as whole messages, have another module. A message that has a type also has the types in
+it, so modules import in one direction only. Reading a request imports no results, which name most
+types.
 """
 
 from collections import defaultdict

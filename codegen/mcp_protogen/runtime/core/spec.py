@@ -100,7 +100,7 @@ class HeaderField(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification, its senders and types.
 
-    Types load at the first use.
+    Types load at their first use.
     `items` is the only list that each result has.
     """
 

@@ -63,7 +63,7 @@ def wire_text(
 ) -> bytes:
     """Do the same for a JSON object, made of a `value`.
 
-    Lone surrogates are sent as U+FFFD, but not in requests to a server: it could do another thing.
+    Lone surrogates are sent as U+FFFD, but not in requests: a server would act on another text.
     """
     try:
         try:

@@ -28,6 +28,7 @@ from ..core.middleware import (
     through,
 )
 from ..core.options import Options
+from ..core.spec import SET_LEVEL
 from ..core.tasks import Tasks
 from ..messages.codec import Notification, Request
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
@@ -434,7 +435,7 @@ class _BuiltIn:
 
 
 BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
-    "logging/setLevel": _BuiltIn(keep=_keep_level),
+    SET_LEVEL: _BuiltIn(keep=_keep_level),
     "ping": _BuiltIn(),
     "resources/subscribe": _BuiltIn(
         check=lambda connection, request: connection.listeners.check(request.params.uri),
@@ -444,7 +445,5 @@ BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    "subscriptions/listen": _BuiltIn(
-        lambda connection, request: connection.streams.serve(request), _check_stream
-    ),
+    "subscriptions/listen": _BuiltIn(lambda connection, request: connection.streams.serve(request), _check_stream),
 }

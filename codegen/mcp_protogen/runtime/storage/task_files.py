@@ -150,7 +150,7 @@ class FileTaskStore:
 
     def _renew(self, keys: list[str], lease: float) -> None:
         for key in keys:
-            if (entry := self._live(key)) is not None and entry.leased:
+            if (entry := self._live(key)) is not None:
                 self._set_due(entry, lease)
 
     def _set_due(self, entry: _Record, lease: float | None) -> None:

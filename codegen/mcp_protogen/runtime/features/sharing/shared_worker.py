@@ -297,7 +297,7 @@ class SharedWorker(Worker):
                         self._log.info("followed streams could not be checked")
                         break
                     except Exception:
-                        # An engine of the user may raise anything; the next look must come.
+                        # Engines of users may raise anything; the next look must come.
                         _log.exception("followed streams could not be checked")
         finally:
             self._looking = False

@@ -142,9 +142,9 @@ class HttpExchange:
     taken: int = 0
     """The bytes counted by `Bodies`."""
     received: int = 0
-    """The bytes of its body so far, without the last piece."""
+    """The bytes of its body before the last piece."""
     latest: float | None = None
-    """The time of the latest piece of its body, until the last one."""
+    """The time of its latest piece, until the last one."""
     refusal: HttpRefusal | NoRoom | None = None
     """Why its body is refused while it arrives; None if that is only late."""
     closed: bool = False
@@ -329,7 +329,7 @@ class Bodies:
         limit = _Incoming, self._timer, exchange, expected or self._largest
         try:
             body = await from_first_wait(self._read(exchange), *limit)
-            # Middleware may have returned a piece although the wait for it was cancelled.
+            # Middleware may return a piece although its wait was cancelled.
             if exchange.refusal is None:
                 return body
         except TimeoutError:

@@ -31,11 +31,10 @@ class SharedTimer:
 
     def _set_timer(self) -> None:
         self._timer = None
-        for begun in self.open.values():
-            due = begun + self.seconds
+        if self.open:
+            due = next(iter(self.open.values())) + self.seconds
             # It must not inherit the context of a request.
             self._timer = get_running_loop().call_at(due, self._fire, due, context=Context())
-            break
 
     def _fire(self, due: float) -> None:
         try:

@@ -100,7 +100,7 @@ class TaskRequests(Layer):
             self._check(mode, form, request)
         if mode is None or form is None:
             return await connection.answer_to(job)
-        call = TaskCall(context, request, form, mode)
+        call = TaskCall(connection, context, request, form, mode)
         with _report_unavailable(request):
             if mode.choice == "deferred" and form == "extension":
                 return await call.begin()
@@ -154,9 +154,13 @@ def _report_unavailable(request: Request[Any]) -> Generator[None, None, None]:
 
 class TaskCall:
     def __init__(
-        self, context: RequestContext, request: Request[Any], kind: TaskKind, mode: TaskMode
+        self,
+        origin: ServerConnection,
+        context: RequestContext,
+        request: Request[Any],
+        kind: TaskKind,
+        mode: TaskMode,
     ) -> None:
-        origin: Any = context.connection
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request

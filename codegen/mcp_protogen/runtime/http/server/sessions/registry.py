@@ -15,6 +15,8 @@ from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 from ....connection import Connection
 from ....core.connection_errors import Disconnected
 from ....core.http_request import Principal, id_of
+from ....core.spec import SET_LEVEL
+from ....core.subscriptions import SUBSCRIBE, UNSUBSCRIBE
 from ....messages.jsonrpc import Parsed
 from ....messages.reading import Batch
 from ....server.connection import BoundServer, ServerConnection
@@ -29,7 +31,7 @@ from .worker import key_of
 
 _log: Final = getLogger(__name__)
 
-CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+CHOICES: Final = (SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE)
 """The requests that set a client's choices: its log level and subscriptions."""
 
 

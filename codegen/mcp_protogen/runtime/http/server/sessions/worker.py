@@ -29,7 +29,7 @@ def writer_of(stream: str) -> str:
 
 
 stored_adapter: Final[Callable[[Any], TypeAdapter[Any]]] = cache(TypeAdapter)
-"""Return the adapter of a type that engines store, built at its first use."""
+"""Return the adapter of a stored type, built at its first use."""
 
 
 def read_value(kind: type[T], content: bytes, log: Throttle, warning: str) -> T | None:
