@@ -39,7 +39,7 @@ def find_reachable(graph: Graph, starts: Iterable[str]) -> set[str]:
 
 
 def reach(starts: Iterable[_Node], below: Callable[[_Node], Iterable[_Node]]) -> Iterator[_Node]:
-    """Yield the nodes in `starts` and all that lie `below` them, each once, depth first."""
+    """Yield the nodes in `starts` and the nodes `below` them, each once, depth first."""
     found: set[_Node] = set()
     waiting = [*starts][::-1]
     while waiting:
