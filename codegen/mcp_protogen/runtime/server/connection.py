@@ -445,5 +445,7 @@ BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    "subscriptions/listen": _BuiltIn(lambda connection, request: connection.streams.serve(request), _check_stream),
+    "subscriptions/listen": _BuiltIn(
+        lambda connection, request: connection.streams.serve(request), _check_stream
+    ),
 }
