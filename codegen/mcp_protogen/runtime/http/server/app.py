@@ -314,7 +314,7 @@ class HttpApp:
         try:
             await handle(exchange)
         finally:
-            running.state.leave(exchange)
+            running.state.end_request(exchange)
 
     def _other_handler(
         self, exchange: HttpExchange, methods: Iterable[str] | None, state: HttpState

@@ -138,7 +138,7 @@ class HttpExchange:
     principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
     counted_in: Quota | None = None
-    """The quota in which it has a place, until `HttpState.leave`."""
+    """The quota in which it has a place, until `HttpState.end_request`."""
     taken: int = 0
     """The bytes counted by `Bodies`."""
     body: bytes = b""

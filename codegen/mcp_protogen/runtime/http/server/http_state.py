@@ -74,15 +74,15 @@ class HttpState(HttpServers):
         """Call `on_gone` if the client leaves during the block, or soon after."""
         return LateTask(self._watching, partial(exchange.watch, on_gone))
 
-    def enter(self, quota: Quota, exchange: HttpExchange, *, needs_room: bool = True) -> None:
-        """Count a request in a quota until `leave`; raise `NoRoom` if it needs a free place."""
+    def take_place(self, quota: Quota, exchange: HttpExchange, *, needs_room: bool = True) -> None:
+        """Count a request in a quota until its end; raise `NoRoom` if it needs a free place."""
         owner = exchange.principal_id
         if needs_room:
             quota.require(owner)
         quota.take(owner)
         exchange.counted_in = quota
 
-    def leave(self, exchange: HttpExchange) -> None:
+    def end_request(self, exchange: HttpExchange) -> None:
         """Release the place and the body of a request."""
         if exchange.taken:
             self.bodies.release(exchange)

@@ -42,7 +42,7 @@ class LegacySse:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         state = self._state
-        state.enter(state.streams, exchange)
+        state.take_place(state.streams, exchange)
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id, principal = new_id(), exchange.principal

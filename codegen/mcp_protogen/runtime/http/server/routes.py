@@ -165,7 +165,7 @@ class Route:
             return
         await state.bodies.read(exchange)
         # Only now, so that slow clients take no room.
-        state.enter(state.requests, exchange)
+        state.take_place(state.requests, exchange)
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:

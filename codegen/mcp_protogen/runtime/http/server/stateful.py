@@ -63,7 +63,7 @@ class StatefulHttp:
         """
         check_accept(exchange.fields.get(b"accept"), headers.EVENTS)
         session = await self._session(exchange)
-        self._state.enter(self._state.streams, exchange)
+        self._state.take_place(self._state.streams, exchange)
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
@@ -148,7 +148,7 @@ class StatefulHttp:
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         if not isinstance(message, Call) or message.id is None:
             return self._take_in(message, connection, response)
-        state.enter(state.requests, exchange)
+        state.take_place(state.requests, exchange)
         if endpoint.jobs.busy:
             raise HttpRefusal.for_now(_BUSY)
         check = None
@@ -169,7 +169,7 @@ class StatefulHttp:
         needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
         checks_scopes = state.scopes.asks(connection)
         if needs_room or checks_scopes:
-            state.enter(state.requests, exchange, needs_room=needs_room)
+            state.take_place(state.requests, exchange, needs_room=needs_room)
         if asks and endpoint.jobs.busy:
             raise HttpRefusal.for_now(_BUSY)
         if checks_scopes:

@@ -70,7 +70,7 @@ class StatelessHttp:
         if message.method == LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
-        self._state.enter(self._state.requests, exchange)
+        self._state.take_place(self._state.requests, exchange)
         await self._answer(connection, message, HttpResponse(exchange, self._state, facts))
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
@@ -190,7 +190,7 @@ class StatelessHttp:
 
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
-        state.enter(state.streams, exchange)
+        state.take_place(state.streams, exchange)
         # The request lasts long, so its message has its own limit.
         if problems := state.options.of_stream.problems("", {"the message": call.message}):
             raise HttpRefusal(413, problems[0].message, id=call.id)
