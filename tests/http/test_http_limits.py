@@ -112,6 +112,36 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
     run(script())
 
 
+def test_refused_body_stays_refused_though_middleware_ends_its_wait_with_a_piece() -> None:
+    from_outside = False
+
+    async def receive() -> Any:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if from_outside:
+                raise
+            return {"type": "http.request", "body": b"x"}
+
+    async def read(bodies: Any, request: Any) -> None:
+        await bodies.read(request)
+
+    async def script() -> None:
+        nonlocal from_outside
+        for from_outside, error in ((False, asgi.HttpRefusal), (True, asyncio.CancelledError)):
+            bodies, request = bodies_within(KIB, 1000.0), exchange_of()
+            request.receive, request.fields = receive, {}
+            reader = asyncio.create_task(read(bodies, request))
+            await asyncio.sleep(0)
+            bodies.refuse_incoming("too late")
+            if from_outside:
+                reader.cancel()
+            with case(from_outside), pytest.raises(error):
+                await reader
+
+    run(script())
+
+
 def test_old_transport_queues_limited_messages_and_bytes() -> None:
     largest = 16 * KIB * KIB
 
