@@ -193,14 +193,6 @@ def _merge_accepted(
     """Return one finding for a mistake that is accepted in many places."""
     others = sorted(set(places))
     row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
-    return ReportedChange(
-        code="accepts-invalid",
-        category=row.category,
-        item=mistake,
-        message="accepted",
-        severity=row.levels(BOTH),
-        before="refused",
-        after=f"accepted in {summarize_list(others, _SHOWN)} ({number}, {results[0].vector.id})",
-        why=row.why,
-        places=tuple(others) if len(others) > 1 else (),
-    )
+    after = f"accepted in {summarize_list(others, _SHOWN)} ({number}, {results[0].vector.id})"
+    change = row.change(mistake, row.levels(BOTH), "accepted", ("refused", after))
+    return replace(change, places=tuple(others) if len(others) > 1 else ())
