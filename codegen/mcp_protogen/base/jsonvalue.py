@@ -1,6 +1,17 @@
-"""Decoded JSON values: guards that type checkers follow, and patches of one value by another."""
+"""Decoded JSON values: their types, and patches of one value by another."""
 
-from typing import Any, TypeGuard
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard
+
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -11,6 +22,11 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Return whether `value` is a JSON array."""
     return isinstance(value, list)
+
+
+def json_type(value: object) -> str:
+    """Return the type of a value, by its name in JSON Schema."""
+    return _TYPES[type(value)]
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

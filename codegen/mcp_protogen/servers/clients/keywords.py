@@ -5,9 +5,9 @@ from math import isnan, nan
 from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
 from mcp_protogen.base.subschemas import VALUES, map_schemas
-from mcp_protogen.servers.call.input_schemas import json_type, strings
+from mcp_protogen.servers.call.input_schemas import strings
 from mcp_protogen.servers.clients.ranges import measure
 
 Json = dict[str, Any]
