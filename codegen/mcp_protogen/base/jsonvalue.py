@@ -1,6 +1,6 @@
 """Decoded JSON values: their types, and patches of one value by another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeGuard
 
 _TYPES: Final[Mapping[type, str]] = {
@@ -27,6 +27,20 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 def json_type(value: object) -> str:
     """Return the type of a value, by its name in JSON Schema."""
     return _TYPES[type(value)]
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Return whether values are nested more than so many levels deep in objects and arrays."""
+    found = [value]
+    for _ in range(levels):
+        found = [inner for outer in found for inner in _inside(outer)]
+    return bool(found)
+
+
+def _inside(value: object) -> Iterable[object]:
+    if is_object(value):
+        return value.values()
+    return value if is_array(value) else ()
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
