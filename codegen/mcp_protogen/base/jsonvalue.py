@@ -29,6 +29,11 @@ def json_type(value: object) -> str:
     return _TYPES[type(value)]
 
 
+def is_of_type(value: object, kind: object) -> bool:
+    """Return whether a value is of a type of JSON Schema; whole numbers are numbers, too."""
+    return kind == json_type(value) or (kind == "number" and type(value) is int)
+
+
 def is_deeper(value: object, levels: int) -> bool:
     """Return whether values are nested more than so many levels deep in objects and arrays."""
     found = [value]

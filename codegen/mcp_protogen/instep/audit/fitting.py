@@ -8,7 +8,7 @@ difference: an SDK may have `str` for a URI, or a plain dictionary for an object
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_protogen.base.jsonvalue import json_type
+from mcp_protogen.base.jsonvalue import is_of_type, json_type
 from mcp_protogen.instep.audit.description import Description
 from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.matching import Matching
@@ -99,7 +99,7 @@ def _accepts(ours: TypeExpr, theirs: TypeExpr, audited: AuditedSdk) -> bool:
         case (LiteralOf(values), LiteralOf(others)):
             return not set(values).isdisjoint(others)
         case (LiteralOf(values), Scalar(other)):
-            return any(json_type(value) in _ACCEPTS.get(other, {other}) for value in values)
+            return any(is_of_type(value, other) for value in values)
         case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Ref(), MapOf()):
             return True
         case (MapOf(), Ref(key)):

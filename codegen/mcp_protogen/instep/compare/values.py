@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.base.jsonvalue import is_array, is_object, json_type
+from mcp_protogen.base.jsonvalue import is_array, is_object, is_of_type
 from mcp_protogen.pipeline.normalise.references import definition_name
 
 Json = dict[str, Any]
@@ -222,8 +222,7 @@ def _is_null(atom: Json) -> bool:
 def _accepts(atom: Json, value: object) -> bool:
     if "enum" in atom:
         return canonical(atom["enum"][0]) == canonical(value)
-    kind, wanted = json_type(value), atom.get("type", "object")
-    return wanted == kind or (kind, wanted) == ("integer", "number")
+    return is_of_type(value, atom.get("type", "object"))
 
 
 def _members(found: list[Json], definitions: Json) -> frozenset[str]:
