@@ -60,7 +60,7 @@ def _with_references(own: Json) -> Json:
 def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Iterator[Problem]:
     for name in sorted(definitions.keys() & core.keys()):
         pointer = jsonpointer.join("$defs", name)
-        sides = _unordered(definitions[name]), _unordered(plain(core[name]))
+        sides = _sort_arrays(definitions[name]), _sort_arrays(plain(core[name]))
         for deeper in differences(*sides, pointer):
             message = f"the copy of {name} differs here from the core schema"
             hint = "correct the copy with a patch, or rename the definition if it is another type"
@@ -68,11 +68,11 @@ def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Itera
             break
 
 
-def _unordered(value: Any) -> Any:
+def _sort_arrays(value: Any) -> Any:
     """Return a value with sorted arrays: the order of required members does not matter."""
     if is_object(value):
-        return {key: _unordered(inner) for key, inner in value.items()}
-    return sorted(map(_unordered, value), key=canonical) if is_array(value) else value
+        return {key: _sort_arrays(inner) for key, inner in value.items()}
+    return sorted(map(_sort_arrays, value), key=canonical) if is_array(value) else value
 
 
 def plain(schema: Any) -> Any:
