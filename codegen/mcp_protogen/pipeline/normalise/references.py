@@ -66,7 +66,7 @@ class _Hoisting:
         self._drop = drop
         usual = {jsonpointer.join("$defs", name): name for name in schema.get("$defs", {})}
         self._owners: Mapping[str, str] = usual if named is None else named
-        self._named = dict(self._owners)
+        self._named: dict[str, str] = {**self._owners}
         self._taken = {*self._named.values()}
         self.origins: dict[str, str] = {}
         for inner in subschemas(schema):
