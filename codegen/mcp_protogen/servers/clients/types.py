@@ -381,6 +381,8 @@ def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
     value = raw["default"]
     if is_object(value) or is_array(value) or len(repr(value)) > _LONGEST_DEFAULT:
         return ()
+    if isinstance(value, float) and not may_be(expr, 0.5, {}):
+        return ()  # the type of a whole number in Python is not that of 1.0
     return (value,) if may_be(expr, value, {}) else ()
 
 
