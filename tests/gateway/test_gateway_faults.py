@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.gateway.gateways import GATEWAY, odd_program, write_config
-from support.gateway.matrix import connect_at
+from support.gateway.processes import connect_at
 from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.patience import PATIENCE

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from support import tables
-from support.gateway.matrix import FORMS, Form, gateway_before
+from support.gateway.processes import FORMS, Form, gateway_before
 from support.json_types import JsonObject
 from support.peers import visits
 from support.peers.http_peers import ONLY_LOOPBACK
