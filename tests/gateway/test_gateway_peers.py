@@ -84,6 +84,7 @@ def check(
     visits.check(client, seen, rows, revision=spoken, server="gateway", errors=[])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", FORMS[:2])
 def test_foreign_clients_have_everything_of_foreign_servers(peers: Peers, form: Form) -> None:
     async def script() -> None:
