@@ -19,7 +19,7 @@ from support.sessions.talking import pkg
 QUESTIONS = frozenset({"elicitation", "sampling", "roots"})
 
 
-async def seen_behind(server: str, client: str) -> JsonObject:
+async def use_behind(server: str, client: str) -> JsonObject:
     mcp = pkg.load(client)
     fronts = gateway(behind("up", server_of(server)(), questions=QUESTIONS))
     async with client_of(fronts, features.client_of(mcp), client) as one:
@@ -30,7 +30,7 @@ async def test_features_behind_a_gateway_are_those_of_a_bridge() -> None:
     shown = cells_of(PAGE.read_text(encoding="utf-8"))
     natives = await matrix.runs("client", [(server, server) for server in REVISIONS])
     native = {run.server: run.seen for run in natives}
-    found = await asyncio.gather(*(seen_behind(*pair) for pair in PAIRS))
+    found = await asyncio.gather(*(use_behind(*pair) for pair in PAIRS))
     for (server, client), seen in zip(PAIRS, found, strict=True):
         for feature in FEATURES:
             with tables.case((server, client, feature)):
