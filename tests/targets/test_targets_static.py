@@ -19,7 +19,8 @@ from support.targets.made_up_modules import build_module
 from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
-pytestmark = pytest.mark.long
+# In one process, which makes the packages once.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("static targets")]
 
 OLDEST: Final = REVISIONS[:1]
 LATEST: Final = REVISIONS[-1:]
