@@ -16,16 +16,16 @@ from mcp_protogen.servers.connect.direct_client import DirectClient, first_succe
 from support.auth.certificates import certificate
 from support.tables import case
 
-CLOSE = b"<close>"
+CLOSE, LATER = b"<close>", b"<later>"
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%b\r\n"
 TWO_CHUNKS = CHUNKED % b"1\r\no\r\n1\r\nk\r\n0\r\nx-end: 9\r\n"
-EARLY = b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n%b" % OK
+EARLY = b"HTTP/1.1 103 Early Hints\r\ncontent-encoding: gzip\r\n\r\n%b" % OK
 BARE = b"HTTP/1.1 200 OK\r\n%b\r\n\r\nok"
 
 
 class Peer:
-    """A server of scripted responses; one that ends with `CLOSE` ends its connection, too."""
+    """A server of scripted responses: it waits at `LATER`, and ends its connection at `CLOSE`."""
 
     def __init__(self, *responses: bytes) -> None:
         self._responses = list(responses)
@@ -46,7 +46,11 @@ class Peer:
                 body = await reader.readexactly(int(length[1]) if length else 0)
                 self.requests.append(head + body)
                 response = self._responses.pop(0)
-                writer.write(response.removesuffix(CLOSE))
+                first, *others = response.removesuffix(CLOSE).split(LATER)
+                writer.write(first)
+                for other in others:
+                    await asyncio.sleep(0.02)
+                    writer.write(other)
         writer.close()
 
 
@@ -100,13 +104,14 @@ async def test_other_responses_end_their_connection() -> None:
         b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
         BARE % b"x: y" + CLOSE,
         OK + b"HTTP/1.1 408 Request Timeout\r\n\r\n",
-        OK + b"no response",
+        OK + LATER + b"HTTP/1.1 408 Request Timeout\r\n\r\n",
+        OK + LATER + b"no response",
         OK + CLOSE,
     ):
         with case(first):
             async with peer(first, OK) as server, use_client() as client:
                 assert await post(client, server.url) == b"ok"
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
                 assert await post(client, server.url) == b"ok"
             assert len(server.writers) == 2
 
@@ -120,11 +125,13 @@ async def test_a_response_that_is_not_whole_ends_its_connection() -> None:
     assert len(server.writers) == 2
 
 
-async def test_a_connection_is_kept_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct_client, "_LONGEST_IDLE", 0.0)
-    async with peer(OK, OK) as server, use_client() as client:
-        assert await post(client, server.url) == await post(client, server.url) == b"ok"
-    assert len(server.writers) == 2
+async def test_few_connections_are_kept_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("_LONGEST_IDLE", "_MOST_IDLE"):
+        with case(limit), monkeypatch.context() as patch:
+            patch.setattr(direct_client, limit, 0)
+            async with peer(OK, OK) as server, use_client() as client:
+                assert await post(client, server.url) == await post(client, server.url) == b"ok"
+            assert len(server.writers) == 2
 
 
 async def test_a_malformed_or_broken_response_is_an_error() -> None:
@@ -154,12 +161,14 @@ async def test_a_second_response_does_not_change_the_first() -> None:
 
 
 async def test_large_bodies_arrive_whole() -> None:
-    body = bytes(range(256)) * 8192
-    head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body)
-    async with peer(head + body, OK) as server, use_client() as client:
-        assert await post(client, server.url) == body
-        assert await post(client, server.url) == b"ok"
-    assert len(server.writers) == 1
+    for size in (150_000, 2_000_000):
+        body = b"%07d" % size * (size // 7)
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body)
+        async with peer(head + body, OK) as server, use_client() as client:
+            with case(size):
+                assert await post(client, server.url) == body
+                assert await asyncio.wait_for(post(client, server.url), 5) == b"ok"
+                assert len(server.writers) == 1
 
 
 async def test_a_slow_reader_holds_the_server_back() -> None:
@@ -222,7 +231,7 @@ async def test_certificates_are_verified(tmp_path: Path, monkeypatch: pytest.Mon
 
 async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
     silent, cancelled = asyncio.Event(), asyncio.Event()
-    made = object()
+    made, begun = object(), list[str]()
 
     async def hang() -> object:
         try:
@@ -237,9 +246,11 @@ async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
         return made
 
     async def never() -> object:
-        raise AssertionError("not begun")
+        begun.append("never")
+        return made
 
     assert await first_success([fail(), hang(), connect(), never()]) is made
     await asyncio.wait_for(cancelled.wait(), 1)
+    assert not begun
     with pytest.raises(OSError, match="refused"):
         await first_success([fail(), fail()])

@@ -225,8 +225,7 @@ class _Connection(Protocol):
 
     def release(self) -> None:
         """Keep the connection for another request, if the response ended and allows it."""
-        is_clean = self._is_complete and self._can_stay and not self._failure
-        if not is_clean or len(self._idle) >= _MOST_IDLE:
+        if not self._can_stay or self._failure or len(self._idle) >= _MOST_IDLE:
             self.transport.abort()
             return
         if self._unread > _MOST_UNREAD:
