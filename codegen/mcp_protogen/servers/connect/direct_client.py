@@ -60,7 +60,7 @@ class DirectClient:
     """An `HttpClient` over HTTP/1.1."""
 
     def __init__(self) -> None:
-        self._plain = new_client()
+        self._plain, self._headers = new_client(), httpx2().Headers
         self._usual = {name.lower(): value for name, value in self._plain.headers.raw}
         self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
         self._idle: defaultdict[object, list[_Connection]] = defaultdict(list)
@@ -89,7 +89,7 @@ class DirectClient:
         url = request.url
         connection = self._take_idle(url) or await self._connect(url)
         try:
-            headers = httpx2().Headers(await connection.exchange(request.text))
+            headers = self._headers(await connection.exchange(request.text))
         except BaseException:
             connection.transport.abort()
             raise

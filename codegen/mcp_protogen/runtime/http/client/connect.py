@@ -18,7 +18,7 @@ HttpSource: TypeAlias = HttpClient | Callable[[], HttpClient] | None
 
 _USUAL: Final = Reconnection()
 
-# For the connection itself, in seconds. The options set the timeouts of requests.
+# Seconds to connect; the options set the timeouts of requests.
 _CONNECT: Final = 10.0
 _LAST_PORT: Final = 65_535
 
@@ -43,8 +43,8 @@ def open_http(
 ) -> Opener:
     """Return an opener for `connect`, for the server at a URL, of any revision.
 
-    `http` is the client to use, with its authentication, proxies, pool and timeouts; it should have
-    no read timeout, because streams may be silent for long, and is not closed. A function makes one
+    `http` is the client, with its authentication, proxies, pool and timeouts; it should have no
+    read timeout, because streams may be silent for long, and is not closed. A function makes one
     for each connection, which closes it. `headers` go with every request; no request goes to
     another origin. `limit` is the largest answer or event, in bytes; `reconnection` is for broken
     streams. `auth` authorizes requests, such as `OAuth`; its errors end requests, and time for a

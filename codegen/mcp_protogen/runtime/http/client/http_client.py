@@ -174,11 +174,12 @@ class HttpWire:
 
 @contextmanager
 def _disconnecting(label: str) -> Generator[None, None, None]:
-    package = httpx2()
     try:
         yield
-    except (package.RequestError, package.InvalidURL) as error:
-        reason = str(error)
-        text = f"{label}: {type(error).__name__}{f': {reason}' if reason else ''}"
+    except Exception as error:
+        package = httpx2()
+        if not isinstance(error, (package.RequestError, package.InvalidURL)):
+            raise
+        text = f"{label}: {type(error).__name__}: {error}".rstrip(": ")
         unsent = (package.ConnectError, package.ConnectTimeout, package.PoolTimeout)
         raise (Unsent if isinstance(error, unsent) else Disconnected)(text) from None
