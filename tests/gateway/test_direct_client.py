@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import re
 import ssl
+import sys
 from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -46,11 +47,11 @@ class Peer:
                 body = await reader.readexactly(int(length[1]) if length else 0)
                 self.requests.append(head + body)
                 response = self._responses.pop(0)
-                first, *others = response.removesuffix(CLOSE).split(LATER)
+                first, *parts = response.removesuffix(CLOSE).split(LATER)
                 writer.write(first)
-                for other in others:
+                for part in parts:
                     await asyncio.sleep(0.02)
-                    writer.write(other)
+                    writer.write(part)
         writer.close()
 
 
@@ -238,6 +239,7 @@ async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
             await silent.wait()
         finally:
             cancelled.set()
+        return made
 
     async def fail() -> object:
         raise OSError("refused")
@@ -254,3 +256,10 @@ async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
     assert not begun
     with pytest.raises(OSError, match="refused"):
         await first_success([fail(), fail()])
+
+
+async def test_httpx2_does_all_without_httptools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httptools", None)
+    client = new_http_client()
+    assert isinstance(client, httpx2.AsyncClient)
+    await client.aclose()
