@@ -273,11 +273,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             # In the order of the file, not of the answers.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
-    def open_entry(self, entry: ConfigEntry, auth: Any, stderr: StandardError = None) -> Opener:
+    def open_entry(
+        self, entry: ConfigEntry, auth: Any, stderr: StandardError = None, http: Any = None
+    ) -> Opener:
         if entry.address:
-            has_own = "authorization" in map(str.lower, entry.headers)
-            auth = None if has_own else auth
-            return self.make_opener("open_http", entry.address, headers=entry.headers, auth=auth)
+            url, headers = entry.address, entry.headers
+            if "authorization" in map(str.lower, headers):
+                auth = None
+            return self.make_opener("open_http", url, headers=headers, auth=auth, http=http)
         words = [entry.command, *entry.args]
         return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 
