@@ -74,9 +74,8 @@ async def run_server(
 ) -> AsyncGenerator[uvicorn.Server, None]:
     """Run an ASGI application until the end of the block."""
     # Without a limit, an open response would keep a failed test from ending.
-    chosen = uvicorn.Config(
-        app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
-    )
+    config = {"timeout_graceful_shutdown": 2, **config}
+    chosen = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, **config)
     chosen.load()
     server = uvicorn.Server(chosen)
     server.lifespan = chosen.lifespan_class(chosen)

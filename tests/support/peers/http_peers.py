@@ -13,9 +13,10 @@ from typing import Final
 
 from support.folders import TESTS, environment
 from support.http.behind import NUMBER, together
-from support.http.forwarding import forwarding
+from support.http.forwarding import Forwarder
 from support.http.serving import listens
 from support.patience import PATIENCE
+from support.peers.http_wire import run_proxy, wire_app
 from support.peers.places import PROGRAMS, Command
 from support.ports import free_port
 
@@ -59,7 +60,8 @@ async def serve_command(
         running = [_process(one, command, port, marks) for port in ports]
         async with together(running):
             if behind:
-                one.port = (await stack.enter_async_context(forwarding(ports, behind))).port
+                apps = [await stack.enter_async_context(wire_app(port)) for port in ports]
+                one.port = await stack.enter_async_context(run_proxy(Forwarder(apps, behind)))
             yield one
 
 

@@ -10,7 +10,6 @@ from mcp_revisions import REVISIONS, Accepted, TaskOptions, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.http import behind
-from support.http.forwarding import Forwarder
 from support.http.serving import app_of, run_app
 from support.tasks.principals import WHO
 
@@ -48,7 +47,9 @@ def describe_principal(session: mcp.Session) -> str:
 
 
 @asynccontextmanager
-async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerator[Forwarder, None]:
+async def task_workers(
+    server: Any, engine: Any, **chosen: Any
+) -> AsyncGenerator[behind.Workers, None]:
     """Run workers of one server; each request goes to a different worker from the last."""
     given = {
         "tasks": TaskOptions(poll_interval=0.01),
@@ -57,5 +58,5 @@ async def task_workers(server: Any, engine: Any, **chosen: Any) -> AsyncGenerato
         **chosen,
     }
     make = partial(app_of, server, REVISIONS)
-    async with behind.workers(make, run_app, given, engine) as (_, forwarder):
-        yield forwarder
+    async with behind.workers(make, run_app, given, engine) as workers:
+        yield workers
