@@ -10,10 +10,10 @@ from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_protogen.runtime.core.spec import AnyRequest, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.results import UnknownResultType, result_reader
+from mcp_revisions.v2025_11_25 import methods
 from pydantic import ValidationError
 from support.json_types import Json, JsonObject
-from support.runtime.mini import methods
-from support.runtime.mini import stateless as s
+from support.runtime import stateless as s
 
 WHOLE = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public", "items": ["a"]}
 

@@ -8,7 +8,7 @@ import pytest
 from mcp_protogen.runtime.core.models.base import is_supplied, required_members
 from pydantic import ValidationError
 from support.json_types import JsonObject
-from support.runtime.mini import stateless as s
+from support.runtime import stateless as s
 
 USUAL: JsonObject = {"example/capabilities": {}, "example/version": "2030-01-01"}
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
 from mcp_protogen.runtime.messages.writing import params_text, write_with_meta
+from mcp_revisions.v2025_11_25 import methods
+from mcp_revisions.v2025_11_25 import models as m
 from pydantic_core import to_json
 from support.json_types import JsonObject
-from support.runtime.mini import methods
-from support.runtime.mini import models as m
-from support.runtime.mini import stateless as s
+from support.runtime import stateless as s
 from support.tables import case
 
 TOKEN = b'"progressToken":5'
