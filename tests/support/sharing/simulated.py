@@ -93,6 +93,12 @@ class Engine:
         for connection in self.connections.values():
             connection.leased = -1.0
 
+    def mend(self) -> None:
+        """Answer promptly from now on."""
+        self.away = False
+        self.delay = _DELAY
+        self.forgetful = 0.0
+
     def miss(self) -> None:
         """Lose all deliveries under way; workers learn of it when they renew leases."""
         for connection in self.connections.values():
@@ -358,41 +364,10 @@ class Simulated:
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         return await self.workers[worker].ask(method, fields, body)
 
-    # Faults.
-
-    async def kill(self, worker: int) -> None:
-        self.workers[worker].kill()
-
-    async def replace(self, worker: int) -> None:
+    def replace(self, worker: int) -> None:
+        """Start a new worker in place of another one, which is killed."""
         self.workers[worker].kill()
         self.workers[worker] = self._make_worker(worker)
-
-    def stop(self, worker: int) -> None:
-        self.workers[worker].stop()
-
-    def go_on(self, worker: int) -> None:
-        self.workers[worker].go_on()
-
-    async def away(self) -> None:
-        self.engine.away = True
-
-    async def back(self) -> None:
-        self.engine.away = False
-        self.engine.delay = _DELAY
-        self.engine.forgetful = 0.0
-
-    async def restart(self) -> None:
-        self.engine.away = True
-        self.engine.miss()
-
-    async def lose(self) -> None:
-        self.engine.lose()
-
-    async def slow(self, seconds: float) -> None:
-        self.engine.delay = seconds
-
-    async def forget(self, part: float) -> None:
-        self.engine.forgetful = part
 
     async def close(self) -> None:
         self.engine.away = False
