@@ -210,14 +210,14 @@ def test_a_draft_of_each_case_is_one_that_the_check_reads(tmp_path: Path) -> Non
     folder = missing.reference("cases/next-revision", "drafts of likely revisions")
     for file in sorted(folder.glob("*.schema.json")):
         with tables.case(file.name):
-            schema = pin(tmp_path / file.stem, file.read_bytes())
+            schema = pin(tmp_path / file.stem, NEXT, file.read_bytes())
             write(NEXT, schema)
             assert open_codes(schema) <= {"to-decide"}
 
 
 def test_known_tags_of_a_case_are_an_array(tmp_path: Path) -> None:
     folder = missing.reference("cases/next-revision", "a key of metadata that is an array")
-    schema = pin(tmp_path, (folder / "rev-2027-03-01.schema.json").read_bytes())
+    schema = pin(tmp_path, NEXT, (folder / "rev-2027-03-01.schema.json").read_bytes())
     write(NEXT, schema)
     assert json.loads((schema / NEXT / "facts.json").read_bytes())["meta_keys"][
         "io.modelcontextprotocol/knownTags"

@@ -149,7 +149,7 @@ def test_published_revisions_have_an_answer_to_each_question() -> None:
 
 def test_renames_of_a_case_are_asked_about(tmp_path: Path) -> None:
     folder = missing.reference("cases/next-revision", "a renamed type and method")
-    schema = pin(tmp_path, (folder / "renamed-type-and-method.schema.json").read_bytes())
+    schema = pin(tmp_path, NEXT, (folder / "renamed-type-and-method.schema.json").read_bytes())
     names = draft_rules(schema)["became"]
     assert {old: asked[CHOICES] for old, asked in names.items()} == {
         "Implementation": ["PeerInfo", None],
