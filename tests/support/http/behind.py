@@ -89,7 +89,7 @@ def configure(config: pytest.Config) -> None:
         config.add_cleanup(held.close)
         engine = str(config.getoption("--engine"))
         _chosen["seed"] = crc32(str(config.getoption("--seed")).encode())
-        _chosen["engine"] = ENGINES[engine](held)
+        _chosen["engine"] = _engines(engine, held)
         _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
 
 
@@ -106,36 +106,21 @@ def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     return [item for item in items if item.nodeid.startswith(names)]
 
 
-def _memory(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import MemoryEngine
-
-    return MemoryEngine
+ENGINES: Final = ("memory", "redis", "postgres")
 
 
-def _redis(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import RedisEngine
-    from support.engines import redis_running
+def _engines(kind: str, held: ExitStack) -> Callable[[], Any]:
+    """Return what makes engines of a kind, of which none knows what another one keeps."""
+    from mcp_revisions import MemoryEngine, PostgresEngine, RedisEngine
+    from support.engines import postgres_running, redis_running
 
-    server = held.enter_context(redis_running())
+    if kind == "memory":
+        return MemoryEngine
+    server: Any = held.enter_context(redis_running() if kind == "redis" else postgres_running())
     names = (f"tests-{number}" for number in count())
-    return lambda: RedisEngine(server.url, namespace=next(names))
-
-
-def _postgres(held: ExitStack) -> Callable[[], Any]:
-    from mcp_revisions import PostgresEngine
-    from support.engines import postgres_running
-
-    server = held.enter_context(postgres_running())
-    names = (f"tests-{number}" for number in count())
+    if kind == "redis":
+        return lambda: RedisEngine(server.url, namespace=next(names))
     return lambda: PostgresEngine(server.url, schema=next(names))
-
-
-ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
-    "memory": _memory,
-    "redis": _redis,
-    "postgres": _postgres,
-}
-"""What makes engines of a kind, of which none knows what another one keeps."""
 
 
 class Workers(Forwarder):
