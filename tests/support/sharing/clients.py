@@ -92,8 +92,6 @@ class World:
     workers: int
     witness: Witness
     random: Random
-    label: str
-    """What no call of another run has in its number."""
     publications: list[Publication] = field(default_factory=list[Publication])
     clients: "list[Client]" = field(default_factory=list["Client"])
 
@@ -237,7 +235,7 @@ class Client:
     ) -> "Outcome":
         """Call the tool, and break the response after each number of events."""
         self.calls += 1
-        number = f"{self.name}-{self.world.label}.{self.calls}"
+        number = f"{self.name}.{self.calls}"
         call = _Call(self, number, steps, list(breaks), cancel)
         call.expected = [expected for i, expected in enumerate(call.expected) if i not in silent]
         for index, (name, *given) in enumerate(steps):

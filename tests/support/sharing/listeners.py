@@ -127,7 +127,7 @@ class Listener:
             self.heard.append((self.witness.now, params["uri"]))
             right = params["uri"] in client.wanted
         elif method == "notifications/message":
-            right = params["data"].startswith(f"{client.name}-") and "/" in params["data"]
+            right = params["data"].startswith(f"{client.name}.") and "/" in params["data"]
         else:
             right = False
         self.witness.check(right, f"{client.name} hears {message}")

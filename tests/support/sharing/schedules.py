@@ -193,7 +193,7 @@ class Run:
         self.schedule = schedule
         self.site = site
         self.witness = witness
-        self.world = World(site, WORKERS, witness, Random(schedule.seed), f"{schedule.seed}")
+        self.world = World(site, WORKERS, witness, Random(schedule.seed))
         self.clients = [Client(self.world, name) for name in NAMES[:2]]
         self.world.clients = self.clients
         self.listeners = [Listener(client) for client in self.clients]

@@ -9,6 +9,7 @@ import selectors
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -266,14 +267,24 @@ class Reply:
 
 
 class Worker:
-    def __init__(self, app: Any, hooks: Hooks) -> None:
-        self.app = app
+    """An application, and the engine that it connects to."""
+
+    def __init__(self, engine: Engine, hooks: Hooks, make: Callable[[Any], Any]) -> None:
+        self.app = make(self)
         self.hooks = hooks
+        self._engine = engine
         self.dead = False
         self.going = asyncio.Event()
         self.going.set()
         self.connection: Connection | None = None
         self.requests: dict[asyncio.Task[None], Reply] = {}
+
+    @asynccontextmanager
+    async def connect(
+        self, name: str, lease: float, receive: Any
+    ) -> AsyncGenerator[Connection, None]:
+        async with self._engine.connect(name, lease, receive) as self.connection:
+            yield self.connection
 
     async def ask(self, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         if self.dead:
@@ -355,9 +366,8 @@ class Simulated:
             schedule_kill(worker, when)
 
         hooks = Hooks(note, die)
-        worker = Worker(None, hooks)
-        engine = _Watched(self.engine, worker)
-        worker.app = app_of(engine, self._names, hooks, self._witness.lease)
+        make = partial(app_of, names=self._names, hooks=hooks, lease=self._witness.lease)
+        worker = Worker(self.engine, hooks, make)
         self._all.append(worker)
         return worker
 
@@ -374,22 +384,6 @@ class Simulated:
         for worker in self._all:
             worker.go_on()
         await asyncio.gather(*(worker.close() for worker in self._all))
-
-
-class _Watched:
-    """An engine that tells a worker of its connection."""
-
-    def __init__(self, engine: Engine, worker: Worker) -> None:
-        self._engine = engine
-        self._worker = worker
-
-    @asynccontextmanager
-    async def connect(
-        self, name: str, lease: float, receive: Any
-    ) -> AsyncGenerator[Connection, None]:
-        async with self._engine.connect(name, lease, receive) as connection:
-            self._worker.connection = connection
-            yield connection
 
 
 def schedule_kill(worker: Worker, when: str) -> None:
