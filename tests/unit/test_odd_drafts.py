@@ -11,7 +11,8 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from support import missing, tables
-from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
+from support.generated.schema_folders import pin
+from support.unit.pinned_next import NEXT, pin_changed, read_file, write_file
 from support.unit.schemas import STRING, record, ref
 
 Json = dict[str, Any]

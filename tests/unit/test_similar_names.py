@@ -13,7 +13,8 @@ from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.todo import CHOICES
 from support import missing, tables
-from support.unit.pinned_next import NEXT, pin, pin_changed, read_file, write_file
+from support.generated.schema_folders import pin
+from support.unit.pinned_next import NEXT, pin_changed, read_file, write_file
 
 Json = dict[str, Any]
 
