@@ -12,7 +12,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-from support.http.serving import WORKER, Site, app_of, calling, run_app, start_module, text_in
+from support.http.serving import WORKER, Site, app_of, calling, run_app, text_in
+from support.peers.http_peers import serve_module
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, run, tools
 from support.tables import case, some
@@ -179,7 +180,7 @@ async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
     for loop, http in some(kinds, 2, of="parsers and loops"):
         with case((loop, http)):
             arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-            async with start_module(*arguments) as process, calling(process.port) as site:
+            async with serve_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
                 code, errors = await process.stop()
                 assert code in (0, -15)
@@ -192,7 +193,7 @@ async def test_other_servers_run_it() -> None:
         ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
     ]:
         with case(arguments):
-            async with start_module(*arguments) as process, calling(process.port) as site:
+            async with serve_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
                 _, errors = await process.stop()
                 assert "Traceback" not in errors

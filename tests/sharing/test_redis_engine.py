@@ -23,9 +23,10 @@ from mcp_protogen.runtime.storage.engine import (
 )
 from redis import exceptions
 from support import tables
-from support.engines import RedisServer, SlowProxy, program, redis_running
+from support.engines import RedisServer, program, redis_running
 from support.ports import free_port
 from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
+from support.slow_proxy import SlowProxy
 
 LIFETIME = 60.0
 

@@ -24,11 +24,10 @@ from support.generated.absorbing_revision import (
     ABSORBING,
     FETCHING,
     PARTS,
-    decide,
     draft_in,
-    schemas_of,
     write_package,
 )
+from support.generated.schema_folders import decide, schemas_of
 from support.generating import write_files
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
@@ -54,7 +53,7 @@ def pkg(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The package of these revisions."""
     place = tmp_path_factory.mktemp("absorbing")
     folder = draft_in(place)
-    decide(folder)
+    decide(folder, ABSORBING)
     write_package(folder, place / "with_tasks_in_core", (OLD, *REVISIONS))
     sys.path.insert(0, str(place))
     return import_module("with_tasks_in_core")

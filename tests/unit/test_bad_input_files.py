@@ -12,7 +12,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from support import tables
-from support.generated.absorbing_revision import schemas_of
+from support.generated.schema_folders import schemas_of
 from support.revisions import OLD, STATELESS
 from support.running import Ran, Run
 from support.unit import schemas

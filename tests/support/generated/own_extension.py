@@ -1,18 +1,15 @@
 """A made-up extension with every feature, and a package with it and with tasks."""
 
 import json
-import shutil
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-import pytest
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.package import Package
+from support.generated.schema_folders import copy_schemas, schemas_of
 
 NAME: Final = "folders"
 IDENTIFIER: Final = "com.example/folders"
@@ -23,10 +20,8 @@ FILES: Final = Path(__file__).with_name(NAME)
 Json = dict[str, Any]
 
 
-@contextmanager
-def facts_in(place: Path, name: str, facts: Json) -> Generator[None, None, None]:
-    """Have runs read a copy of the schema folder in `place`, with facts of the extension in it."""
-    folder = Path(shutil.copytree(schema_folder(), place / "schema", dirs_exist_ok=True))
+def _add_facts(folder: Path, name: str, facts: Json) -> None:
+    """Add an extension with these facts to a schema folder."""
     home = folder / "extensions" / name
     home.mkdir(exist_ok=True)
     (home / "facts.json").write_text(json.dumps(facts))
@@ -34,10 +29,6 @@ def facts_in(place: Path, name: str, facts: Json) -> Generator[None, None, None]
     pinned: Json = json.loads(pins.read_bytes())
     pinned["extensions"][name] = pinned["extensions"]["tasks"]
     pins.write_text(json.dumps(pinned))
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("extensions", "inputs", "pins"):
-            patch.setattr(f"mcp_protogen.pipeline.inputs.{module}.schema_folder", lambda: folder)
-        yield
 
 
 def package_with_it(
@@ -54,5 +45,7 @@ def package_with_it(
     change(schema, facts)
     given = GivenFile("folders.json", json.dumps(schema).encode())
     named = MappingProxyType({name: given, **dict.fromkeys(others)})
-    with facts_in(place, name, facts):
+    folder = copy_schemas(place)
+    _add_facts(folder, name, facts)
+    with schemas_of(folder):
         return generate(GenerationOptions(revisions, parts=PARTS, extensions=named))
