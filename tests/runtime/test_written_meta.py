@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_protogen.runtime.messages.writing import params_text, write_with_meta
+from mcp_protogen.runtime.messages.writing import write_with_meta
 from pydantic_core import to_json
 from support.json_types import JsonObject
 from support.runtime.mini import methods
@@ -128,5 +128,5 @@ def test_a_class_without_metadata_gets_the_members(
 @given(added=OBJECTS)
 def test_an_object_without_members_gets_them(added: JsonObject) -> None:
     agree(m.EmptyResult(), added)
-    text = params_text(methods.PING, None, to_json(added)[1:-1])
-    assert text is not None and json.loads(text) == {"_meta": added}
+    data = methods.TABLE.serialise_request(methods.PING, 1, None, meta=to_json(added)[1:-1])
+    assert params(data) == {"_meta": added}
