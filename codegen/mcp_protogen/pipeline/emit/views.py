@@ -292,7 +292,8 @@ def _imports(
     asks = any(method.kind != "notification" for method in methods)
     forms = any(call.asks_form for call in calls)
     needed = {
-        "typing": ["Literal"] * (tools or "Literal[" in text)
+        "typing": ["TYPE_CHECKING"] * forms
+        + ["Literal"] * (tools or "Literal[" in text)
         + ["TypeVar"] * (tools or forms)
         + ["overload"] * tools
         + ["Unpack"] * asks,
@@ -300,7 +301,6 @@ def _imports(
         "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
-        "server.answers": ["Answer", "Form"] * forms,
         "server.base": ["ask_form", "is_question"] * forms,
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }
