@@ -88,9 +88,6 @@ TypedCall: TypeAlias = Request[Any] | Notification[Any]
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
-_Key: TypeAlias = tuple[Role, bool, str]
-"""A sender, whether it sends a request, and the method."""
-
 
 class MessageCodec:
     """The messages of one revision; `input_requests` only occur inside results."""
@@ -114,18 +111,17 @@ class MessageCodec:
         self.errors = errors
         self.input_requests = input_requests
         self.rules = rules
-        # Methods used so far: the models of other methods are never built.
-        self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
+        # Methods used so far, by sender: the models of other methods are never built.
+        self._known: dict[Role, dict[str, Any]] = {"client": {}, "server": {}}
         self._readers: dict[AnyRequest, Validate] = {}
         self._names: dict[CallSpec[Any], bytes] = {}
 
-    def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
-        sender, is_request, method = key
+    def _find(self, sender: Role, is_request: bool, method: str) -> Any:
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
         spec = spec_for_sender(calls.get(self.own_name(method)), sender)
         if spec is None:
             return None
-        entry = self._known[key] = (spec, self._params_reader(spec))
+        entry = self._known[sender][method] = (is_request, spec, self._params_reader(spec))
         return entry
 
     def own_name(self, method: str) -> str:
@@ -138,11 +134,12 @@ class MessageCodec:
     def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, message = call
-        key = (sender, id is not None, method)
-        entry: Any = self._known.get(key) or self._find(key)
-        if entry is None:
-            return MethodNotFound(method, id=id)
-        spec, validate = entry
+        entry = self._known[sender].get(method)
+        if entry is None or entry[0] is (id is None):
+            entry = self._find(sender, id is not None, method)
+            if entry is None:
+                return MethodNotFound(method, id=id)
+        _, spec, validate = entry
         raw: Any = params or message.get("params", NOTHING)
         if raw is NOTHING and spec.params_required:
             fault = Problem("/params", "Field required")

@@ -8,10 +8,11 @@ from asyncio import current_task
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -426,7 +427,8 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
     connection.level = request.params.level
 
 
-class _BuiltIn(NamedTuple):
+@dataclass(frozen=True)
+class _BuiltIn:
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
     check: Callable[[ServerConnection, Request[Any]], None] | None = None
     keep: Callable[[ServerConnection, Request[Any]], None] | None = None

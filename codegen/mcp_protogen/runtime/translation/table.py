@@ -83,7 +83,7 @@ class TranslatingTable(MethodTable):
         # There may be many such connections: they share everything else.
         table = copy(self)
         table._presumed = members
-        table._known = {}
+        table._known = {"client": {}, "server": {}}
         return table
 
     @property
