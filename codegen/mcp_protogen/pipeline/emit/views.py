@@ -292,8 +292,7 @@ def _imports(
     asks = any(method.kind != "notification" for method in methods)
     forms = any(call.asks_form for call in calls)
     needed = {
-        "typing": ["TYPE_CHECKING"] * forms
-        + ["Literal"] * (tools or "Literal[" in text)
+        "typing": ["Literal"] * (tools or "Literal[" in text)
         + ["TypeVar"] * (tools or forms)
         + ["overload"] * tools
         + ["Unpack"] * asks,
@@ -301,6 +300,7 @@ def _imports(
         "client.base": ["ReadAs", "reader"] * tools,
         "core.options": ["CallOptions"] * asks,
         "core.models.base": ["SUPPLIED"] * ("SUPPLIED" in text),
+        "server.answers": ["Answer", "Form"] * forms,
         "server.base": ["ask_form", "is_question"] * forms,
         "rpc.peer": ["all_items"] * pages + ["OMITTED", "Omitted", "present"] * ("OMITTED" in text),
     }

@@ -1,19 +1,18 @@
 """Paths to values inside decoded JSON, as the tables of a revision name them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .json import is_array, is_object, is_same
 
 
-class PathEntry(NamedTuple):
+@dataclass(frozen=True)
+class PathEntry:
     """An entry of an array or map, found by its constants; in a map, a new one is called `key`."""
 
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Any] = field(hash=False)
     key: str | None = None
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 ValuePath: TypeAlias = tuple[str | PathEntry, ...]
