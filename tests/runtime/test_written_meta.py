@@ -10,7 +10,7 @@ from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
 from mcp_protogen.runtime.core.spec import NotificationSpec
 from mcp_protogen.runtime.messages.method_table import MethodTable
-from mcp_protogen.runtime.messages.writing import params_text, write_with_meta
+from mcp_protogen.runtime.messages.writing import write_with_meta
 from mcp_revisions.v2025_11_25 import methods
 from mcp_revisions.v2025_11_25 import models as m
 from mcp_revisions.v2026_07_28 import methods as stateless
@@ -161,5 +161,5 @@ def test_a_class_without_metadata_gets_the_members(
 @given(added=OBJECTS)
 def test_an_object_without_members_gets_them(added: JsonObject) -> None:
     agree(m.EmptyResult(), added)
-    text = params_text(methods.PING, None, to_json(added)[1:-1])
-    assert text is not None and json.loads(text) == {"_meta": added}
+    data = methods.TABLE.serialise_request(methods.PING, 1, None, meta=to_json(added)[1:-1])
+    assert params(data) == {"_meta": added}
