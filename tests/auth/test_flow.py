@@ -293,14 +293,6 @@ def test_a_token_that_is_refused_is_refreshed_without_the_user() -> None:
     assert second.requested_scopes == first.requested_scopes
 
 
-def test_a_refresh_before_the_token_ends_asks_for_tokens_alone() -> None:
-    guest = visit(server())
-    guest.authorize()
-    guest.refresh()
-    assert urls(guest.asked) == [f"{ISSUER}/token"]
-    assert guest.call().status == 200
-
-
 def test_a_refresh_token_that_is_refused_is_followed_by_the_grant() -> None:
     one = server()
     guest = visit(one)
@@ -691,13 +683,6 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
         guest.known = known
         with case(why), pytest.raises(AuthorizationError, match=why):
             guest.refresh()
-
-
-def test_tokens_can_be_had_before_any_request_is_refused() -> None:
-    guest = visit(server(), {"where": frozenset({"path"})})
-    flow = authorize(guest.settings, guest.known, redirect_uri=REDIRECT_URI)
-    guest.known = play(flow, guest.world)
-    assert guest.call().status == 200
 
 
 @pytest.mark.shows("EM-05", "TK-02", "RF-01")

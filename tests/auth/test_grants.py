@@ -17,10 +17,8 @@ from mcp_protogen.runtime.features.auth.dpop import DPoP
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import (
-    Answer,
     Assertion,
     AssertionRequest,
-    AuthorizationRequest,
     Step,
 )
 from support.auth.pem import pem_of
@@ -31,8 +29,6 @@ from support.auth.token_requests import (
     TOKEN_ENDPOINT,
     basic_of,
     metadata,
-    query_of,
-    redirect_back,
     token_answer,
     token_request,
 )
@@ -63,17 +59,6 @@ def steps_of(grant: Grant, answers: Any, **members: Any) -> list[Step]:
     request: TokenRequest = token_request(**{"client": CONFIDENTIAL, **members})
     assert play(grant.tokens(request), answers, asked).access_token == "a-token"
     return asked
-
-
-def test_an_authorization_code_asks_the_user_with_further_parameters() -> None:
-    def answer(step: Step) -> Answer:
-        asks = isinstance(step, AuthorizationRequest)
-        return redirect_back(step, code="c") if asks else token_answer()
-
-    page, exchange = steps_of(AuthorizationCode(parameters={"login_hint": "me"}), answer)
-    assert isinstance(page, AuthorizationRequest)
-    assert query_of(page.url)["login_hint"] == "me"
-    assert form_sent(exchange)["grant_type"] == "authorization_code"
 
 
 def test_parameters_that_the_flow_sets_are_refused_by_name() -> None:

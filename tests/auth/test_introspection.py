@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.errors import Unreachable, UnsafeUrl
 from mcp_protogen.runtime.features.auth.server.cache import TokenCache
@@ -43,16 +42,6 @@ def knowing(**changed: Any) -> Issuer:
     said = {**ACTIVE, **changed}
     known = {name: value for name, value in said.items() if value is not None}
     return Issuer(known={TOKEN: known})
-
-
-@pytest.mark.shows("TK-03")
-async def test_an_active_token_for_this_server_is_accepted() -> None:
-    issuer = knowing()
-    ends = issuer.clock() + 100
-    issuer.known[TOKEN]["exp"] = ends
-    principal = await introspection(issuer, leeway=10)(TOKEN)
-    assert principal == Principal(f"{ISSUER}|ada", frozenset({"read"}), {}, ends + 10)
-    assert principal.claims["active"] is True
 
 
 async def test_the_server_asks_as_a_client_in_the_body_of_a_post() -> None:

@@ -53,13 +53,6 @@ async def test_a_request_that_is_given_up_does_not_keep_others_from_the_keys() -
     assert first.cancelled() and issuer.count_requests_for("jwks_uri") == 1
 
 
-async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
-    issuer = Issuer()
-    keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
-    assert await kids(keys) == ["first"]
-    assert [request.url for request in issuer.asked] == [f"{ISSUER}{WELL_KNOWN}", JWKS]
-
-
 async def test_a_page_for_people_is_no_metadata() -> None:
     issuer = Issuer()
     page = Fetched(status=200, headers={"content-type": "text/html; charset=utf-8"}, body=b"Hello")

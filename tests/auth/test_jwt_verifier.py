@@ -136,15 +136,6 @@ async def test_a_token_is_valid_for_its_time_and_a_little_longer() -> None:
                 assert await refusal(verify, token) == why
 
 
-@pytest.mark.shows("TK-04")
-async def test_any_of_several_audiences_is_accepted() -> None:
-    issuer = Issuer()
-    token = issuer.token(aud=["https://other.example", RESOURCE])
-    assert (await verifier(issuer)(token)).id == f"{ISSUER}|ada"
-    verify = verifier(issuer, audience=["https://old.example", RESOURCE])
-    assert (await verify(issuer.token())).id == f"{ISSUER}|ada"
-
-
 async def test_scopes_are_read_from_the_claims_that_issuers_use() -> None:
     issuer = Issuer()
     table: list[tuple[dict[str, Any], dict[str, Any], set[str]]] = [

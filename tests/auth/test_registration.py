@@ -1,6 +1,5 @@
 """Registration of clients at an authorization server."""
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +21,8 @@ from mcp_protogen.runtime.features.auth.errors import (
     OAuthError,
 )
 from mcp_protogen.runtime.features.auth.steps import Fetched, Step
-from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, json_sent, play
-from support.tables import case, count
+from support.tables import case
 
 ISSUER = "https://login.example"
 OTHER = "https://other.example"
@@ -385,21 +383,3 @@ def test_no_secret_of_a_client_is_in_what_it_looks_like() -> None:
     client = ClientInformation(client_id="c", client_secret="hidden", private_key="hidden")
     assert "hidden" not in repr(client)
     assert "hidden" not in repr(settings(client=client))
-
-
-def test_no_answer_to_a_registration_does_any_harm() -> None:
-    seeds: list[dict[str, Any]] = [
-        {"client_id": "new", "client_secret": "s", "client_secret_expires_at": 0},
-        {"client_id": "new", "token_endpoint_auth_method": "client_secret_post"},
-        {"error": "invalid_redirect_uri", "error_description": "Not here"},
-    ]
-    registered = 0
-    for number, body in enumerate(bent_documents(seeds, count(3000, 1_000_000))):
-        answer = Fetched(status=(201, 400)[number % 2], body=body)
-        with case(body), suppress(AuthorizationError):
-            client, _ = registering(answer)
-            assert client.client_id
-            assert client.token_endpoint_auth_method is not None
-            assert client.issuer == ISSUER
-            registered += 1
-    assert registered > 20

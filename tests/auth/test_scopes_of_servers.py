@@ -9,7 +9,7 @@ import pytest
 from support.auth.guarding import METADATA, RESOURCE, allowing, read_challenges, telling
 from support.http.serving import Session, Site, serving, text_in
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, notification, pkg, request
+from support.sessions.talking import INITIALIZED, hello, pkg, request
 from support.tables import case
 from support.toolkit.kits import Toolkit, kit, mcp, tool
 from support.toolkit.mounting import app, in_memory, text_of
@@ -180,24 +180,6 @@ async def test_hidden_item_is_answered_like_unknown_item() -> None:
                         response.text.replace(known, "*").replace(unknown, "*") for response in two
                     ]
                     assert texts[0] == texts[1]
-
-
-async def test_a_batch_is_told_at_once_of_the_scopes_of_all_its_members() -> None:
-    seen: list[Any] = []
-    async with site_of(shop(OLD, seen), guard={"method_scopes": {ROOTS: {"other"}}}) as site:
-        session = await site.initialize(BATCHING, allowing())
-        calls = [
-            request("tools/call", 1, name="put"),
-            request("resources/read", 2, uri="log://all"),
-            request("tools/call", 3, name="look"),
-            notification(ROOTS),
-        ]
-        refused = await session.post(calls, allowing("write"))
-        assert refused.status_code == 403
-        assert 'scope="all other write"' in read_challenges(refused)[0]
-        assert "id" not in refused.json() and seen == []
-        given = await session.post(calls, allowing("write", "all", "other"))
-        assert [sorted(scopes) for scopes in given.json()] == [["id", "jsonrpc", "result"]] * 3
 
 
 async def test_no_stream_is_opened_without_the_scopes() -> None:
