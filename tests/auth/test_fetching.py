@@ -172,19 +172,6 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
     assert len(site.seen) == 1
 
 
-async def test_a_post_has_its_body_and_its_response_the_values_of_each_field() -> None:
-    site = Site(401, b"no", www_authenticate=['A x="1"', "B"], content_type="text/plain")
-    async with run_app(site, lifespan="off") as port:
-        url = f"http://127.0.0.1:{port}/"
-        sent = Fetch(method="POST", url=url, headers={"X-One": "1"}, body=b"a=b")
-        fetched = await Fetcher()(sent)
-    verb, _, fields, body = site.seen[0]
-    assert (verb, fields["x-one"], body) == ("POST", "1", b"a=b")
-    assert fields["accept-encoding"] == "identity"
-    assert (fetched.status, fetched.body) == (401, b"no")
-    assert fetched.headers["www-authenticate"] == 'A x="1", B'
-
-
 @pytest.mark.shows("SF-03")
 async def test_each_redirect_of_a_get_is_checked() -> None:
     for location, reason in {

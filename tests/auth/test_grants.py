@@ -18,7 +18,6 @@ from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthE
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.features.auth.steps import (
     Assertion,
-    AssertionRequest,
     Step,
 )
 from support.auth.pem import pem_of
@@ -103,17 +102,6 @@ def test_a_workload_shows_its_assertion_and_neither_secret_nor_registration() ->
             assert basic_of(request) is None
 
 
-@pytest.mark.shows("WI-04")
-def test_a_new_assertion_is_asked_for_with_the_issuer_as_its_audience() -> None:
-    def source(audience: str) -> str:
-        raise AssertionError("a flow calls nothing")
-
-    grant = WorkloadIdentity(assertion=source)
-    asking, request = steps_of(grant, [Assertion(value="new"), token_answer()])
-    assert asking == AssertionRequest(source=source, audience=ISSUER)
-    assert form_sent(request)["assertion"] == "new"
-
-
 @pytest.mark.shows("WI-02")
 def test_a_workload_that_is_refused_does_not_try_again() -> None:
     for error in ("invalid_grant", "invalid_scope", "unauthorized_client"):
@@ -171,16 +159,6 @@ def test_an_identity_provider_is_found_by_its_issuer() -> None:
     }
     asked = steps_of(replace(MANAGED, token_endpoint=None), answers)
     assert urls(asked) == [f"{IDP}/.well-known/oauth-authorization-server", *answers]
-
-
-def test_a_login_is_asked_for_with_the_identity_provider_as_its_audience() -> None:
-    def source(audience: str) -> str:
-        return audience
-
-    grant = replace(MANAGED, subject_token=source)
-    asked = steps_of(grant, [Assertion(value="new"), document(ID_JAG), token_answer()])
-    assert urls(asked)[0] == IDP
-    assert form_sent(asked[1])["subject_token"] == "new"
 
 
 @pytest.mark.shows("EM-03")

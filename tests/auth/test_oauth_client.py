@@ -160,19 +160,6 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
             assert len(user.pages) == 1
 
 
-async def test_a_token_that_lasts_for_seconds_is_used_for_most_of_them() -> None:
-    clock = Clock()
-    setup = {"clock": clock, "behaviour": Behaviour(lifetime=20)}
-    async with serve_guarded(STATELESS, setup) as guard:
-        oauth = oauth_of(User(), clock=clock)
-        await call_once(guard, STATELESS, oauth)
-        for seconds, requests in ((0, 1), (17, 1), (2, 2), (17, 2), (2, 3)):
-            clock.now += seconds
-            await call_once(guard, STATELESS, oauth)
-            assert count_requests(guard, "token") == requests
-        assert count_refused(guard) == 1
-
-
 @pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
     for refresh in ("never", "rotating"):

@@ -189,19 +189,6 @@ def test_a_client_registers_with_all_that_a_server_has_to_know() -> None:
     }
 
 
-def test_a_client_registers_for_the_grants_that_a_server_has() -> None:
-    for supported, grant_types in [
-        (None, ["authorization_code", "refresh_token"]),
-        (("authorization_code", "refresh_token", "x"), ["authorization_code", "refresh_token"]),
-        (("authorization_code",), ["authorization_code"]),
-        ((), ["authorization_code"]),
-    ]:
-        server = replace(UNKNOWING, grant_types_supported=supported)
-        _, request = registering(document({"client_id": "new"}), server)
-        with case(supported):
-            assert request["grant_types"] == grant_types
-
-
 @pytest.mark.shows("RE-13")
 def test_the_type_of_an_application_follows_from_where_its_users_are_redirected() -> None:
     for uris, type in [

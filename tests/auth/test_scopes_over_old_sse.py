@@ -37,16 +37,6 @@ def allow(client: Client, *scopes: str) -> None:
     client.fields = {**client.fields, **allowing(*scopes)}
 
 
-async def test_a_batch_is_told_of_all_scopes() -> None:
-    spoken = "2025-03-26"
-    async with site_of(shop(OLD)) as site, shaken(site, spoken, **allowing()) as client:
-        batch = [request("tools/call", 1, name="put"), request("tools/call", 2, name="asks")]
-        assert (await client.post(batch)).status_code == 403
-        allow(client, "write")
-        assert (await client.post(batch)).status_code == 202
-        assert len(await client.events.take()) == 2
-
-
 async def test_large_batch_is_checked_without_blocking_others() -> None:
     spoken, most = "2025-03-26", 10
     chosen: dict[str, Any] = {"authentication": telling(), "max_waiting": most, "old_sse": True}
