@@ -175,15 +175,12 @@ class TestEra:
         seen = agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
         assert seen.count("server/discover") == 1
 
-    def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as server:
-                url = server.url
-            with pytest.raises(pkg.Disconnected, match=r"POST http://127\.0\.0\.1:\d+/mcp: "):
-                async with connecting(url):
-                    raise AssertionError("connected")
-
-        run(script())
+    async def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
+        async with odd_server(Modern()) as server:
+            url = server.url
+        with pytest.raises(pkg.Disconnected, match=r"POST http://127\.0\.0\.1:\d+/mcp: "):
+            async with connecting(url):
+                raise AssertionError("connected")
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
         both: dict[str, EraName] = {OLD: "handshake", STATELESS: "stateless"}

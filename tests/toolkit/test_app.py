@@ -10,7 +10,7 @@ import pytest
 from support.folders import ROOT
 from support.http.serving import run_app
 from support.revisions import OLD, REVISIONS
-from support.sessions.talking import content_of, run
+from support.sessions.talking import content_of
 from support.tables import case
 from support.toolkit.kits import mcp, pkg, prompt, resource, text_of, tool
 
@@ -121,21 +121,18 @@ def test_a_decorator_returns_the_function_and_takes_the_marks_that_it_has() -> N
     assert not mcp.App("other").__mcp_runtime__.catalogue.lists["tools"]
 
 
-def test_a_class_of_apps_has_methods_too() -> None:
+async def test_a_class_of_apps_has_methods_too() -> None:
     class Greeter(mcp.App):
         @tool
         def greet(self) -> str:
             return f"Hello from {self.info and self.info.name}"
 
-    async def script() -> None:
-        app = Greeter("me")
-        app.tool(name="late")(lambda: "late")
-        async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            said = await client.call_tool("greet")
-            assert content_of(said)[0].text == "Hello from me"
-            assert [tool.name async for tool in client.iter_tools()] == ["greet", "late"]
-
-    run(script())
+    app = Greeter("me")
+    app.tool(name="late")(lambda: "late")
+    async with pkg.connect_in_memory(mcp.Client(), app) as client:
+        said = await client.call_tool("greet")
+        assert content_of(said)[0].text == "Hello from me"
+        assert [tool.name async for tool in client.iter_tools()] == ["greet", "late"]
 
 
 def test_names_of_the_app_are_not_those_of_methods() -> None:

@@ -20,7 +20,6 @@ from support.toolkit.kits import (
     listed_tools,
     mcp,
     pkg,
-    run,
     text_of,
     tool,
 )
@@ -252,7 +251,7 @@ async def test_dependencies_end_after_cancellation() -> None:
     assert noted == ["plain", "open", "begin", *ending]
 
 
-def test_calls_at_the_same_time_share_nothing() -> None:
+async def test_calls_at_the_same_time_share_nothing() -> None:
     app, made = mcp.App("any"), list[object]()
 
     def new() -> object:
@@ -264,12 +263,10 @@ def test_calls_at_the_same_time_share_nothing() -> None:
         await asyncio.sleep(0)
         return str(a is b)
 
-    async def script() -> None:
-        async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            done = await asyncio.gather(*(client.call_tool("number") for _ in range(3)))
-            assert [content_of(result)[0].text for result in done] == ["True"] * 3
+    async with pkg.connect_in_memory(mcp.Client(), app) as client:
+        done = await asyncio.gather(*(client.call_tool("number") for _ in range(3)))
+        assert [content_of(result)[0].text for result in done] == ["True"] * 3
 
-    run(script())
     assert len(made) == 3
 
 
