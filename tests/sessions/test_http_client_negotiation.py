@@ -379,16 +379,6 @@ class TestOldTransport:
         assert raised.code == code
         assert seen == ["initialize"]
 
-    def test_an_error_of_the_protocol_says_more_than_a_vain_search(self) -> None:
-        async def play(request: Request, reply: Reply) -> None:
-            if request.verb == "GET":
-                await reply.send(405)
-            else:
-                await reply.send(400, error(None, -32602, "too new"))
-
-        raised, _ = failing(play, pytest.raises(pkg.McpError), OLD)
-        assert raised.message == "too new"
-
 
 class TestHandshake:
     @pytest.mark.shows("S1-13", "S3-42", "S3-46", "S3-48")
