@@ -141,18 +141,6 @@ async def test_server_sends_replacement_for_lone_surrogates(
                 assert not [entry for entry in caplog.records if entry.levelname == "ERROR"]
 
 
-async def test_prompts_and_resources_send_replacement_too() -> None:
-    for revision in REVISIONS:
-        with case(revision):
-            async with connecting(revision) as ours:
-                found: Json = await ours.get_prompt(name="greeting")
-                assert found.messages[0].content.text == SENT
-                read: Json = await ours.read_resource(uri="x://name")
-                assert read.contents[0].text == SENT
-                read = await ours.read_resource(uri="x://names")
-                assert read.contents[0].text == f'["{SENT}"]'
-
-
 async def test_replacement_is_logged_with_its_place(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
