@@ -112,18 +112,6 @@ class Failing:
         return listing(on_list_tools)
 
 
-async def test_list_whose_cursor_does_not_advance_is_asked_for_twice() -> None:
-    asked: list[str | None] = []
-
-    async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> Any:
-        asked.append(params.cursor)
-        return list_with_header().model_copy(update={"next_cursor": "again"})
-
-    async with serving(listing(on_list_tools)) as site:
-        assert await lying(site) == REFUSED
-    assert asked == [None, "again"]
-
-
 async def test_a_list_that_failed_once_is_asked_for_again_with_the_next_call() -> None:
     failing = Failing()
     async with serving(failing.server()) as site:
