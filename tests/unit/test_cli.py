@@ -286,16 +286,6 @@ def test_dry_run_fails_where_the_run_would(mcp_gen: Run) -> None:
     assert "error[edited-file]: pkg/__init__.py: " in ran.err
 
 
-def test_edits_are_refused_and_overwritten_by_force(mcp_gen: Run) -> None:
-    mcp_gen(*ONE)
-    Path("pkg", "__init__.py").write_text("edited")
-    ran = mcp_gen(*ONE)
-    assert (ran.code, ran.out) == (2, "")
-    assert "error[edited-file]: pkg/__init__.py: " in ran.err
-    assert mcp_gen(*ONE, "--force").code == 0
-    assert mcp_gen("--check", "--out", "pkg").code == 0
-
-
 def test_settings_are_taken_from_the_nearest_pyproject(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,19 +387,6 @@ def test_sync_takes_out_in_place_of_the_setting(
     assert packages.contents(package) == made
     monkeypatch.chdir(project.parent)
     assert mcp_gen("sync", "tooling", "--out", "sdk/wire", "--check").code == 0
-
-
-def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
-    Path("draft.json").write_text('{"$defs": {}}')
-    mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
-    assert mcp_gen("--check", "--out", "pkg").code == 0
-    assert mcp_gen(*ONE).code == 0
-    assert Path("pkg", "vdraft", "models.py").is_file()
-    assert "'draft'" in Path("pkg", "__init__.py").read_text()
-    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
-    assert lock["revisions"]["draft"]["source"] == "draft.json"
-    assert "vdraft/models.py" in lock["files"]
-    assert mcp_gen("--check", "--out", "pkg").code == 0
 
 
 @pytest.mark.parametrize(
@@ -520,14 +497,6 @@ def test_json_is_one_document_of_the_published_format(mcp_gen: Run, mode: tuple[
     assert document(ran.out)["command"] == (mode[0][2:] if mode else "generate")
 
 
-def test_problems_are_in_the_json_document(mcp_gen: Run) -> None:
-    ran = mcp_gen("--revision", "nope", "--out", "pkg", "--format", "json")
-    assert (ran.code, ran.err) == (2, "")
-    data = document(ran.out)
-    assert data["status"] == "failed"
-    assert "unknown-revision" in str(data["problems"])
-
-
 def test_warnings_of_a_kind_about_a_file_are_shown_together(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -621,19 +590,6 @@ def test_options_stand_below_what_they_are_about(mcp_gen: Run) -> None:
         ("--out", "Options"),
     ):
         assert [line for line in about[heading] if line.startswith(f"  {option} ")], option
-
-
-def test_word_generate_may_be_left_out(mcp_gen: Run) -> None:
-    for arguments in (
-        (*ONE, "--dry-run"),
-        ("--revision", "no-such", "--out", "pkg"),
-        ("--debug", "--revision", "2025-11-25", "--out", "pkg", "--dry-run"),
-        ("--diff", "--revision", "2025-11-25", "--out", "pkg", "--with", "none"),
-    ):
-        with tables.case(arguments):
-            place = 1 if arguments[0] == "--debug" else 0
-            whole = (*arguments[:place], "generate", *arguments[place:])
-            assert mcp_gen(*whole) == mcp_gen(*arguments)
 
 
 def test_revisions_may_be_words(mcp_gen: Run) -> None:

@@ -13,7 +13,6 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep import schemas
 from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
@@ -306,14 +305,6 @@ def test_texts_that_are_missing_are_named_and_not_shown(drafted_schema: Path) ->
     assert [type_.doc for type_ in ir.types if type_.name == "Gadget"] == [""]
 
 
-def test_a_draft_has_the_format_of_its_files_and_a_second_one_changes_nothing(
-    drafted_schema: Path,
-) -> None:
-    before = contents(drafted_schema)
-    assert write(NEXT, drafted_schema).files == ()
-    assert contents(drafted_schema) == before
-
-
 def test_written_facts_survive_redraft(schema: Path) -> None:
     own: Json = {
         "inherits": NEWEST,
@@ -336,17 +327,6 @@ def test_written_facts_survive_redraft(schema: Path) -> None:
     assert made["enums"]["Gadget.metal"] is None
 
 
-def test_a_text_of_a_person_stays_and_is_not_asked_for_again(schema: Path) -> None:
-    texts = read(schema / "descriptions.json")
-    texts["types"]["Gadget"] = "Something to hold."
-    (schema / "descriptions.json").write_bytes(compact(texts))
-    write(NEXT, schema)
-    assert read(schema / "descriptions.json")["types"]["Gadget"] == "Something to hold."
-    assert not [
-        problem for problem in draft(NEXT, schema).undecided if problem.pointer == "/types/Gadget"
-    ]
-
-
 # Patches.
 
 
@@ -365,16 +345,6 @@ def test_each_patch_of_the_revision_before_is_an_entry_or_is_named(
     assert states["/$defs/GetTaskRequest/properties/params/properties/_meta"] == "gone"
     assert states[f"{tool}/additionalProperties"] == "done"
     assert states[f"{tool}/properties/properties/additionalProperties"] == TODO
-
-
-def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_out(
-    schema: Path,
-) -> None:
-    first, *rest = read(SCHEMA / NEWEST / "patches.json")["patches"]
-    left_out = {"pointer": first["pointer"], "state": "dropped", "reason": first["reason"]}
-    mine = {"pointer": "/$defs/Gadget/extra", "now": 1, "reason": "Mine.", "source": "schema.ts"}
-    put(schema, "patches", {"patches": [mine], "left_out": [left_out]})
-    assert draft_document(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
 
 
 # Translation rules.
@@ -472,15 +442,6 @@ def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
     assert ran.out == f"change: {NEXT}/facts.json\n{NEXT}: nothing is left to decide\n"
 
 
-def test_schema_folder_is_our_own_unless_another_is_given(
-    schema: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schemas, "schema_folder", lambda: schema)
-    assert check(NEXT) == check(NEXT, schema)
-    assert len(write(NEXT).files) == 4
-    assert (schema / NEXT / "facts.json").exists()
-
-
 def decide(schema: Path) -> None:
     """Replace each TODO."""
     words = {"source": "schema.ts", "reason": "So it is.", "state": "dropped"}
@@ -555,15 +516,6 @@ def test_contradicting_facts_are_reported_and_rest_is_drafted(
     assert (found.code, found.pointer) == ("facts-disagree", "/methods/tools~1call/kind")
     assert "gadgets/list" in read(schema / NEXT / "facts.json")["methods"]
     assert check(NEXT, schema).problems[0] == found
-
-
-def test_leniency_that_the_schema_no_longer_allows_is_drafted_as_gone(tmp_path: Path) -> None:
-    document = make_schema()
-    document["$defs"]["CacheableResult"]["properties"]["cacheScope"] = {"type": "integer"}
-    schema = copy_schema(tmp_path)
-    add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
-    gone = {name for name, fact in draft_document(schema)["leniency"].items() if fact is None}
-    assert gone == {"absent-cache-scope"}
 
 
 def test_a_method_that_the_schema_has_is_gone_nowhere(schema: Path) -> None:

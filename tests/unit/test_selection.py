@@ -12,7 +12,6 @@ from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.pipeline.selection import (
     refuse_missing_schemas,
     refuse_unused,
-    revision_names,
     select,
     with_locked,
 )
@@ -34,19 +33,6 @@ def refusal_codes(
     with pytest.raises(ProblemError) as caught:
         select(asked, PINS, lock, schema)
     return [problem.code for problem in caught.value.problems]
-
-
-def test_names_are_merged_and_sorted() -> None:
-    rows: list[tuple[list[str], tuple[str, ...]]] = [
-        (["2025-11-25"], ("2025-11-25",)),
-        (["2026-07-28, 2025-11-25", "2025-11-25,"], ("2025-11-25", "2026-07-28")),
-        (["all"], tuple(PINS)),
-        (["draft,all"], (*PINS, "draft")),
-        ([], ()),
-    ]
-    for asked, names in rows:
-        with tables.case(asked):
-            assert revision_names(asked, PINS) == names
 
 
 def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
