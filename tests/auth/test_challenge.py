@@ -5,11 +5,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.features.auth.challenge import (
-    Challenge,
-    challenges_in,
-    token_param,
-)
+from mcp_protogen.runtime.features.auth.challenge import Challenge, challenges_in, token_param
 from mcp_protogen.runtime.http.server.protected_resource import challenge
 from support.tables import case
 

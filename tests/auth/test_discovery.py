@@ -291,9 +291,7 @@ def test_metadata_of_another_issuer_is_not_used() -> None:
 
 
 @pytest.mark.shows("AM-13")
-def test_issuer_option_accepts_only_trailing_slash(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_issuer_option_accepts_only_trailing_slash(caplog: pytest.LogCaptureFixture) -> None:
     for issuer, stated, is_accepted in [
         (ISSUER, f"{ISSUER}/", True),
         (f"{ISSUER}/", ISSUER, True),

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.features.auth.dpop import DPoP
-from mcp_protogen.runtime.features.auth.signing import (
-    Jwt,
-    PrivateKey,
-    public_key,
-    read_header,
-)
+from mcp_protogen.runtime.features.auth.signing import Jwt, PrivateKey, public_key, read_header
 from support.auth.pem import pem_of
 from support.tables import case
 

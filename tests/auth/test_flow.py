@@ -431,10 +431,7 @@ IDP = "https://idp.example.com"
 @pytest.mark.shows("CC-01", "CC-02", "CC-04")
 def test_a_program_gets_tokens_for_itself() -> None:
     signing = replace(
-        KNOWN,
-        client_secret=None,
-        auth_method="private_key_jwt",
-        jwks={"keys": [public_jwk(KEY)]},
+        KNOWN, client_secret=None, auth_method="private_key_jwt", jwks={"keys": [public_jwk(KEY)]}
     )
     for client, known in (
         (client_information(), KNOWN),
@@ -538,9 +535,7 @@ def test_an_enterprise_decides_with_its_identity_provider() -> None:
     one = server(clients=(KNOWN,), trusted=(jag,))
     id_token = sign_token({"iss": IDP, "sub": "ada", "aud": "login", "exp": 2**40}, user_key)
     grant = EnterpriseManaged(
-        identity_provider=IDP,
-        subject_token=id_token,
-        client=ClientInformation(client_id="login"),
+        identity_provider=IDP, subject_token=id_token, client=ClientInformation(client_id="login")
     )
     resource = Resource([one], scopes=("read",))
     guest = Visit(provider, one, resource, grant=grant, client=client_information())

@@ -16,10 +16,7 @@ from mcp_protogen.runtime.features.auth.client.values import ClientInformation
 from mcp_protogen.runtime.features.auth.dpop import DPoP
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError, OAuthError
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
-from mcp_protogen.runtime.features.auth.steps import (
-    Assertion,
-    Step,
-)
+from mcp_protogen.runtime.features.auth.steps import Assertion, Step
 from support.auth.pem import pem_of
 from support.auth.playing import document, fetches, form_sent, play, urls
 from support.auth.token_requests import (
@@ -45,10 +42,7 @@ ID_JAG = {
     "token_type": "N_A",
 }
 MANAGED = EnterpriseManaged(
-    identity_provider=IDP,
-    token_endpoint=f"{IDP}/token",
-    subject_token="the.id.token",
-    client=LOGIN,
+    identity_provider=IDP, token_endpoint=f"{IDP}/token", subject_token="the.id.token", client=LOGIN
 )
 
 

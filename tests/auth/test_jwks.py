@@ -130,9 +130,7 @@ async def test_an_issuer_that_is_away_is_asked_now_and_then() -> None:
             assert issuer.count_requests_for("jwks_uri") == 2
 
 
-async def test_invalid_key_set_keeps_known_keys(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_invalid_key_set_keeps_known_keys(caplog: pytest.LogCaptureFixture) -> None:
     issuer = Issuer()
     keys = keys_at(issuer, lifetime=600, min_interval=30)
     assert await kids(keys) == ["first"]

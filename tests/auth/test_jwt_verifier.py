@@ -37,9 +37,7 @@ async def refusal(verify: JwtVerifier, token: str) -> str:
     return caught.value.description
 
 
-def test_missing_dependency_is_reported_at_construction(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_dependency_is_reported_at_construction(monkeypatch: pytest.MonkeyPatch) -> None:
     makers: list[tuple[str, str, Callable[[], object]]] = [
         ("joserfc", "joserfc.jwk", lambda: verifier(Issuer())),
         ("joserfc", "joserfc.jwk", DPoPProofs),

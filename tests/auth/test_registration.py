@@ -43,10 +43,7 @@ UNKNOWING = replace(SERVER, client_id_metadata_document_supported=False)
 CLOSED = replace(UNKNOWING, registration_endpoint=None)
 GIVEN = ClientInformation(client_id="given", client_secret="not to be seen", issuer=ISSUER)
 REGISTERED = ClientInformation(
-    client_id="registered",
-    issuer=ISSUER,
-    token_endpoint_auth_method="none",
-    redirect_uris=(HOME,),
+    client_id="registered", issuer=ISSUER, token_endpoint_auth_method="none", redirect_uris=(HOME,)
 )
 
 
@@ -107,10 +104,7 @@ def test_a_document_about_a_client_is_its_id_at_every_server() -> None:
         known = ClientInformation(client_id=ABOUT, issuer=ISSUER)
         client = play(identify(settings(client_metadata_url=ABOUT), server, [HOME], known), [])
         assert client == ClientInformation(
-            client_id=ABOUT,
-            issuer=issuer,
-            token_endpoint_auth_method="none",
-            redirect_uris=(HOME,),
+            client_id=ABOUT, issuer=issuer, token_endpoint_auth_method="none", redirect_uris=(HOME,)
         )
 
 

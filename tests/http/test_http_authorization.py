@@ -155,9 +155,7 @@ def late(monkeypatch: pytest.MonkeyPatch, seconds: float = 2) -> Callable[[], Aw
     return get
 
 
-async def test_the_time_of_a_login_is_none_of_the_requests(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_time_of_a_login_is_none_of_the_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     for revision in (OLD, STATELESS):
         for prepared in (True, False):
             with case((revision, prepared)), monkeypatch.context() as patch:

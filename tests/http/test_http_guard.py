@@ -9,13 +9,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import POSTED, chosen_of_runs, serving, text_in
 from support.revisions import OLD, REVISIONS, STATELESS
-from support.sessions.talking import (
-    hello,
-    pkg,
-    request,
-    tools,
-    whose,
-)
+from support.sessions.talking import hello, pkg, request, tools, whose
 from support.tables import case
 
 TOKEN = "t" * 16
@@ -51,7 +45,6 @@ class TestOrigin:
 
 
 class TestHost:
-
     @pytest.mark.shows("S3-11")
     def test_a_server_for_others_has_to_be_given_its_names(
         self, monkeypatch: pytest.MonkeyPatch

@@ -12,11 +12,7 @@ from mcp_revisions.v2025_11_25.models import (
 from support.http.serving import EVENTS, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import (
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import pkg, tools, whose
 from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"

@@ -9,13 +9,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.old_sse import REVISION, open_old_sse, shaken
 from support.http.serving import EVENTS, JSON, calling, run_app, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import (
-    hello,
-    pkg,
-    request,
-    tools,
-    whose,
-)
+from support.sessions.talking import hello, pkg, request, tools, whose
 from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"

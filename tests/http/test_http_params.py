@@ -4,19 +4,11 @@ import asyncio
 from typing import Any
 
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
-from support.sessions.talking import (
-    models,
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import models, pkg, tools, whose
 from support.tables import case
 
 SCHEMA = {

@@ -189,11 +189,7 @@ class TestStatuses:
             assert "set-cookie" not in answer.headers
 
     async def test_a_status_that_is_none_is_a_fault_of_the_handler(self) -> None:
-        wrong = {
-            "no status": 999,
-            "without content": 204,
-            "not yet an answer": 100,
-        }
+        wrong = {"no status": 999, "without content": 204, "not yet an answer": 100}
 
         async def fails(session: Session, params: CallToolRequestParams) -> str:
             raise StatusError(-32000, "no", status=wrong[params.name])

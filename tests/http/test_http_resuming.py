@@ -201,7 +201,6 @@ async def test_events_go_with_their_session() -> None:
 
 
 class TestMemoryEngine:
-
     async def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
         events = pkg.MemoryEngine(max_bytes=1000).events
         await events.append("s", "a", 1, [b"x" * 2000], lifetime=9)

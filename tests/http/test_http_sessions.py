@@ -7,14 +7,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    hello,
-    pkg,
-    request,
-    tools,
-    whose,
-)
+from support.sessions.talking import INITIALIZED, hello, pkg, request, tools, whose
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from mcp_revisions.v2026_07_28 import Server
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.conformance import everything_tasks
@@ -455,9 +452,7 @@ class TestNotifications:
 
 
 class TestTwoEras:
-    async def test_DS01_DS03_DS06_VH06_a_request_that_names_its_revision_stands_alone(
-        self,
-    ) -> None:
+    async def test_DS01_DS03_DS06_VH06_a_request_that_names_its_revision_stands_alone(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
             session = await site.initialize()
             fields = {"mcp-session-id": session.id}

@@ -203,7 +203,6 @@ async def test_HS09_nothing_is_told_before_the_client_is_ready() -> None:
 
 
 class TestCancelling:
-
     async def test_a_cancelled_stream_ends(self) -> None:
         call = Tools()
         async with serving(ours(OLD, call)) as site:

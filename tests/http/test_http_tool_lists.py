@@ -7,22 +7,12 @@ import asyncio
 from typing import Any
 
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import until, wait_until_idle
 from support.http.serving import Site, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import (
-    CAPABILITIES,
-    META,
-    models,
-    pkg,
-    tools,
-    whose,
-)
+from support.sessions.talking import CAPABILITIES, META, models, pkg, tools, whose
 
 SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}

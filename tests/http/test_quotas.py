@@ -319,7 +319,6 @@ async def first_event(session: Any) -> str:
 
 
 class TestQuota:
-
     def test_limits_that_would_break_are_told_with_the_excess(self) -> None:
         quota = Quota(10, 6)
         quota.take("ada", 5)

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.rules.task_kinds import TASKS_EXTENSION
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import (

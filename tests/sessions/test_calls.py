@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    LoggingMessageNotificationParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, LoggingMessageNotificationParams
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
@@ -61,7 +58,6 @@ class Narrow:
 
 
 class TestSideBySide:
-
     @pytest.mark.shows("S2-38", "S4-26")
     async def test_a_failing_handler_harms_no_other_and_says_nothing(
         self, caplog: pytest.LogCaptureFixture

@@ -247,9 +247,7 @@ async def test_server_notifies_all_its_connections() -> None:
     await ours.tools_list_changed()
 
 
-async def test_client_that_does_not_read_delays_no_other(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_client_that_does_not_read_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
     ours = server("2025-11-25", SENDS=ALL)
     async with shaken(ours, max_outgoing=5, drain=0.05) as idle, shaken(ours) as reading:
         for hand in (idle, reading):

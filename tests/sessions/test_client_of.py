@@ -81,10 +81,7 @@ async def test_any_server_has_a_client_in_one_line() -> None:
             with case((server, client, settings)):
                 messages.clear()
                 connecting = connect(
-                    *(server, *client),
-                    **settings,
-                    tap=keep,
-                    options=pkg.Options(timeout=5),
+                    *(server, *client), **settings, tap=keep, options=pkg.Options(timeout=5)
                 )
                 async with connecting as made:
                     assert (type(made), made.revision) == (kind, revision)

@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.connection_errors import Disconnected
-from mcp_revisions.v2025_11_25.models import (
-    ElicitRequestParams,
-    ListRootsResult,
-    RequestParams,
-)
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ListRootsResult, RequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (

@@ -134,10 +134,7 @@ async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken
         assert await weather(client) == "Ulm: rain"
     wrong: list[Any] = [(Newer, Newer), (mcp.Client(), mcp.Client()), (Newer, mcp.Client)]
     for pair in wrong:
-        with (
-            case(repr(pair)),
-            pytest.raises(TypeError, match="pass a server first, then a client"),
-        ):
+        with case(repr(pair)), pytest.raises(TypeError, match="pass a server first, then a client"):
             pkg.connect_in_memory(*pair)
 
 

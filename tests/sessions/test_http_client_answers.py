@@ -25,12 +25,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import (
-    client,
-    error,
-    notification,
-    pkg,
-)
+from support.sessions.talking import client, error, notification, pkg
 from support.sessions.talking import request as request_as_json
 from support.tables import case
 

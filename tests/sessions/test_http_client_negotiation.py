@@ -26,14 +26,7 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import (
-    content_of,
-    discover_result,
-    error,
-    pkg,
-    run,
-    welcome,
-)
+from support.sessions.talking import content_of, discover_result, error, pkg, run, welcome
 from support.tables import case
 
 

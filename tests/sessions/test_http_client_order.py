@@ -67,7 +67,6 @@ class TestCancellation:
 
 
 class TestOrder:
-
     async def test_a_notification_arrives_before_what_follows_it(self) -> None:
         order: list[str] = []
 

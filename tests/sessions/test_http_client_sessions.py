@@ -18,12 +18,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import (
-    INITIALIZED,
-    content_of,
-    error,
-    pkg,
-)
+from support.sessions.talking import INITIALIZED, content_of, error, pkg
 from support.tables import case
 
 

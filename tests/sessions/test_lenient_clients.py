@@ -81,9 +81,7 @@ async def test_strict_client_refuses_list_with_one_broken_tool() -> None:
             await tools_of(playing(revision, listing(revision, SOUND, BROKEN)), revision)
 
 
-async def test_lenient_client_keeps_other_tools_and_warns(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_lenient_client_keeps_other_tools_and_warns(caplog: pytest.LogCaptureFixture) -> None:
     for revision in REVISIONS:
         with case(revision):
             lost: list[pkg.Loss] = []

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import (
-    CallToolRequestParams,
-    PaginatedRequestParams,
-)
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -279,7 +276,6 @@ class TestStateless:
 
 
 class TestBothEras:
-
     @pytest.mark.parametrize("era", ["handshake", "stateless"])
     async def test_SO07_DS10_a_cancellation_finds_the_era_of_its_request(self, era: str) -> None:
         stopped = asyncio.Event()
@@ -312,9 +308,7 @@ class TestBothEras:
                     pass
 
 
-def test_method_names_of_client_cannot_forge_log_lines(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_method_names_of_client_cannot_forge_log_lines(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
         async with shaken(tools(OLD, echo)) as hand:
             await hand.send(request("no/such\nFORGED line"))

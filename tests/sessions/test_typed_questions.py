@@ -426,9 +426,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     async def later(session: Any) -> Any:
         spec = entry(session, "elicitation/create")
         params = m.ElicitRequestFormParams(
-            message="?",
-            requested_schema=order.schema_for(spec, OLD),
-            task=m.TaskMetadata(ttl=5),
+            message="?", requested_schema=order.schema_for(spec, OLD), task=m.TaskMetadata(ttl=5)
         )
         return await session.request_once(spec, params)
 

@@ -157,9 +157,7 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     assert "results are not checked: the output schema of tool" in caplog.text
 
 
-async def test_missing_jsonschema_is_reported_for_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_missing_jsonschema_is_reported_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     server = serving(OLD, RESULTS, SCHEMAS)
     async with pkg.connect_in_memory(checking(), server) as ours:

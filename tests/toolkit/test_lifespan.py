@@ -156,10 +156,7 @@ async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() 
 async def test_a_request_that_is_refused_enters_nothing() -> None:
     noted = Noted()
     app = noted.app().http()
-    async with (
-        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
-        calling(port) as site,
-    ):
+    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
         refused = await site.modern("tools/call", name="state", headers={"host": "example.org"})
         assert refused.status_code == 421
         assert noted.events == []
@@ -217,10 +214,7 @@ async def test_mounted_a_failure_is_answered_and_tried_again() -> None:
         yield "now"
 
     app = with_tool(mcp.App("me", lifespan=late)).http()
-    async with (
-        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
-        calling(port) as site,
-    ):
+    async with run_app(Starlette(routes=[Mount("/", app=app)])) as port, calling(port) as site:
         assert outcome(await site.modern("tools/call", name="state"))[0] == 503
         assert text_in(await site.modern("tools/call", name="state")) == "now"
         await app.close()

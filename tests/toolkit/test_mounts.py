@@ -291,11 +291,7 @@ class Noting(Toolkit, mcp.Server):
         self.events.append("close")
 
     @tool
-    def look(
-        self,
-        session: mcp.Session,
-        state: Annotated[str, pkg.Depends(lambda: "made")],
-    ) -> str:
+    def look(self, session: mcp.Session, state: Annotated[str, pkg.Depends(lambda: "made")]) -> str:
         from threading import current_thread
 
         session.from_thread(session.log("error", "in a thread"))

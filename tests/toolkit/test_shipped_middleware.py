@@ -10,15 +10,7 @@ from mcp_protogen.runtime.toolkit import middleware
 from mcp_revisions import McpError, MethodCall, RateLimit, ResultCache, Timing, ToolError
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import (
-    CAPABILITIES,
-    META,
-    client,
-    models,
-    modern,
-    pkg,
-    serve_by_hand,
-)
+from support.sessions.talking import CAPABILITIES, META, client, models, modern, pkg, serve_by_hand
 from support.tables import case
 from support.toolkit.kits import kit, resource, tool
 

@@ -8,16 +8,7 @@ from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from pydantic import BaseModel, Field
 from support.revisions import OLD, WITHOUT_HANDSHAKE
 from support.sessions.talking import client, content_of, entry
-from support.toolkit.kits import (
-    McpError,
-    Toolkit,
-    mcp,
-    pkg,
-    prompt,
-    resource,
-    stateless,
-    tool,
-)
+from support.toolkit.kits import McpError, Toolkit, mcp, pkg, prompt, resource, stateless, tool
 
 m: Any = mcp.models
 

@@ -195,7 +195,7 @@ REFUSED: dict[str, dict[str, tuple[str, Mutation]]] = {
         "message called just Request": (
             "/Request",
             define(Request=schemas.message("x"), ClientRequest=union("Request", "SayRequest")),
-        ),
+        )
     },
 }
 

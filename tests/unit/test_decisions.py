@@ -355,9 +355,7 @@ def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tup
     return set(find_unsettled(irs[0], irs[1], translation_of(document, newer, "")))
 
 
-def test_each_choice_decides_its_difference(
-    draft_of_known: tuple[Path, Draft],
-) -> None:
+def test_each_choice_decides_its_difference(draft_of_known: tuple[Path, Draft]) -> None:
     schema, _ = draft_of_known
     made = read(schema / KNOWN / "translation.json")
     named = {
@@ -507,9 +505,7 @@ def test_a_file_of_another_format_is_refused_with_the_place(schema: Path) -> Non
     assert {problem.code for problem in problems(NEXT, schema)} == {"bad-form"}
 
 
-def test_contradicting_facts_are_reported_and_rest_is_drafted(
-    schema: Path,
-) -> None:
+def test_contradicting_facts_are_reported_and_rest_is_drafted(schema: Path) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/call": {"kind": "notification"}}})
     report = write(NEXT, schema)
     (found,) = report.problems
@@ -585,11 +581,7 @@ def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -
     document, schema = make_schema(), copy_schema(tmp_path)
     for name, code in (("GadgetMissingError", -32091), ("TinError", -32092)):
         members = {"code": {"const": code}, "message": {"type": "string"}}
-        document["$defs"][name] = {
-            "type": "object",
-            "properties": members,
-            "required": [*members],
-        }
+        document["$defs"][name] = {"type": "object", "properties": members, "required": [*members]}
     add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
     codes = draft_document(schema)["errors"]
     assert codes["-32091"]["name"] == "GADGET_MISSING"

@@ -210,19 +210,9 @@ print("\\n".join(events))
 
 def elsewhere(folder: Path, surroundings: dict[str, str]) -> list[str]:
     """Return the output of the program in another process, folder and environment."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        **surroundings,
-    }
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), **surroundings}
     output = run_program(
-        sys.executable,
-        "-c",
-        PROGRAM,
-        *SEVERAL,
-        cwd=folder,
-        env=environment,
-        timeout=60,
+        sys.executable, "-c", PROGRAM, *SEVERAL, cwd=folder, env=environment, timeout=60
     )
     return output.split("\n")
 

@@ -6,14 +6,7 @@ from typing import Any
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.emit import views
 from mcp_protogen.pipeline.emit.method_texts import handling, purpose
-from mcp_protogen.pipeline.ir import (
-    LeniencyIR,
-    MessageKind,
-    MethodIR,
-    Ref,
-    RevisionIR,
-    TypeExpr,
-)
+from mcp_protogen.pipeline.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, TypeExpr
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union

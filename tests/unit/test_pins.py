@@ -85,9 +85,7 @@ def test_a_lost_snapshot_is_made_again_from_the_published_file(folder: Path) -> 
         assert read_snapshot("2030-01-01", folder) == before
 
 
-def test_unpinned_snapshot_is_not_compared(
-    folder: Path,
-) -> None:
+def test_unpinned_snapshot_is_not_compared(folder: Path) -> None:
     snapshot_file("2030-01-01", folder).write_text("{}")
     with pytest.raises(ProblemError, match="digest-mismatch"):
         put_second("2030-01-01", folder)

@@ -41,15 +41,7 @@ def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
     two = make_lock(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
     for asked, lock, only, parts in (
         (("none",), None, False, ()),
-        (
-            (
-                "toolkit, stdio",
-                "stdio",
-            ),
-            None,
-            False,
-            ("stdio", "toolkit"),
-        ),
+        (("toolkit, stdio", "stdio"), None, False, ("stdio", "toolkit")),
         (("stdio,all",), None, False, tuple(sorted(PARTS))),
         (None, two, False, ("stdio", "toolkit")),
         (None, two, True, ("stdio", "toolkit")),

@@ -309,12 +309,7 @@ def test_a_name_that_its_revision_lacks_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ProblemError) as caught:
         pair_tables(revision(OLDEST, *types), revision(MIDDLE, *types), step)
     assert [(p.code, p.where, p.message, p.hint) for p in caught.value.problems] == [
-        (
-            "bad-rule",
-            "mine.json#/became/Item",
-            f"{MIDDLE} has no type Items",
-            "did you mean Item?",
-        ),
+        ("bad-rule", "mine.json#/became/Item", f"{MIDDLE} has no type Items", "did you mean Item?"),
         (
             "bad-rule",
             "mine.json#/became/speak",

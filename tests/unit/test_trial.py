@@ -176,10 +176,7 @@ def test_revisions_of_our_tests_are_not_tried_again() -> None:
         (options._replace(names=schema), [*REVISIONS]),
         (options._replace(schemas={STATELESS: schema}), []),
         (options._replace(revisions=("2099-01-01",), schemas={"2099-01-01": schema}), []),
-        (
-            options._replace(schemas={OLD: schema._replace(content=b'{"$defs": {}}')}),
-            [OLD],
-        ),
+        (options._replace(schemas={OLD: schema._replace(content=b'{"$defs": {}}')}), [OLD]),
     ):
         with tables.case(found):
             changed = read_inputs(of_users)
