@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from support.http.serving import WORKER, Site, app_of, calling, run_app, text_in
 from support.peers.http_peers import serve_module
 from support.revisions import STATELESS
-from support.sessions.talking import hello, pkg, run, tools
+from support.sessions.talking import hello, pkg, tools
 from support.tables import case, some
 
 CHANGED = "notifications/tools/list_changed"
@@ -61,16 +61,6 @@ async def hi(_: object) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
-async def test_app_mounts_in_starlette() -> None:
-    app = app_of(ours(), pkg.REVISIONS)
-    routes = [Route("/", hi), Mount("/api", app=app)]
-    async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
-        await works(site)
-        assert (await site.http.get("/")).text == "hi"
-        assert (await site.http.post("/mcp")).status_code == 404
-        assert (await site.http.post("/api/other")).status_code == 404
-
-
 async def test_app_mounts_inside_mount() -> None:
     app = app_of(ours(), pkg.REVISIONS, path="/")
     routes = [Mount("/a", routes=[Mount("/b", app=app)])]
@@ -82,19 +72,6 @@ async def test_app_serves_as_single_route() -> None:
     app = app_of(ours(), pkg.REVISIONS)
     async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
         await works(site)
-
-
-async def test_two_may_stand_beside_each_other() -> None:
-    one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
-    routes = [Mount("/one", app=one), Mount("/two", app=two)]
-    async with inside(routes, one) as port:
-        async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
-            await works(first)
-            await works(second)
-            session = await first.initialize()
-            session.site = second
-            assert (await session.call("x")).status_code == 404
-        await two.close()
 
 
 async def test_app_works_behind_compressing_middleware() -> None:
@@ -162,17 +139,6 @@ async def test_a_websocket_is_closed() -> None:
 
     await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
     assert [event["type"] for event in sent] == ["websocket.close"]
-
-
-def test_app_runs_in_consecutive_event_loops() -> None:
-    app = app_of(ours(), pkg.REVISIONS)
-
-    async def script() -> None:
-        async with run_app(app) as port, calling(port) as site:
-            await works(site)
-
-    run(script())
-    run(script())
 
 
 async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
