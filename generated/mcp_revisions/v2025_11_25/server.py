@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, TypeVar, Unpack
 
 from mcp_protogen.runtime.core.errors import MethodNotFound
 from mcp_protogen.runtime.core.options import CallOptions
 from mcp_protogen.runtime.core.spec import AnyRequest, NotificationSpec
 from mcp_protogen.runtime.rpc.peer import all_items
+from mcp_protogen.runtime.server.answers import Answer, Form
 from mcp_protogen.runtime.server.base import ServerBase, SessionBase, ask_form, is_question
 
 from . import methods
 from . import models as m
-
-if TYPE_CHECKING:
-    from mcp_protogen.runtime.server.answers import Answer, Form
 
 __all__ = ["Server", "Session"]
 
