@@ -388,8 +388,7 @@ class TestTransport:
         async def room() -> None:
             """There is always some."""
 
-        compressed = {"content-encoding": "gzip"}
-        made = SimpleNamespace(status_code=200, headers=compressed, aiter_bytes=chunks)
+        made = SimpleNamespace(status_code=200, headers={}, aiter_bytes=chunks)
         reply = http_client.HttpReply(made, "GET x", 100)
         working = asyncio.create_task(other())
         await reply.read_events(done.append, room)

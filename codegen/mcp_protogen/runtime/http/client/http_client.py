@@ -49,9 +49,8 @@ async def parts_of_body(response: Response, label: str) -> AsyncGenerator[bytes,
         raise RemoteError(f"{label}: the body is compressed more than once")
     async for part in response.aiter_bytes():
         yield part
-        if encoding:
-            # A few compressed bytes may become endless comments.
-            await sleep(0)
+        # A few compressed bytes may become endless comments.
+        await sleep(0)
 
 
 class HttpReply:
