@@ -411,7 +411,7 @@ async def test_a_function_at_work_is_waited_for_at_the_end() -> None:
         await go.wait()
         return "done"
 
-    app = app_of(ours(), routes=[Route("/slow", slow)], max_requests=1)
+    app = app_of(ours(), routes=[Route("/slow", slow)], max_requests=1, drain=60)
     async with run_app(app, lifespan="off") as port, calling(port) as site:
         asking = asyncio.create_task(site.http.get("/slow"))
         await begun.wait()
@@ -420,7 +420,8 @@ async def test_a_function_at_work_is_waited_for_at_the_end() -> None:
         await asyncio.sleep(0)
         go.set()
         assert (await asking).text == "done"
-        await closing
+        # And no longer.
+        await asyncio.wait_for(closing, 20)
 
 
 def plain(request: RouteRequest) -> str:
