@@ -113,7 +113,7 @@ class TestRequests:
             session = await site.initialize(headers=ADA)
             call = asyncio.create_task(session.call("wait"))
             await waiting.all_wait(1)
-            answer = {"jsonrpc": "2.0", "id": 7, "result": {}}
+            answer: JsonObject = {"jsonrpc": "2.0", "id": 7, "result": {}}
             for message in (answer, notification("notifications/cancelled", requestId=1)):
                 with case(message):
                     assert (await session.post(message)).status_code == 202
