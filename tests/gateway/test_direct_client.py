@@ -12,8 +12,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from mcp_protogen.servers.connect import direct_client
+from mcp_protogen.servers.connect import direct_client, named_server
 from mcp_protogen.servers.connect.direct_client import DirectClient, first_success, new_http_client
+from mcp_protogen.servers.connect.named_server import NamedServer
 from support.auth.certificates import certificate
 from support.tables import case
 
@@ -263,3 +264,21 @@ async def test_httpx2_does_all_without_httptools(monkeypatch: pytest.MonkeyPatch
     client = new_http_client()
     assert isinstance(client, httpx2.AsyncClient)
     await client.aclose()
+
+
+async def test_a_server_at_a_url_is_called_by_it_also_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[object]()
+
+    def make() -> object:
+        made.append(new_http_client())
+        return made[-1]
+
+    monkeypatch.setattr(named_server, "new_http_client", make)
+    file, url = tmp_path / "mcp.json", "http://localhost/mcp"
+    file.write_text(f'{{"mcpServers": {{"one": {{"url": "{url}"}}}}}}')
+    for number, server in enumerate((NamedServer(name=url), NamedServer(name="one", config=file))):
+        with case(server):
+            await (await server.opener()()).close()
+            assert [type(client) for client in made[number:]] == [DirectClient]

@@ -375,6 +375,27 @@ async def test_a_function_that_fails_tells_nothing(caplog: pytest.LogCaptureFixt
                 assert f"the route {path} failed" in caplog.messages[0]
 
 
+async def test_a_function_at_work_is_waited_for_at_the_end() -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: RouteRequest) -> str:
+        begun.set()
+        await go.wait()
+        return "done"
+
+    app = app_of(ours(), routes=[Route("/slow", slow)], max_requests=1, drain=60)
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
+        asking = asyncio.create_task(site.http.get("/slow"))
+        await begun.wait()
+        assert (await site.http.get("/slow")).status_code == 503
+        closing = asyncio.create_task(app.close())
+        await asyncio.sleep(0)
+        go.set()
+        assert (await asking).text == "done"
+        # And no longer.
+        await asyncio.wait_for(closing, 20)
+
+
 def plain(request: RouteRequest) -> str:
     return request.path
 

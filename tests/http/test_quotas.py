@@ -76,6 +76,19 @@ class TestRequests:
             waiting.go.set()
             assert [text_in(await task) for task in calls] == ["wait"] * 2
 
+    async def test_answers_and_cancellations_need_no_place(self) -> None:
+        waiting = Waiting()
+        server = tools(OLD, waiting.call, on_cancelled=ignore)
+        async with serve(server, max_requests=1) as site:
+            session = await site.initialize(headers=ADA)
+            call = asyncio.create_task(session.call("wait"))
+            await waiting.all_wait(1)
+            answer: JsonObject = {"jsonrpc": "2.0", "id": 7, "result": {}}
+            for message in (answer, notification("notifications/cancelled", requestId=1)):
+                with case(message):
+                    assert (await session.post(message)).status_code == 202
+            assert (await call).status_code == 200
+
     async def test_clients_without_tokens_share_the_limit_in_all(self) -> None:
         waiting = Waiting()
         server = tools(STATELESS, waiting.call)

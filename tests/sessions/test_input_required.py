@@ -185,6 +185,18 @@ async def test_result_made_by_hand_without_a_state_gets_answers_too() -> None:
     assert (await answered_at_once(ask, answers))["error"]["code"] == -32602
 
 
+async def test_a_question_that_is_asked_again_is_not_answered_by_the_earlier_answer() -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
+        state = session.inputs.state if session.inputs else 0
+        assert isinstance(state, int)
+        return session.input_required({"age": age_form()}, state=state + 1) if state < 2 else "done"
+
+    async with serve_by_hand(tools(STATELESS, ask)) as hand:
+        state = (await first_round(hand))["requestState"]
+        await hand.send(call(2, inputResponses=ANSWER, requestState=state))
+        assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
+
+
 async def test_awaited_question_is_answered_without_a_state() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
         return str(

@@ -100,7 +100,7 @@ class NamedServer:
         opener: Opener
         if self.config is not None:
             opener = package.connect_config.opener(
-                self.config, self.name, auth=self.auth, stderr=self.stderr
+                self.config, self.name, auth=self.auth, stderr=self.stderr, http=new_http_client
             )
         elif self.is_url:
             opener = package.open_http(

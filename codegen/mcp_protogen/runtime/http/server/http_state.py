@@ -74,11 +74,10 @@ class HttpState(HttpServers):
         """Call `on_gone` if the client leaves during the block, or soon after."""
         return LateTask(self._watching, partial(exchange.watch, on_gone))
 
-    def take_place(self, quota: Quota, exchange: HttpExchange, *, needs_room: bool = True) -> None:
-        """Count a request in a quota until its end; raise `NoRoom` if it needs a free place."""
+    def take_place(self, quota: Quota, exchange: HttpExchange) -> None:
+        """Count a request in a quota until its end; raise `NoRoom` without a free place."""
         owner = exchange.principal_id
-        if needs_room:
-            quota.require(owner)
+        quota.require(owner)
         quota.take(owner)
         exchange.counted_in = quota
 

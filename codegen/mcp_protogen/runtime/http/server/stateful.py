@@ -166,13 +166,11 @@ class StatefulHttp:
         # Answers and cancellations need no room: others wait for them.
         own_name = endpoint.connection.table.own_name
         methods = [own_name(call.method) for call in calls if call.method != CANCELLED]
-        needs_room = asks or not connection.handlers.keys().isdisjoint(methods)
-        checks_scopes = state.scopes.asks(connection)
-        if needs_room or checks_scopes:
-            state.take_place(state.requests, exchange, needs_room=needs_room)
+        if asks or not connection.handlers.keys().isdisjoint(methods):
+            state.take_place(state.requests, exchange)
         if asks and endpoint.jobs.busy:
             raise HttpRefusal.for_now(_BUSY)
-        if checks_scopes:
+        if state.scopes.asks(connection):
             await state.scopes.check(connection, calls, exchange, response)
         # This may ask the engine before anything is handled.
         session = response.session
