@@ -19,10 +19,13 @@ from support.tables import case
 
 CLOSE, LATER = b"<close>", b"<later>"
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
-CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%b\r\n"
+UNENDED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+CHUNKED = UNENDED + b"%b\r\n"
 TWO_CHUNKS = CHUNKED % b"1\r\no\r\n1\r\nk\r\n0\r\nx-end: 9\r\n"
 EARLY = b"HTTP/1.1 103 Early Hints\r\ncontent-encoding: gzip\r\n\r\n%b" % OK
 BARE = b"HTTP/1.1 200 OK\r\n%b\r\n\r\nok"
+
+FLOOD, TOO_MUCH = b"y" * 600_000, "more than 102400 bytes besides its body"
 
 
 class Peer:
@@ -144,10 +147,10 @@ async def test_a_malformed_or_broken_response_is_an_error() -> None:
         (b"SSH-2.0\r\n", "malformed: Expected HTTP/"),
         (BARE % b"content-length: 2\r\ncontent-length: 3", "malformed"),
         (b"HTTP/1.1 101 Up\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", "malformed"),
-        (
-            b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000,
-            "head of the response has more than 102400 bytes",
-        ),
+        (b"HTTP/1.1 200 OK\r\nx: " + FLOOD, TOO_MUCH),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, TOO_MUCH),
+        (UNENDED + b"2;" + FLOOD, TOO_MUCH),
+        (UNENDED + b"2\r\nok\r\n0\r\nx: " + FLOOD, TOO_MUCH),
     ):
         with case(response[:60]):
             async with peer(response, OK) as server, use_client() as client:

@@ -40,7 +40,8 @@ _HEAD_START: Final = 0.25
 _MOST_IDLE: Final = 20
 _LONGEST_IDLE: Final = 5.0
 
-# The largest head of a response, and how much of a body waits to be read, in bytes.
+# How much of a response may come besides its body, and how much of a body waits to be read, in
+# bytes.
 _MOST_UNREAD: Final = 100 * 1024
 
 _FIELDS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*\r\n)*")
@@ -210,12 +211,15 @@ class _Connection(Protocol):
         while not self._is_complete or self._body:
             if self._body:
                 part, self._body = bytes(self._body), bytearray()
+                self._resume()
                 yield part
             else:
-                if self._unread > _MOST_UNREAD:
-                    self.transport.resume_reading()
-                self._unread = 0
                 await self._wait()
+
+    def _resume(self) -> None:
+        if self._unread > _MOST_UNREAD:
+            self.transport.resume_reading()
+        self._unread = 0
 
     async def _wait(self) -> None:
         if self._failure:
@@ -228,8 +232,7 @@ class _Connection(Protocol):
         if not self._can_stay or self._failure or len(self._idle) >= _MOST_IDLE:
             self.transport.abort()
             return
-        if self._unread > _MOST_UNREAD:
-            self.transport.resume_reading()
+        self._resume()
         self._begin()
         self._idle_until = get_running_loop().time() + _LONGEST_IDLE
         self._idle.append(self)
@@ -251,8 +254,8 @@ class _Connection(Protocol):
             self._failure = f"the response is malformed: {error}"
         if self._unread > _MOST_UNREAD:
             self.transport.pause_reading()
-            if not self._has_head:
-                self._failure = f"the head of the response has more than {_MOST_UNREAD} bytes"
+            if not self._body:
+                self._failure = f"the response has more than {_MOST_UNREAD} bytes besides its body"
         self._changed.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
