@@ -9,6 +9,7 @@ from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from socket import SHUT_RDWR
 
 import httpx2
 import pytest
@@ -116,6 +117,18 @@ async def test_other_responses_end_their_connection() -> None:
             async with peer(first, OK) as server, use_client() as client:
                 assert await post(client, server.url) == b"ok"
                 await asyncio.sleep(0.1)
+                assert await post(client, server.url) == b"ok"
+            assert len(server.writers) == 2
+
+
+async def test_what_the_loop_has_not_read_yet_ends_a_connection() -> None:
+    for late in (b"", OK):
+        with case(late):
+            async with peer(OK, OK) as server, use_client() as client:
+                assert await post(client, server.url) == b"ok"
+                server.writers[0].write(late)
+                if not late:
+                    server.writers[0].get_extra_info("socket").shutdown(SHUT_RDWR)
                 assert await post(client, server.url) == b"ok"
             assert len(server.writers) == 2
 
