@@ -248,7 +248,7 @@ async def test_certificates_are_verified(tmp_path: Path, monkeypatch: pytest.Mon
 
 async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
     silent, cancelled = asyncio.Event(), asyncio.Event()
-    made, begun = object(), list[str]()
+    made, begun, lost = object(), list[str](), list[object]()
 
     async def hang() -> object:
         try:
@@ -267,11 +267,43 @@ async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
         begun.append("never")
         return made
 
-    assert await first_success([fail(), hang(), connect(), never()]) is made
+    assert await first_success([fail(), hang(), connect(), never()], lost.append) is made
     await asyncio.wait_for(cancelled.wait(), 1)
     assert not begun
     with pytest.raises(OSError, match="refused"):
-        await first_success([fail(), fail()])
+        await first_success([fail(), fail()], lost.append)
+    assert not lost
+
+
+async def test_connections_that_no_request_gets_are_discarded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct_client, "_HEAD_START", 0)
+    problems = list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    for is_cancelled in (False, True):
+        opened, lost = asyncio.Event(), list[str]()
+
+        async def connect(name: str, opened: asyncio.Event = opened) -> str:
+            await opened.wait()
+            if name == "refused":
+                raise OSError(name)
+            if name == "silent":
+                await asyncio.sleep(60)
+            return name
+
+        attempts = [connect(name) for name in ("a", "b", "refused", "silent")]
+        task = asyncio.create_task(first_success(attempts, lost.append))
+        await asyncio.sleep(0.05)
+        opened.set()
+        await asyncio.sleep(0)
+        if is_cancelled:
+            task.cancel()
+        (result,) = await asyncio.gather(task, return_exceptions=True)
+        await asyncio.sleep(0.01)
+        with case(is_cancelled):
+            assert sorted(lost + [result] * isinstance(result, str)) == ["a", "b"]
+            assert not problems
 
 
 async def test_httpx2_does_all_without_httptools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from asyncio import (
     wait,
 )
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -124,7 +124,7 @@ class DirectClient:
                 found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
                 addresses = dict.fromkeys(str(address[0]) for *_, address in found)
                 attempts = (create(make, known, port, **secure) for known in addresses)
-                _, connection = await first_success(attempts)
+                _, connection = await first_success(attempts, lambda made: made[0].abort())
                 return connection
         except TimeoutError:
             raise httpx2().ConnectTimeout(f"no connection within {within:g} s") from None
@@ -138,25 +138,38 @@ class DirectClient:
         await self._plain.aclose()
 
 
-async def first_success(attempts: Iterable[Coroutine[Any, Any, T]]) -> T:
-    """Return the first result of attempts that begin one after another, or raise the last error."""
+async def first_success(
+    attempts: Iterable[Coroutine[Any, Any, T]], discard: Callable[[T], object]
+) -> T:
+    """Return the first result of attempts that begin one after another, or raise the last error.
+
+    `discard` gets other results.
+    """
     waiting = deque(attempts)
     failure: BaseException = OSError("the host has no address")
     running: set[Task[T]] = set()
+
+    def end(task: Task[T]) -> None:
+        if not task.cancelled() and task.exception() is None:
+            discard(task.result())
+
     try:
         while waiting or running:
             if waiting:
                 running.add(create_task(waiting.popleft()))
             patience = _HEAD_START if waiting else None
-            done, running = await wait(running, timeout=patience, return_when=FIRST_COMPLETED)
+            done, _ = await wait(running, timeout=patience, return_when=FIRST_COMPLETED)
             for task in done:
+                running.remove(task)
                 error = task.exception()
                 if error is None:
                     return task.result()
                 failure = error
     finally:
         for task in running:
+            # It may have ended at the same moment.
             task.cancel()
+            task.add_done_callback(end)
         for attempt in waiting:
             attempt.close()
     raise failure
