@@ -49,7 +49,8 @@ _MOST_UNREAD: Final = 100 * 1024
 # The cheapest of each platform.
 _Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
-_FIELDS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*\r\n)*")
+_NAMES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BREAK: Final = re.compile(rb"[\0\r\n]")
 
 
 def new_http_client() -> HttpClient:
@@ -82,9 +83,10 @@ class DirectClient:
         if plain.cookies:
             cookie = plain.build_request(method, url).headers.get("cookie")
             fields = {b"cookie": cookie.encode(), **fields} if cookie else fields
-        lines = b"".join(b"%b: %b\r\n" % field for field in fields.items())
-        if not _FIELDS.fullmatch(lines) or lines.count(b"\n") > len(fields):
+        names, values = b"".join(fields), b"".join(fields.values())
+        if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
+        lines = b"".join(b"%b: %b\r\n" % field for field in fields.items())
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), url.raw_path, lines)
         return _Request(url, head + (content or b""))
 
@@ -115,7 +117,7 @@ class DirectClient:
         return None
 
     async def _connect(self, url: URL) -> "_Connection":
-        host, port = url.raw_host.decode(), url.port or _PORTS[url.scheme]
+        host, port = url.raw_host.decode(), _PORTS[url.scheme] if url.port is None else url.port
         secure = {"ssl": trust(), "server_hostname": host} if url.scheme == "https" else {}
         create, within = get_running_loop().create_connection, self._plain.timeout.connect
         make = partial(_Connection, self._idle[origin_of(url)])
@@ -175,13 +177,14 @@ async def first_success(
     raise failure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Response:
     """The part of an `httpx2.Response` in use."""
 
     status_code: int
     headers: Any
     _connection: "_Connection"
+    _is_closed: bool = False
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
         parts = self._connection.parts()
@@ -192,7 +195,10 @@ class _Response:
         return decoded
 
     async def aclose(self) -> None:
-        self._connection.release()
+        # The connection may carry another response by now.
+        if not self._is_closed:
+            self._is_closed = True
+            self._connection.release()
 
 
 class _Connection(Protocol):
@@ -303,8 +309,8 @@ class _Connection(Protocol):
     def on_headers_complete(self) -> None:
         if not self._has_head:
             self.status = self._parser.get_status_code()
-            # Others, such as 103, come before the response.
-            self._has_head = self.status >= 200
+            # Those such as 103 come before the response; after 101, none would.
+            self._has_head = self.status // 100 != 1 or self.status == 101
 
     def on_body(self, data: bytes) -> None:
         if not self._is_complete:
