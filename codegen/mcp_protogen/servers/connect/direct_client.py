@@ -46,7 +46,7 @@ _LONGEST_IDLE: Final = 4.0
 # bytes.
 _MOST_UNREAD: Final = 100 * 1024
 
-# The cheapest of each platform.
+# These hold no file of their own, unlike epoll's.
 _Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 _NAMES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -209,6 +209,7 @@ class _Connection(Protocol):
     def __init__(self, idle: "list[_Connection]") -> None:
         self._idle = idle
         self._idle_until = 0.0
+        self._arrivals = _Selector()
         httptools = library("httptools", "HTTP")
         self._parser = httptools.HttpResponseParser(self)
         self._malformed = httptools.HttpParserError, httptools.HttpParserUpgrade
@@ -268,12 +269,11 @@ class _Connection(Protocol):
         if is_late or self._unread or self.transport.is_closing():
             return False
         # A busy loop has not yet read what came, such as the end.
-        with _Selector() as selector:
-            selector.register(self.transport.get_extra_info("socket"), selectors.EVENT_READ)
-            return not selector.select(0)
+        return not self._arrivals.select(0)
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self._arrivals.register(transport.get_extra_info("socket"), selectors.EVENT_READ)
 
     def data_received(self, data: bytes) -> None:
         self._unread += len(data)
