@@ -9,6 +9,7 @@ from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from socket import SHUT_RDWR
 
 import httpx2
 import pytest
@@ -20,10 +21,13 @@ from support.tables import case
 
 CLOSE, LATER = b"<close>", b"<later>"
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
-CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%b\r\n"
+UNENDED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+CHUNKED = UNENDED + b"%b\r\n"
 TWO_CHUNKS = CHUNKED % b"1\r\no\r\n1\r\nk\r\n0\r\nx-end: 9\r\n"
 EARLY = b"HTTP/1.1 103 Early Hints\r\ncontent-encoding: gzip\r\n\r\n%b" % OK
 BARE = b"HTTP/1.1 200 OK\r\n%b\r\n\r\nok"
+
+FLOOD, TOO_MUCH = b"y" * 600_000, "more than 102400 bytes besides its body"
 
 
 class Peer:
@@ -118,6 +122,18 @@ async def test_other_responses_end_their_connection() -> None:
             assert len(server.writers) == 2
 
 
+async def test_what_the_loop_has_not_read_yet_ends_a_connection() -> None:
+    for late in (b"", OK):
+        with case(late):
+            async with peer(OK, OK) as server, use_client() as client:
+                assert await post(client, server.url) == b"ok"
+                server.writers[0].write(late)
+                if not late:
+                    server.writers[0].get_extra_info("socket").shutdown(SHUT_RDWR)
+                assert await post(client, server.url) == b"ok"
+            assert len(server.writers) == 2
+
+
 async def test_a_response_that_is_not_whole_ends_its_connection() -> None:
     async with peer(OK[:-1], OK) as server, use_client() as client:
         request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
@@ -144,11 +160,10 @@ async def test_a_malformed_or_broken_response_is_an_error() -> None:
         (CHUNKED % b"9\r\nok" + CLOSE, "the connection ended"),
         (b"SSH-2.0\r\n", "malformed: Expected HTTP/"),
         (BARE % b"content-length: 2\r\ncontent-length: 3", "malformed"),
-        (b"HTTP/1.1 101 Up\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", "malformed"),
-        (
-            b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000,
-            "head of the response has more than 102400 bytes",
-        ),
+        (b"HTTP/1.1 200 OK\r\nx: " + FLOOD, TOO_MUCH),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, TOO_MUCH),
+        (UNENDED + b"2;" + FLOOD, TOO_MUCH),
+        (UNENDED + b"2\r\nok\r\n0\r\nx: " + FLOOD, TOO_MUCH),
     ):
         with case(response[:60]):
             async with peer(response, OK) as server, use_client() as client:
@@ -160,6 +175,29 @@ async def test_a_malformed_or_broken_response_is_an_error() -> None:
 async def test_a_second_response_does_not_change_the_first() -> None:
     async with peer(OK + BARE % b"content-length: 2") as server, use_client() as client:
         assert await post(client, server.url) == b"ok"
+
+
+async def test_responses_of_unusual_statuses_are_returned() -> None:
+    for status in (0, 99, 101, 999):
+        head = b"HTTP/1.1 %03d X\r\nupgrade: x\r\nconnection: upgrade\r\n" % status
+        async with peer(head + b"content-length: 0\r\n\r\n") as server, use_client() as client:
+            request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
+            sending = client.send(request, stream=True, follow_redirects=False)
+            response = await asyncio.wait_for(sending, 5)
+            assert response.status_code == status
+            await response.aclose()
+
+
+async def test_a_response_closed_twice_leaves_the_next_alone() -> None:
+    async with peer(OK, OK) as server, use_client() as client:
+        request = client.build_request("GET", httpx2.URL(server.url), content=None, headers={})
+        first = await client.send(request, stream=True, follow_redirects=False)
+        await first.aclose()
+        second = await client.send(request, stream=True, follow_redirects=False)
+        await first.aclose()
+        assert await anext(second.aiter_bytes()) == b"ok"
+        await second.aclose()
+    assert len(server.writers) == 1
 
 
 async def test_large_bodies_arrive_whole() -> None:
@@ -213,9 +251,22 @@ async def test_proxies_and_users_in_urls_are_left_to_httpx2(
 
 async def test_header_fields_cannot_hold_others() -> None:
     async with use_client() as client:
-        for name, value in (("x", "1\r\ny: 2"), ("x", "1\n2"), ("x", "\0"), ("x y", "1"), ("", "")):
+        for name, value in (
+            ("x: y", "1"),
+            ("x", "1\r\ny: 2"),
+            ("x", "1\n2"),
+            ("x", "\0"),
+            ("x y", "1"),
+            ("", ""),
+        ):
             with case(name + value), pytest.raises(httpx2.LocalProtocolError):
                 await post(client, "http://127.0.0.1:1/", **{name: value})
+
+
+async def test_port_0_is_not_the_usual_port() -> None:
+    async with use_client() as client:
+        with pytest.raises(httpx2.ConnectError, match=r"'127\.0\.0\.1', 0"):
+            await post(client, "http://127.0.0.1:0/")
 
 
 async def test_certificates_are_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +284,7 @@ async def test_certificates_are_verified(tmp_path: Path, monkeypatch: pytest.Mon
 
 async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
     silent, cancelled = asyncio.Event(), asyncio.Event()
-    made, begun = object(), list[str]()
+    made, begun, lost = object(), list[str](), list[object]()
 
     async def hang() -> object:
         try:
@@ -252,11 +303,45 @@ async def test_an_address_that_is_silent_is_left_for_the_next() -> None:
         begun.append("never")
         return made
 
-    assert await first_success([fail(), hang(), connect(), never()]) is made
+    assert await first_success([fail(), hang(), connect(), never()], lost.append) is made
     await asyncio.wait_for(cancelled.wait(), 1)
     assert not begun
     with pytest.raises(OSError, match="refused"):
-        await first_success([fail(), fail()])
+        await first_success([fail(), fail()], lost.append)
+    assert not lost
+
+
+async def test_connections_that_no_request_gets_are_discarded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct_client, "_HEAD_START", 0)
+    problems = list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    for is_cancelled in (False, True):
+        opened, lost = asyncio.Event(), list[str]()
+
+        async def connect(name: str, opened: asyncio.Event = opened) -> str:
+            await opened.wait()
+            if name == "refused":
+                raise OSError(name)
+            if name == "silent":
+                await asyncio.sleep(60)
+            return name
+
+        attempts = [connect(name) for name in ("a", "b", "refused", "silent")]
+        task = asyncio.create_task(first_success(attempts, lost.append))
+        await asyncio.sleep(0.05)
+        opened.set()
+        await asyncio.sleep(0)
+        if is_cancelled:
+            task.cancel()
+        won = list[str]()
+        with suppress(asyncio.CancelledError):
+            won.append(await task)
+        await asyncio.sleep(0.01)
+        with case(is_cancelled):
+            assert sorted(lost + won) == ["a", "b"]
+            assert not problems
 
 
 async def test_httpx2_does_all_without_httptools(monkeypatch: pytest.MonkeyPatch) -> None:

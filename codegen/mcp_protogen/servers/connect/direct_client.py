@@ -5,6 +5,7 @@ requests need: proxies, users in URLs, cookies and compressed bodies.
 """
 
 import re
+import selectors
 from asyncio import (
     FIRST_COMPLETED,
     Event,
@@ -17,7 +18,7 @@ from asyncio import (
     wait,
 )
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -36,14 +37,20 @@ _PORTS: Final = {"http": 80, "https": 443}
 # Seconds between attempts to connect (RFC 8305, section 5).
 _HEAD_START: Final = 0.25
 
-# The most connections to a server that wait for a request, and for how many seconds.
+# The most connections to a server that wait for a request, and for how many seconds. Servers end
+# them after 5 s (uvicorn, Node.js).
 _MOST_IDLE: Final = 20
-_LONGEST_IDLE: Final = 5.0
+_LONGEST_IDLE: Final = 4.0
 
-# The largest head of a response, and how much of a body waits to be read, in bytes.
+# How much of a response may come besides its body, and how much of a body waits to be read, in
+# bytes.
 _MOST_UNREAD: Final = 100 * 1024
 
-_FIELDS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*\r\n)*")
+# These hold no file of their own, unlike epoll's.
+_Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
+
+_NAMES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BREAK: Final = re.compile(rb"[\0\r\n]")
 
 
 def new_http_client() -> HttpClient:
@@ -76,9 +83,10 @@ class DirectClient:
         if plain.cookies:
             cookie = plain.build_request(method, url).headers.get("cookie")
             fields = {b"cookie": cookie.encode(), **fields} if cookie else fields
-        lines = b"".join(b"%b: %b\r\n" % field for field in fields.items())
-        if not _FIELDS.fullmatch(lines) or lines.count(b"\n") > len(fields):
+        names, values = b"".join(fields), b"".join(fields.values())
+        if b"" in fields or not _NAMES.fullmatch(names) or _BREAK.search(values):
             raise httpx2().LocalProtocolError("a header field has a wrong name or value")
+        lines = b"".join(b"%b: %b\r\n" % field for field in fields.items())
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), url.raw_path, lines)
         return _Request(url, head + (content or b""))
 
@@ -109,7 +117,7 @@ class DirectClient:
         return None
 
     async def _connect(self, url: URL) -> "_Connection":
-        host, port = url.raw_host.decode(), url.port or _PORTS[url.scheme]
+        host, port = url.raw_host.decode(), _PORTS[url.scheme] if url.port is None else url.port
         secure = {"ssl": trust(), "server_hostname": host} if url.scheme == "https" else {}
         create, within = get_running_loop().create_connection, self._plain.timeout.connect
         make = partial(_Connection, self._idle[origin_of(url)])
@@ -118,7 +126,7 @@ class DirectClient:
                 found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
                 addresses = dict.fromkeys(str(address[0]) for *_, address in found)
                 attempts = (create(make, known, port, **secure) for known in addresses)
-                _, connection = await first_success(attempts)
+                _, connection = await first_success(attempts, lambda made: made[0].abort())
                 return connection
         except TimeoutError:
             raise httpx2().ConnectTimeout(f"no connection within {within:g} s") from None
@@ -132,37 +140,51 @@ class DirectClient:
         await self._plain.aclose()
 
 
-async def first_success(attempts: Iterable[Coroutine[Any, Any, T]]) -> T:
-    """Return the first result of attempts that begin one after another, or raise the last error."""
+async def first_success(
+    attempts: Iterable[Coroutine[Any, Any, T]], discard: Callable[[T], object]
+) -> T:
+    """Return the first result of attempts that begin one after another, or raise the last error.
+
+    `discard` gets other results.
+    """
     waiting = deque(attempts)
     failure: BaseException = OSError("the host has no address")
     running: set[Task[T]] = set()
+
+    def end(task: Task[T]) -> None:
+        if not task.cancelled() and task.exception() is None:
+            discard(task.result())
+
     try:
         while waiting or running:
             if waiting:
                 running.add(create_task(waiting.popleft()))
             patience = _HEAD_START if waiting else None
-            done, running = await wait(running, timeout=patience, return_when=FIRST_COMPLETED)
+            done, _ = await wait(running, timeout=patience, return_when=FIRST_COMPLETED)
             for task in done:
+                running.remove(task)
                 error = task.exception()
                 if error is None:
                     return task.result()
                 failure = error
     finally:
         for task in running:
+            # It may have ended at the same moment.
             task.cancel()
+            task.add_done_callback(end)
         for attempt in waiting:
             attempt.close()
     raise failure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Response:
     """The part of an `httpx2.Response` in use."""
 
     status_code: int
     headers: Any
     _connection: "_Connection"
+    _is_closed: bool = False
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
         parts = self._connection.parts()
@@ -173,7 +195,10 @@ class _Response:
         return decoded
 
     async def aclose(self) -> None:
-        self._connection.release()
+        # The connection may carry another response by now.
+        if not self._is_closed:
+            self._is_closed = True
+            self._connection.release()
 
 
 class _Connection(Protocol):
@@ -184,6 +209,7 @@ class _Connection(Protocol):
     def __init__(self, idle: "list[_Connection]") -> None:
         self._idle = idle
         self._idle_until = 0.0
+        self._arrivals = _Selector()
         httptools = library("httptools", "HTTP")
         self._parser = httptools.HttpResponseParser(self)
         self._malformed = httptools.HttpParserError, httptools.HttpParserUpgrade
@@ -210,12 +236,15 @@ class _Connection(Protocol):
         while not self._is_complete or self._body:
             if self._body:
                 part, self._body = bytes(self._body), bytearray()
+                self._resume()
                 yield part
             else:
-                if self._unread > _MOST_UNREAD:
-                    self.transport.resume_reading()
-                self._unread = 0
                 await self._wait()
+
+    def _resume(self) -> None:
+        if self._unread > _MOST_UNREAD:
+            self.transport.resume_reading()
+        self._unread = 0
 
     async def _wait(self) -> None:
         if self._failure:
@@ -228,8 +257,7 @@ class _Connection(Protocol):
         if not self._can_stay or self._failure or len(self._idle) >= _MOST_IDLE:
             self.transport.abort()
             return
-        if self._unread > _MOST_UNREAD:
-            self.transport.resume_reading()
+        self._resume()
         self._begin()
         self._idle_until = get_running_loop().time() + _LONGEST_IDLE
         self._idle.append(self)
@@ -238,10 +266,14 @@ class _Connection(Protocol):
     def is_usable(self) -> bool:
         """Return whether it may carry a request: what comes before that answers none."""
         is_late = get_running_loop().time() > self._idle_until
-        return not (is_late or self._unread or self.transport.is_closing())
+        if is_late or self._unread or self.transport.is_closing():
+            return False
+        # A busy loop has not yet read what came, such as the end.
+        return not self._arrivals.select(0)
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self._arrivals.register(transport.get_extra_info("socket"), selectors.EVENT_READ)
 
     def data_received(self, data: bytes) -> None:
         self._unread += len(data)
@@ -251,8 +283,8 @@ class _Connection(Protocol):
             self._failure = f"the response is malformed: {error}"
         if self._unread > _MOST_UNREAD:
             self.transport.pause_reading()
-            if not self._has_head:
-                self._failure = f"the head of the response has more than {_MOST_UNREAD} bytes"
+            if not self._body:
+                self._failure = f"the response has more than {_MOST_UNREAD} bytes besides its body"
         self._changed.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -277,8 +309,8 @@ class _Connection(Protocol):
     def on_headers_complete(self) -> None:
         if not self._has_head:
             self.status = self._parser.get_status_code()
-            # Others, such as 103, come before the response.
-            self._has_head = self.status >= 200
+            # Those such as 103 come before the response; after 101, none would.
+            self._has_head = self.status // 100 != 1 or self.status == 101
 
     def on_body(self, data: bytes) -> None:
         if not self._is_complete:
