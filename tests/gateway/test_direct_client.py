@@ -122,7 +122,7 @@ async def test_other_responses_end_their_connection() -> None:
             assert len(server.writers) == 2
 
 
-async def test_what_the_loop_has_not_read_yet_ends_a_connection() -> None:
+async def test_unread_end_of_a_connection_is_noticed() -> None:
     for late in (b"", OK):
         with case(late):
             async with peer(OK, OK) as server, use_client() as client:
